@@ -1,0 +1,96 @@
+"""Where the course runs: paths, seeds, the device, and the switches that change how it behaves.
+
+    >>> generator = seed_everything(7)
+    >>> torch.rand(1, generator=generator).shape
+    torch.Size([1])
+
+Switches are environment variables, each read when it is asked for, so a test can set one:
+
+    COURSE_HOME         folder for what the course remembers about a learner (progress)
+    COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
+    COURSE_OPEN         "1": predictions open without a guess (CI, a learner in a hurry)
+    COURSE_STRICT       "1": an exercise check that does not pass raises (solved notebooks in CI)
+    COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+
+def data_path(*parts: str) -> Path:
+    """A file or folder of the course's own data: `data_path("quizzes", "08.json")`."""
+    path = PROJECT_ROOT.joinpath("data", *parts)
+    if not path.exists():
+        wanted = path.relative_to(PROJECT_ROOT)
+        raise FileNotFoundError(
+            f"The course needs {wanted}, and it is not there. Is this a whole clone of the course? "
+            "`git status` shows what is missing, `git checkout -- data` brings it back."
+        )
+    return path
+
+
+def user_folder() -> Path:
+    """The folder that holds this learner's progress; made by whoever writes to it first."""
+    if chosen := os.environ.get("COURSE_HOME"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME", Path.home() / ".local" / "share"))
+    return base / "attention-course"
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all: a reader never meets a half-written one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # mkstemp makes files only their owner can read
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def seed_everything(seed: int) -> torch.Generator:
+    """Seed Python, NumPy and torch, and hand back a generator for code that takes one."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    return torch.Generator().manual_seed(seed)
+
+
+def device() -> torch.device:
+    """The fastest device this machine has: a GPU where there is one, else the CPU."""
+    if chosen := os.environ.get("COURSE_DEVICE"):
+        try:
+            return torch.device(chosen)
+        except RuntimeError as error:
+            raise ValueError(
+                f"COURSE_DEVICE is {chosen!r}, which torch does not know. Try cpu, cuda or mps."
+            ) from error
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("cpu")
+
+
+def switched_on(name: str) -> bool:
+    """Whether an environment switch such as `COURSE_OPEN` is on."""
+    return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}

@@ -1,0 +1,42 @@
+"""The axis glossary: one name for each axis, everywhere in the course.
+
+    >>> def mix(weights: Float[Tensor, "queries keys"], values: Float[Tensor, "keys value_dim"]):
+    ...     return weights @ values
+
+| axis | meaning |
+|---|---|
+| batch | sentences worked on together |
+| src, tgt | positions in the source and in the target sentence |
+| queries, keys | positions that ask, positions that are looked at |
+| query_dim, key_dim, value_dim | width of one query, key, value |
+| embed, hidden, model | width of an embedding, a recurrent state, the Transformer's stream |
+| heads, head_dim | attention heads and the width of each |
+| attn | width of the hidden layer inside an additive score |
+| vocab | words the model can say |
+
+The types are checked in the tests (jaxtyping with beartype). A bare GPU machine has no jaxtyping:
+there the same annotations mean plain tensors, and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+try:
+    from jaxtyping import Bool, Float, Int
+except ImportError:
+
+    class _AnyShape:
+        """Stands in for a shape type: `Float[Tensor, "batch src"]` is then just `Tensor`."""
+
+        def __class_getitem__(cls, item: tuple[type, str]) -> type:
+            return item[0]
+
+    class Bool(_AnyShape): ...
+
+    class Float(_AnyShape): ...
+
+    class Int(_AnyShape): ...
+
+
+__all__ = ["Bool", "Float", "Int", "Tensor"]

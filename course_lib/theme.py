@@ -10,7 +10,7 @@ kind of colour blindness, and no meaning hangs on red against green.
 from __future__ import annotations
 
 from cycler import cycler
-from matplotlib import rc_context
+from matplotlib import rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -71,9 +71,14 @@ STYLE = {
 }
 
 
+def use() -> None:
+    """Put the style in force for everything matplotlib draws from here on."""
+    rcParams.update(STYLE)
+
+
 def figure(width: float = 7.0, height: float = 3.0) -> Figure:
     """A figure in the course's style, in inches, with its own canvas and without pyplot."""
-    with rc_context(STYLE):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(drawn)
+    use()  # axes read the style when they are made, which is after this returns
+    drawn = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawn)
     return drawn

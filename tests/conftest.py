@@ -1,0 +1,14 @@
+"""Every test works in a home of its own: nobody's real progress is read or written."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def course_home(tmp_path, monkeypatch):
+    home = tmp_path / "course-home"
+    monkeypatch.setenv("COURSE_HOME", str(home))
+    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE"):
+        monkeypatch.delenv(switch, raising=False)
+    return home

@@ -44,11 +44,11 @@ def user_folder() -> Path:
     if chosen := os.environ.get("COURSE_HOME"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     else:
-        base = Path(os.environ.get("XDG_DATA_HOME", Path.home() / ".local" / "share"))
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "attention-course"
 
 
@@ -78,7 +78,10 @@ def seed_everything(seed: int) -> torch.Generator:
 
 
 def device() -> torch.device:
-    """The fastest device this machine has: a GPU where there is one, else the CPU."""
+    """An NVIDIA GPU where there is one, else the CPU.
+
+    Apple's GPU only when asked for (COURSE_DEVICE=mps): it has no float64, which some lessons use.
+    """
     if chosen := os.environ.get("COURSE_DEVICE"):
         try:
             return torch.device(chosen)

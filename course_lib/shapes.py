@@ -1,6 +1,6 @@
 """The axis glossary: one name for each axis, everywhere in the course.
 
-    >>> def mix(weights: Float[Tensor, "queries keys"], values: Float[Tensor, "keys value_dim"]):
+    >>> def mix(weights: Float[Tensor, "... queries keys"], values: Float[Tensor, "... keys value_dim"]):
     ...     return weights @ values
 
 | axis | meaning |
@@ -9,10 +9,13 @@
 | src, tgt | positions in the source and in the target sentence |
 | queries, keys | positions that ask, positions that are looked at |
 | query_dim, key_dim, value_dim | width of one query, key, value |
+| attn_dim | width of the hidden layer inside an additive score |
+| max_len | the longest sentence a fixed-size table is made for |
 | embed, hidden, model | width of an embedding, a recurrent state, the Transformer's stream |
 | heads, head_dim | attention heads and the width of each |
-| attn | width of the hidden layer inside an additive score |
 | vocab | words the model can say |
+
+`...` stands for any axes in front (batch, or batch and heads), `#keys` for an axis that may also be 1.
 
 The types are checked in the tests (jaxtyping with beartype). A bare GPU machine has no jaxtyping:
 there the same annotations mean plain tensors, and nothing is checked.

@@ -1,0 +1,113 @@
+"""Run a notebook whole, in a fresh kernel whose surroundings are the same on every machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import tempfile
+from pathlib import Path
+
+import nbformat
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from course_lib.authoring.built import BuiltCell
+from course_lib.authoring.cells import CODE
+from course_lib.authoring.outputs import excerpt, strip_outputs
+from course_lib.authoring.problem import LessonError
+from course_lib.runtime import PROJECT_ROOT
+
+SECONDS_A_CELL = 600
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+
+
+def kernel_environment(edition: str, home: Path) -> dict[str, str]:
+    """The environment a lesson's kernel runs in. nbval must use the same one to see the same outputs."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        # A caller's switches would leak into what we store; MPLBACKEND would silence inline figures.
+        if not name.startswith(("COURSE_", "PYTEST_")) and name not in ("MPLBACKEND", "PYTHONSTARTUP")
+    }
+    path = [str(PROJECT_ROOT), *filter(None, [environment.get("PYTHONPATH")])]
+    environment |= {
+        "COURSE_HOME": str(home / "course"),
+        "COURSE_DEVICE": "cpu",
+        "IPYTHONDIR": str(home / "ipython"),  # nobody's start-up files, no shared history database
+        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONHASHSEED": "0",
+        # Sums over several threads are cut differently on machines with other core counts, and two
+        # lessons are built side by side.
+        "OMP_NUM_THREADS": "1",
+    }
+    if edition != "learner":
+        environment |= {"COURSE_STRICT": "1", "COURSE_OPEN": "1"}
+    return environment
+
+
+async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Path) -> dict:
+    """Run every cell in order with `folder` as the working folder; hand back the notebook with outputs.
+
+    A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.
+    """
+    node = nbformat.from_dict(notebook)
+    edition = notebook["metadata"]["course"]["edition"]
+    started: list[int] = []
+    client = NotebookClient(
+        node,
+        timeout=SECONDS_A_CELL,
+        record_timing=False,
+        store_widget_state=False,
+        shutdown_kernel="immediate",  # a cell that hangs would not answer a polite request
+        on_notebook_start=leave_ctrl_c_alone,
+        on_cell_execute=lambda cell, cell_index: started.append(cell_index),
+    )
+    # The interpreter that builds is the one that runs, whatever kernels this machine has registered.
+    client.km = AsyncKernelManager(
+        kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[])
+    )
+    with tempfile.TemporaryDirectory(prefix="lesson-", ignore_cleanup_errors=True) as home:
+        environment = kernel_environment(edition, Path(home))
+        log = Path(home) / "kernel.log"
+        try:
+            with log.open("wb") as stream:
+                await client.async_execute(env=environment, cwd=str(folder), stdout=stream, stderr=stream)
+        except CellExecutionError as error:
+            raise raised(path, cells, started[-1], error) from None
+        except CellTimeoutError:
+            raise LessonError(
+                path, cells[started[-1]].line, f"the cell ran longer than {SECONDS_A_CELL} s"
+            ) from None
+        except DeadKernelError:
+            line = cells[started[-1]].line if started else 1
+            last_words = excerpt(log.read_text(errors="replace")[-400:], 400)
+            raise LessonError(path, line, f"the kernel died in this cell. {last_words}") from None
+    node["metadata"]["language_info"] = notebook["metadata"][
+        "language_info"
+    ]  # nbclient wrote the exact version
+    strip_outputs(node)
+    nbformat.validate(node)
+    return node
+
+
+def leave_ctrl_c_alone(notebook: dict) -> None:
+    """nbclient takes Ctrl-C for itself and ends one kernel; we want Python's way, which ends them all."""
+    with contextlib.suppress(RuntimeError):  # not on Windows, not outside the main thread
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+
+def raised(path: str, cells: list[BuiltCell], at: int, error: CellExecutionError) -> LessonError:
+    """Say which line raised what; where the raise is in another cell's function, that line too."""
+    code_cells = dict(enumerate((cell for cell in cells if cell.form == CODE), 1))
+    frames = FRAME.findall(COLOUR.sub("", error.traceback))
+    lines = [code_cells[int(count)].source_line(int(line)) for count, line in frames]
+    line = lines[0] if lines else cells[at].line
+    deeper = f" (raised on line {lines[-1]})" if lines and lines[-1] != line else ""
+    message = f"{error.ename}: {excerpt(error.evalue, 300)}{deeper}"
+    return LessonError(path, line, f"the {cells[at].kind} cell of line {cells[at].line} raises {message}")

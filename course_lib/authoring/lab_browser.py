@@ -1,0 +1,250 @@
+"""A notebook in a real JupyterLab in a real Chromium: what the browser tests and the benchmark drive.
+
+    with lab_server(folder) as server, chromium_page(server) as lab:
+        lab.open("00_start_here.ipynb")
+        lab.run_all()
+        lab.page.screenshot(path="shot.png")
+
+The server is started by `course lab` itself, so what learners get is what is tested: the settings we ship,
+the address, the token. It has settings, data and runtime folders of its own and touches nobody's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib import runtime
+
+CHROMIUM_ARGS = [
+    "--no-sandbox",  # root and containers
+    "--disable-gpu",
+    "--disable-dev-shm-usage",  # a small /dev/shm
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+# The toolbar says "idle" before a kernel is connected, and Run All then silently runs nothing.
+READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionContext;
+  return s?.session?.kernel?.connectionStatus === 'connected' && s.kernelDisplayStatus === 'idle'; }"""
+
+# From the model, not from the page: cells off screen have no text in the page.
+CELLS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const found = [];
+  for (let i = 0; i < cells.length; i++) { const cell = cells.get(i); const outputs = [];
+    if (cell.type === 'code') for (let j = 0; j < cell.outputs.length; j++) outputs.push(cell.outputs.get(j).toJSON());
+    found.push({index: i, type: cell.type, count: cell.executionCount ?? null, source: cell.sharedModel.source,
+                course: cell.getMetadata('course') ?? {}, outputs}); }
+  return found; }"""
+
+
+@dataclass(frozen=True)
+class LabServer:
+    """Where a running JupyterLab answers."""
+
+    url: str
+    token: str
+
+
+def chromium_path() -> str | None:
+    """The system's Chromium or Chrome, if there is one."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    return None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def lab_server(
+    folder: Path, *, command: tuple[str, ...] = ("-m", "course_lib", "lab")
+) -> Iterator[LabServer]:
+    """A JupyterLab of its own over `folder`, by default started the way learners start it."""
+    state = Path(tempfile.mkdtemp(prefix="course-lab-"))
+    port, token = free_port(), secrets.token_hex(16)
+    own = {f"JUPYTER_{name}_DIR": str(state / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    own |= {f"JUPYTERLAB_{name}_DIR": str(state / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
+    own |= {"COURSE_HOME": str(state / "home"), "PYTHONPATH": str(runtime.PROJECT_ROOT)}
+    arguments = [
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}",
+        f"--IdentityProvider.token={token}",
+        "--LabApp.expose_app_in_browser=True",  # gives window.jupyterapp, which the driver asks for cells
+        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+    ]
+    log = (state / "lab.log").open("w")
+    process = subprocess.Popen(
+        [sys.executable, *command, *arguments],
+        cwd=runtime.PROJECT_ROOT,
+        env=os.environ | own,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    server = LabServer(f"http://127.0.0.1:{port}", token)
+    try:
+        _wait_until_up(server, process, state / "lab.log")
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        log.close()
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def _wait_until_up(server: LabServer, process: subprocess.Popen, log: Path, seconds: float = 60) -> None:
+    request = urllib.request.Request(
+        f"{server.url}/api/status", headers={"Authorization": f"token {server.token}"}
+    )
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            urllib.request.urlopen(request, timeout=5).close()
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.2)
+    raise RuntimeError(
+        f"JupyterLab did not start within {seconds} s. Its last words:\n{log.read_text()[-2000:]}"
+    )
+
+
+class Lab:
+    """One browser page with JupyterLab in it, and what went wrong there."""
+
+    def __init__(self, page, server: LabServer):
+        self.page, self.server = page, server
+        self.errors: list[str] = []
+        self.strangers: list[str] = []  # requests that left this machine
+        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", self._note_stranger)
+
+    def _note_stranger(self, request) -> None:
+        if request.url.startswith(("http:", "https:")) and not request.url.startswith(self.server.url):
+            self.strangers.append(request.url)
+
+    def open(self, name: str) -> None:
+        """Open a notebook in a workspace of its own, with a fresh kernel."""
+        self._end_old_kernels()
+        workspace = secrets.token_hex(4)  # no tabs restored from another test
+        address = f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?reset&token={self.server.token}"
+        self.page.goto(address)
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        self.page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook")
+        self.page.wait_for_function(READY)
+
+    def _end_old_kernels(self) -> None:
+        for session in self._ask("GET", "/api/sessions"):
+            self._ask("DELETE", f"/api/sessions/{session['id']}")
+
+    def _ask(self, method: str, path: str):
+        headers = {"Authorization": f"token {self.server.token}"}
+        request = urllib.request.Request(self.server.url + path, headers=headers, method=method)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def use_theme(self, name: str) -> None:
+        """Switch to "JupyterLab Light" or "JupyterLab Dark"."""
+        self.page.evaluate(
+            "t => window.jupyterapp.commands.execute('apputils:change-theme', {theme: t})", name
+        )
+        light = str(name == "JupyterLab Light").lower()
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']")
+
+    def run_all(self, seconds: float = 180) -> list[dict]:
+        """Run every cell, wait for the last one, and give back what the cells hold."""
+        self.page.set_default_timeout(seconds * 1000)
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        self.page.wait_for_function(READY)
+        return self.cells()
+
+    def cells(self) -> list[dict]:
+        return self.page.evaluate(CELLS)
+
+    def index_of(self, kind: str, **course: str) -> int:
+        """The position of the first cell of a kind, such as `index_of("exercise", exercise="soft_lookup")`."""
+        wanted = {"kind": kind, **course}
+        for cell in self.cells():
+            if wanted.items() <= cell["course"].items():
+                return cell["index"]
+        raise LookupError(f"The notebook has no cell with {wanted}.")
+
+    def cell(self, index: int):
+        """A cell's place in the page, scrolled into view so that it can be read and photographed."""
+        self.page.evaluate(
+            """async i => { const n = window.jupyterapp.shell.currentWidget.content; n.activeCellIndex = i;
+                 await n.scrollToItem(i, 'start'); }""",
+            index,
+        )
+        found = self.page.locator(
+            f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell[data-windowed-list-index='{index}']"
+        )
+        found.wait_for(state="visible")
+        found.scroll_into_view_if_needed()
+        return found
+
+    def write_cell(self, index: int, source: str) -> None:
+        """Select a cell's text and type over it, as a learner does."""
+        editor = self.cell(index).locator(".cm-content")
+        editor.click()
+        self.page.keyboard.press("ControlOrMeta+A")
+        self.page.keyboard.insert_text(source)
+
+    def run_cell(self, index: int) -> None:
+        self.cell(index).click(position={"x": 4, "y": 4})
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-cell')")
+        self.page.wait_for_function(READY)
+
+    def in_kernel(self, code: str) -> str:
+        """Run code in the notebook's kernel, beside its cells, and give back what it printed."""
+        return self.page.evaluate(
+            """async code => { const k = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+                 let out = ''; const f = k.requestExecute({code, store_history: false, stop_on_error: false});
+                 f.onIOPub = m => { if (m.header.msg_type === 'stream') out += m.content.text;
+                                    if (m.header.msg_type === 'error') out += m.content.traceback.join('\\n'); };
+                 await f.done; return out; }""",
+            code,
+        )
+
+
+@contextlib.contextmanager
+def chromium_page(server: LabServer, *, width: int = 1400, height: int = 1000) -> Iterator[Lab]:
+    """A fresh page in headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(), headless=True, args=CHROMIUM_ARGS
+        )
+        try:
+            page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+            page.set_default_timeout(30_000)
+            yield Lab(page, server)
+        finally:
+            browser.close()

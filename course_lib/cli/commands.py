@@ -1,0 +1,85 @@
+"""The table of commands: what each is called, what it needs installed, which module runs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+
+from course_lib import __version__
+from course_lib.cli import bench, build, lab, progress, test
+from course_lib.cli.environment import enter
+from course_lib.cli.pins import PROJECT_ROOT
+from course_lib.cli.trouble import Trouble
+
+
+@dataclass(frozen=True)
+class Command:
+    """One word on the command line. Its module has `add_arguments(parser)` and `run(args) -> int`."""
+
+    module: ModuleType
+    stage: str
+    help: str
+    passes_on: bool = False  # arguments it does not know are someone else's: they arrive as args.further
+
+
+COMMANDS = {
+    "lab": Command(lab, "runtime", "set up on the first run, then open JupyterLab", passes_on=True),
+    "test": Command(test, "test", "set up what is missing, then run every test"),
+    "build": Command(build, "runtime", "make the notebooks from their sources"),
+    "progress": Command(progress, "runtime", "show what you have done so far, or delete it"),
+    "bench": Command(bench, "test", "measure how fast the explorables answer"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    program = argparse.ArgumentParser(
+        prog="course" if os.path.basename(sys.argv[0]).startswith("course") else "python3 -m course_lib",
+        description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
+        epilog="Start with `lab`. Each command tells more with --help.",
+        allow_abbrev=False,
+    )
+    program.add_argument("--version", action="version", version=f"attention-course {__version__}")
+    chosen = program.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, command in COMMANDS.items():
+        own = chosen.add_parser(name, help=command.help, description=command.module.__doc__)
+        own.allow_abbrev, own.formatter_class = False, argparse.RawDescriptionHelpFormatter
+        command.module.add_arguments(own)
+    return program
+
+
+def run_command(argv: list[str]) -> int:
+    """Read the command line, see to the environment, run the command; its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a Windows pipe may not know the sign for "done"
+    program = parser()
+    if not argv:
+        program.print_help()
+        return 2
+    args, further = program.parse_known_args(argv)
+    if args.command is None:
+        program.error(f"expected a command first: {', '.join(COMMANDS)}; got {argv[0]}")
+    args.further = further
+    command = COMMANDS[args.command]
+    if further and not command.passes_on:
+        program.error(f"{args.command} does not know {' '.join(further)}")
+    try:
+        if not (PROJECT_ROOT / "notebooks").is_dir() or not (PROJECT_ROOT / "pyproject.toml").is_file():
+            raise Trouble(
+                f"The course runs from its own folder, and {PROJECT_ROOT} does not hold its notebooks.",
+                "Get the whole course (git clone), and run the command there.",
+            )
+        enter(command.stage, argv)
+        return command.module.run(args)
+    except Trouble as trouble:
+        print(f"\n{trouble}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `course progress | head`: nobody reads any further
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,63 @@
+"""What a learner may turn: a control is a trait's name and a label, nothing more.
+
+    >>> class Lab(Explorable):
+    ...     d_k = Enum((1, 8, 64), default_value=8)
+    ...     controls = (Control("d_k", "d_k"),)
+
+The range, the choices and the refusal of anything else live in the trait, so they are written once. An
+`Enum` becomes a slider over its choices (or a row of buttons), a `Number` a slider, an `Int` a slider.
+All of them answer to the keyboard: Tab to reach one, arrow keys to move it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ipywidgets
+from traitlets import Enum, Float, Int, TraitType
+
+
+class Number(Float):
+    """A finite number from `min` to `max`; a plain `Float` would let NaN through."""
+
+    info_text = "a finite number"
+
+    def validate(self, obj: object, value: float) -> float:
+        number = super().validate(obj, value)
+        if not math.isfinite(number):
+            self.error(obj, value)
+        return number
+
+
+@dataclass(frozen=True)
+class Control:
+    trait: str
+    label: str  # short: it stands left of the slider
+    step: float = 0.1  # of a Number
+    text: Callable[[object], str] = str  # how a choice is written
+    buttons: bool = False  # choices side by side, all in sight
+
+    def widget(self, trait: TraitType) -> ipywidgets.DOMWidget:
+        """The ipywidgets control for a trait; its value is set and linked by the explorable."""
+        wide = {"description_width": "initial"}  # else a label is cut off at 80 pixels
+        if isinstance(trait, Enum):
+            options = [(self.text(value), value) for value in trait.values]
+            if self.buttons:
+                return ipywidgets.ToggleButtons(
+                    options=options, description=self.label, style={**wide, "button_width": "auto"}
+                )
+            return ipywidgets.SelectionSlider(options=options, description=self.label, style=wide)
+        if isinstance(trait, Int):
+            return ipywidgets.IntSlider(min=trait.min, max=trait.max, description=self.label, style=wide)
+        if isinstance(trait, Number):
+            digits = max(0, -math.floor(math.log10(self.step)))
+            return ipywidgets.FloatSlider(
+                min=trait.min, max=trait.max, step=self.step, readout_format=f".{digits}f",
+                description=self.label, style=wide,
+            )
+        raise TypeError(
+            f"Control {self.label!r}: no control is known for the trait {self.trait!r} of type "
+            f"{type(trait).__name__}. Use an Enum, a Number or an Int with min and max."
+        )

@@ -1,0 +1,229 @@
+"""Score functions: how well does each key fit each query?
+
+    >>> query = torch.tensor([[1.0, 0.0]])
+    >>> keys = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> dot(query, keys)
+    tensor([[2., 0., 1.]])
+
+| score | formula | parameters | from |
+|---|---|---|---|
+| `dot` | qᵀk | 0 | Luong 2015 |
+| `scaled_dot` | qᵀk / √key_dim | 0 | Vaswani 2017 |
+| `cosine` | qᵀk / (‖q‖ ‖k‖) | 0 | Graves 2014 |
+| `general` | qᵀ W k | query_dim · key_dim | Luong 2015 |
+| `additive` | vᵀ tanh(W_q q + W_k k) | attn_dim · (query_dim + key_dim) + attn_dim | Bahdanau 2015 |
+| `concat` | vᵀ tanh(W [q; k]) | attn_dim · (query_dim + key_dim) + attn_dim | Luong 2015 |
+| `location` | W q | max_len · query_dim | Luong 2015 |
+
+    Graves, Wayne, Danihelka 2014    Neural Turing Machines
+    Bahdanau, Cho, Bengio 2015       Neural Machine Translation by Jointly Learning to Align and Translate
+    Luong, Pham, Manning 2015        Effective Approaches to Attention-based Neural Machine Translation
+    Vaswani et al. 2017              Attention Is All You Need
+
+Each is a function of a query and keys. Those with weights take them by name, and have a module that
+owns them (`AdditiveScore` and its kin). Either can be handed to `attend` as its `score`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.layers.checks import check_query_and_keys, check_same_width, check_weight
+from course_lib.shapes import Float, Tensor
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""Anything that makes scores (..., queries, keys) of a query and keys."""
+
+
+def dot(
+    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
+) -> Float[Tensor, "... queries keys"]:
+    """qᵀk: large where query and key point the same way, and larger the longer they are.
+
+    >>> dot(torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0]]))
+    tensor([[3., 6.]])
+    """
+    check_query_and_keys(query, keys)
+    check_same_width(query, keys)
+    return query @ keys.mT
+
+
+def scaled_dot(
+    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
+) -> Float[Tensor, "... queries keys"]:
+    """qᵀk / √key_dim: for numbers of variance 1 the score has variance 1 too, at any width.
+
+    >>> scaled_dot(torch.ones(1, 4), torch.ones(1, 4))
+    tensor([[2.]])
+    """
+    # Dividing the query gives the same scores for less work, and in float16 they overflow later.
+    return dot(query / math.sqrt(query.shape[-1]), keys)
+
+
+def cosine(
+    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
+) -> Float[Tensor, "... queries keys"]:
+    """qᵀk / (‖q‖ ‖k‖): direction alone, between -1 and 1. A vector of zeros scores 0.
+
+    >>> cosine(torch.tensor([[3.0, 0.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0], [-5.0, 0.0]]))
+    tensor([[ 1.,  1., -1.]])
+    """
+    check_query_and_keys(query, keys)
+    # torch's own floor for the length, 1e-12, is 0 in float16.
+    return dot(F.normalize(query, dim=-1, eps=1e-6), F.normalize(keys, dim=-1, eps=1e-6))
+
+
+def general(
+    query: Float[Tensor, "... queries query_dim"],
+    keys: Float[Tensor, "... keys key_dim"],
+    *,
+    weight: Float[Tensor, "query_dim key_dim"],
+) -> Float[Tensor, "... queries keys"]:
+    """qᵀ W k, also called bilinear: a dot product after W has mapped the query to the width of the keys.
+
+    >>> general(torch.tensor([[1.0]]), torch.tensor([[2.0, 3.0]]), weight=torch.tensor([[10.0, 1.0]]))
+    tensor([[23.]])
+    """
+    check_query_and_keys(query, keys)
+    check_weight("weight", weight, "query_dim, key_dim", (query.shape[-1], keys.shape[-1]))
+    return dot(query @ weight, keys)
+
+
+def additive(
+    query: Float[Tensor, "... queries query_dim"],
+    keys: Float[Tensor, "... keys key_dim"],
+    *,
+    w_query: Float[Tensor, "attn_dim query_dim"],
+    w_key: Float[Tensor, "attn_dim key_dim"],
+    v: Float[Tensor, " attn_dim"],
+) -> Float[Tensor, "... queries keys"]:
+    """vᵀ tanh(W_q q + W_k k): a small network with one hidden layer, never above Σ|v|.
+
+        >>> one = torch.ones(1, 1)
+        >>> additive(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), w_query=one, w_key=one, v=one[0])
+        tensor([[0., 1.]])
+
+    It keeps attn_dim numbers for every pair of query and key, where a dot product keeps one.
+    """
+    check_query_and_keys(query, keys)
+    attn_dim = w_query.shape[0]
+    check_weight("w_query", w_query, "attn_dim, query_dim", (attn_dim, query.shape[-1]))
+    check_weight("w_key", w_key, "attn_dim, key_dim", (attn_dim, keys.shape[-1]))
+    check_weight("v", v, "attn_dim,", (attn_dim,))
+    from_query = (query @ w_query.mT).unsqueeze(-2)  # (..., queries, 1, attn_dim)
+    from_keys = (keys @ w_key.mT).unsqueeze(-3)  # (..., 1, keys, attn_dim)
+    return torch.tanh(from_query + from_keys) @ v
+
+
+def concat(
+    query: Float[Tensor, "... queries query_dim"],
+    keys: Float[Tensor, "... keys key_dim"],
+    *,
+    weight: Float[Tensor, "attn_dim query_dim+key_dim"],
+    v: Float[Tensor, " attn_dim"],
+) -> Float[Tensor, "... queries keys"]:
+    """vᵀ tanh(W [q; k]): the additive score written with one matrix, W = [W_q W_k].
+
+        >>> weight, v = torch.tensor([[1.0, 1.0]]), torch.ones(1)
+        >>> concat(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), weight=weight, v=v)
+        tensor([[0., 1.]])
+
+    Every pair is spelled out, as the formula says; `additive` gets the same numbers for less memory.
+    """
+    check_query_and_keys(query, keys)
+    attn_dim = weight.shape[0]
+    width = query.shape[-1] + keys.shape[-1]
+    check_weight("weight", weight, "attn_dim, query_dim + key_dim", (attn_dim, width))
+    check_weight("v", v, "attn_dim,", (attn_dim,))
+    front = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    grid = (*front, query.shape[-2], keys.shape[-2], -1)
+    pairs = torch.cat([query.unsqueeze(-2).expand(grid), keys.unsqueeze(-3).expand(grid)], dim=-1)
+    return torch.tanh(pairs @ weight.mT) @ v
+
+
+def location(
+    query: Float[Tensor, "... queries query_dim"],
+    keys: Float[Tensor, "... keys key_dim"],
+    *,
+    weight: Float[Tensor, "max_len query_dim"],
+) -> Float[Tensor, "... queries keys"]:
+    """W q: the query alone says where to look. Of the keys only their number counts.
+
+    >>> location(torch.tensor([[2.0]]), torch.zeros(2, 5), weight=torch.tensor([[1.0], [3.0], [9.0]]))
+    tensor([[2., 6.]])
+    """
+    check_query_and_keys(query, keys)
+    n_keys, max_len = keys.shape[-2], weight.shape[0]
+    check_weight("weight", weight, "max_len, query_dim", (max_len, query.shape[-1]))
+    if n_keys > max_len:
+        raise ValueError(
+            f"Expected at most {max_len} keys, one for each row of weight, but got {n_keys}. "
+            "Cut the sentence, or make the score with a larger max_len."
+        )
+    return query @ weight[:n_keys].mT
+
+
+class GeneralScore(nn.Module):
+    """`general` with its weight: query_dim · key_dim parameters."""
+
+    def __init__(self, *, query_dim: int, key_dim: int):
+        super().__init__()
+        self.weight = _fresh_weight(query_dim, key_dim, terms=query_dim * key_dim)
+
+    def forward(
+        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
+    ) -> Float[Tensor, "... queries keys"]:
+        return general(query, keys, weight=self.weight)
+
+
+class AdditiveScore(nn.Module):
+    """`additive` with its weights: attn_dim · (query_dim + key_dim) + attn_dim parameters."""
+
+    def __init__(self, *, query_dim: int, key_dim: int, attn_dim: int):
+        super().__init__()
+        self.w_query = _fresh_weight(attn_dim, query_dim, terms=query_dim)
+        self.w_key = _fresh_weight(attn_dim, key_dim, terms=key_dim)
+        self.v = _fresh_weight(attn_dim, terms=attn_dim)
+
+    def forward(
+        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
+    ) -> Float[Tensor, "... queries keys"]:
+        return additive(query, keys, w_query=self.w_query, w_key=self.w_key, v=self.v)
+
+
+class ConcatScore(nn.Module):
+    """`concat` with its weights: attn_dim · (query_dim + key_dim) + attn_dim parameters."""
+
+    def __init__(self, *, query_dim: int, key_dim: int, attn_dim: int):
+        super().__init__()
+        self.weight = _fresh_weight(attn_dim, query_dim + key_dim, terms=query_dim + key_dim)
+        self.v = _fresh_weight(attn_dim, terms=attn_dim)
+
+    def forward(
+        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
+    ) -> Float[Tensor, "... queries keys"]:
+        return concat(query, keys, weight=self.weight, v=self.v)
+
+
+class LocationScore(nn.Module):
+    """`location` with its weight: max_len · query_dim parameters."""
+
+    def __init__(self, *, query_dim: int, max_len: int):
+        super().__init__()
+        self.weight = _fresh_weight(max_len, query_dim, terms=query_dim)
+
+    def forward(
+        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
+    ) -> Float[Tensor, "... queries keys"]:
+        return location(query, keys, weight=self.weight)
+
+
+def _fresh_weight(*shape: int, terms: int) -> nn.Parameter:
+    """Drawn as nn.Linear draws its own: within 1/√terms, so that a sum of so many terms stays near 1."""
+    bound = 1 / math.sqrt(terms)
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))

@@ -1,0 +1,383 @@
+"""The exercises of lesson 08: look up softly, scale, mask, and project."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.layers.attention import attend
+from course_lib.layers.scores import dot
+from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian, look_mask
+
+LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
+
+ROWS_SUM_TO_ONE = Invariant("the weights of each query sum to 1", lambda it: it.weights.sum(-1), equals=1)
+NONE_NEGATIVE = Invariant("no weight is below 0", lambda it: it.weights.clamp(max=0), equals=0)
+
+BLENDS_KEYS = "the keys are blended. Keys decide the weights; what is blended are the values."
+OVER_QUERIES = (
+    "the softmax runs over the queries. Each query shares out its own attention: over the keys, `dim=-1`."
+)
+
+
+def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return weights @ values, weights
+
+
+def look_up(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    context, weights = attend(query[None], keys, values, score=dot)
+    return context[0], weights[0]
+
+
+SOFT_LOOKUP = Exercise(
+    name="soft_lookup",
+    lesson="query_key_value",
+    inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n v")},
+    returns={"context": "v", "weights": "n"},
+    sizes=(
+        {"n": 5, "d": 4, "v": 3},
+        {"n": 2, "d": 6, "v": 7},
+        {"n": 8, "d": 3, "v": 1},
+        {"n": 1, "d": 5, "v": 4},
+    ),
+    reference=look_up,
+    by_hand=ByHand(
+        inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
+        answer={"context": [7.0], "weights": [0.25, 0.75]},
+        says="The dot products are 0 and ln 3 ≈ 1.099. Their exponentials are 1 and 3, so the weights are "
+        "1/4 and 3/4, and the blend is 1/4 · 4 + 3/4 · 8 = 7.",
+    ),
+    invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
+    slips=(
+        Slip(
+            "raw-scores",
+            lambda q, k, v: mixed(k @ q, v),
+            "the dot products themselves are used as weights. A softmax turns them into weights first.",
+        ),
+        Slip(
+            "no-softmax-division",
+            lambda q, k, v: mixed((k @ q).exp(), v),
+            "the exponentials are not divided by their sum. A softmax does both: `exp`, then share out.",
+        ),
+        Slip(
+            "shared-out-scores",
+            lambda q, k, v: mixed((k @ q) / (k @ q).sum(), v),
+            "the scores are divided by their sum, without `exp` first. Scores can be negative.",
+        ),
+        Slip(
+            "hard-choice",
+            lambda q, k, v: mixed(F.one_hot((k @ q).argmax(), len(k)).float(), v),
+            "only the best key is taken. A soft look-up blends all values, each by its weight.",
+            misconception="M12",
+        ),
+        Slip(
+            "blends-keys",
+            lambda q, k, v: mixed((k @ q).softmax(0), k),
+            BLENDS_KEYS,
+        ),
+        Slip(
+            "scaled-already",
+            lambda q, k, v: mixed((k @ q / math.sqrt(len(q))).softmax(0), v),
+            "the scores are divided by √d already. That comes in the next section; not here.",
+        ),
+        Slip(
+            "cosine",
+            lambda q, k, v: mixed(F.cosine_similarity(k, q[None], dim=-1).softmax(0), v),
+            "the score is the cosine. The dot product keeps the lengths: a long key weighs more.",
+            misconception="M10",
+        ),
+        Slip(
+            "plain-mean",
+            lambda q, k, v: mixed(q.new_full((len(k),), 1 / len(k)), v),
+            "every key gets the same weight, whatever the query. The weights come from `keys @ query`.",
+        ),
+    ),
+)
+
+
+def with_scores(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return mixed(scores.softmax(-1), values)
+
+
+def scaled(queries: Tensor, keys: Tensor) -> Tensor:
+    return queries @ keys.T / math.sqrt(keys.shape[-1])
+
+
+SCALED_ATTENTION = Exercise(
+    name="scaled_attention",
+    lesson="query_key_value",
+    inputs={"queries": gaussian("m d"), "keys": gaussian("n d"), "values": gaussian("n v")},
+    returns={"context": "m v", "weights": "m n"},
+    sizes=(
+        {"m": 3, "n": 5, "d": 16, "v": 7},
+        {"m": 6, "n": 2, "d": 9, "v": 4},
+        {"m": 1, "n": 4, "d": 8, "v": 3},
+        {"m": 4, "n": 1, "d": 5, "v": 2},
+    ),
+    reference=attend,
+    by_hand=ByHand(
+        inputs={
+            "queries": [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]],
+            "keys": [[0.0, 0.0, 0.0, 0.0], [LN3, 0.0, 0.0, 0.0]],
+            "values": [[4.0], [8.0]],
+        },
+        answer={"context": [[7.0], [6.0]], "weights": [[0.25, 0.75], [0.5, 0.5]]},
+        says="Keys have 4 numbers, so the scores are divided by √4 = 2. The first query scores 0 and "
+        "ln 3 ≈ 1.099: weights 1/4 and 3/4, blend 7. The second scores 0 twice: weights 1/2, blend 6.",
+    ),
+    invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
+    slips=(
+        Slip(
+            "no-scale",
+            lambda q, k, v: with_scores(q @ k.T, v),
+            "the scores are not divided by √d_k. They then grow with the width of a key, and the softmax "
+            "picks almost one key alone.",
+            misconception="M06",
+        ),
+        Slip(
+            "over-d",
+            lambda q, k, v: with_scores(q @ k.T / k.shape[-1], v),
+            "the scores are divided by d_k itself, not by its root. That makes the weights too flat.",
+            misconception="M07",
+        ),
+        Slip(
+            "root-of-keys",
+            lambda q, k, v: with_scores(q @ k.T / math.sqrt(len(k)), v),
+            "the scores are divided by the root of the number of keys. What counts is how long one key is: "
+            "`keys.shape[-1]`.",
+            misconception="M08",
+        ),
+        Slip(
+            "root-of-value-width",
+            lambda q, k, v: with_scores(q @ k.T / math.sqrt(v.shape[-1]), v),
+            "the scores are divided by the root of the values' width. Values take no part in a score: use "
+            "`keys.shape[-1]`.",
+            misconception="M08",
+        ),
+        Slip(
+            "root-of-queries",
+            lambda q, k, v: with_scores(q @ k.T / math.sqrt(len(q)), v),
+            "the scores are divided by the root of the number of queries. What counts is how long one query "
+            "is: `queries.shape[-1]`.",
+            misconception="M08",
+        ),
+        Slip(
+            "times-root",
+            lambda q, k, v: with_scores(q @ k.T * math.sqrt(k.shape[-1]), v),
+            "the scores are multiplied by √d_k. They are too spread out already: divide.",
+        ),
+        Slip(
+            "softmax-over-queries",
+            lambda q, k, v: mixed(scaled(q, k).softmax(0), v),
+            OVER_QUERIES,
+            misconception="M11",
+        ),
+        Slip(
+            "scale-after-softmax",
+            lambda q, k, v: mixed((q @ k.T).softmax(-1) / math.sqrt(k.shape[-1]), v),
+            "the weights are divided by √d_k, after the softmax. The scores are, before it.",
+        ),
+        Slip(
+            "raw-scores",
+            lambda q, k, v: mixed(scaled(q, k), v),
+            "the scaled scores themselves are used as weights. A softmax turns them into weights first.",
+        ),
+        Slip(
+            "blends-keys",
+            lambda q, k, v: with_scores(scaled(q, k), k),
+            BLENDS_KEYS,
+        ),
+    ),
+)
+
+
+MASKED_ATTENTION = Exercise(
+    name="masked_attention",
+    lesson="query_key_value",
+    stretch=True,
+    inputs={**SCALED_ATTENTION.inputs, "may_look": look_mask("m n")},
+    returns={"context": "m v", "weights": "m n"},
+    sizes=SCALED_ATTENTION.sizes,
+    reference=lambda q, k, v, may_look: attend(q, k, v, may_look=may_look),
+    by_hand=ByHand(
+        inputs={
+            "queries": [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]],
+            "keys": [[0.0, 0.0, 0.0, 0.0], [LN3, 0.0, 0.0, 0.0], [9.0, 9.0, 9.0, 9.0]],
+            "values": [[4.0], [8.0], [100.0]],
+            "may_look": [[True, True, False], [False, True, False]],
+        },
+        answer={"context": [[7.0], [8.0]], "weights": [[0.25, 0.75, 0.0], [0.0, 1.0, 0.0]]},
+        says="The third key fits best, and nobody may look at it. The first query sees scores 0 and "
+        "ln 3 ≈ 1.099: weights 1/4, 3/4, 0, blend 7. The second sees one key: weights 0, 1, 0, blend 8.",
+    ),
+    invariants=(
+        Invariant(
+            "where `may_look` is False, the weight is 0",
+            lambda it: it.weights.masked_fill(it.may_look, 0),
+            equals=0,
+        ),
+        ROWS_SUM_TO_ONE,
+        NONE_NEGATIVE,
+    ),
+    slips=(
+        Slip(
+            "zero-before-softmax",
+            lambda q, k, v, may_look: with_scores(scaled(q, k) * may_look, v),
+            "hidden scores are set to 0 before the softmax. exp(0) is 1, so a hidden key still gets weight: "
+            "set them to −∞.",
+            misconception="M19",
+        ),
+        Slip(
+            "zero-after-softmax",
+            lambda q, k, v, may_look: mixed(scaled(q, k).softmax(-1) * may_look, v),
+            "hidden weights are set to 0 after the softmax, and the rest is not shared out again: the rows "
+            "no longer sum to 1. Set the scores to −∞ before it.",
+            misconception="M20",
+        ),
+        Slip(
+            "inverted-mask",
+            lambda q, k, v, may_look: with_scores(scaled(q, k).masked_fill(may_look, -math.inf), v),
+            "the mask is the wrong way round. True means may look: hide where it is False, `~may_look`.",
+            misconception="M22",
+        ),
+        Slip(
+            "no-mask",
+            lambda q, k, v, may_look: with_scores(scaled(q, k), v),
+            "the mask is not used. Set the scores to −∞ where `may_look` is False.",
+        ),
+        Slip(
+            "added-mask",
+            lambda q, k, v, may_look: with_scores(scaled(q, k) + may_look, v),
+            "True and False are added to the scores as 1 and 0. A hidden score must become −∞.",
+        ),
+        Slip(
+            "no-scale",
+            lambda q, k, v, may_look: with_scores((q @ k.T).masked_fill(~may_look, -math.inf), v),
+            "the mask is right, but the scores are not divided by √d_k.",
+            misconception="M06",
+        ),
+        Slip(
+            "softmax-over-queries",
+            lambda q, k, v, may_look: mixed(scaled(q, k).masked_fill(~may_look, -math.inf).softmax(0), v),
+            OVER_QUERIES,
+            misconception="M11",
+        ),
+        Slip(
+            "blends-keys",
+            lambda q, k, v, may_look: attend(q, k, k, may_look=may_look),
+            BLENDS_KEYS,
+        ),
+    ),
+)
+
+
+def projected(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    return queries, keys, values, scaled(queries, keys)
+
+
+def rescaled(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, divisor: float) -> tuple[Tensor, ...]:
+    queries, keys = x @ w_q, x @ w_k
+    return queries, keys, x @ w_v, queries @ keys.T / divisor
+
+
+PROJECT_QKV = Exercise(
+    name="project_qkv",
+    lesson="query_key_value",
+    inputs={
+        "x": gaussian("n d_model"),
+        "w_q": gaussian("d_model d_k"),
+        "w_k": gaussian("d_model d_k"),
+        "w_v": gaussian("d_model d_v"),
+    },
+    returns={"queries": "n d_k", "keys": "n d_k", "values": "n d_v", "scores": "n n"},
+    sizes=(
+        {"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
+        {"n": 2, "d_model": 4, "d_k": 7, "d_v": 5},
+        {"n": 1, "d_model": 6, "d_k": 4, "d_v": 2},
+    ),
+    reference=lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x @ w_v),
+    by_hand=ByHand(
+        inputs={
+            "x": [[1.0, 0.0], [0.0, 1.0]],
+            "w_q": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
+            "w_k": [[0.0, 2.0, 0.0, 0.0], [4.0, 0.0, 0.0, 0.0]],
+            "w_v": [[1.0], [10.0]],
+        },
+        answer={
+            "queries": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
+            "keys": [[0.0, 2.0, 0.0, 0.0], [4.0, 0.0, 0.0, 0.0]],
+            "values": [[1.0], [10.0]],
+            "scores": [[0.0, 2.0], [1.0, 0.0]],
+        },
+        says="With this `x` the queries are `w_q`, the keys `w_k` and the values `w_v` themselves. "
+        "The first query meets the second key: 1 · 4 / √4 = 2. The second meets the first: 1 · 2 / √4 = 1.",
+    ),
+    invariants=(
+        Invariant(
+            "`scores` less `queries @ keys.T / √d_k`, made from your own queries and keys, is 0",
+            lambda it: it.scores - scaled(it.queries, it.keys),
+            equals=0,
+        ),
+    ),
+    slips=(
+        Slip(
+            "shared-w_q",
+            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_q, x @ w_v),
+            "`w_q` makes the keys too. Then every word fits itself best and A fits B just as B fits A. "
+            "Keys come from `w_k`.",
+            misconception="M15",
+        ),
+        Slip(
+            "shared-w_k",
+            lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_k, x @ w_v),
+            "`w_k` makes the queries too. Then every word fits itself best and A fits B just as B fits A. "
+            "Queries come from `w_q`.",
+            misconception="M15",
+        ),
+        Slip(
+            "root-of-model-width",
+            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, math.sqrt(x.shape[-1])),
+            "the scores are divided by √d_model. A dot product runs over the d_k numbers of a key: √d_k.",
+            misconception="M08",
+        ),
+        Slip(
+            "root-of-words",
+            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, math.sqrt(len(x))),
+            "the scores are divided by the root of the number of words. What counts is the width of a key.",
+            misconception="M08",
+        ),
+        Slip(
+            "over-d",
+            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, w_k.shape[-1]),
+            "the scores are divided by d_k itself, not by its root.",
+            misconception="M07",
+        ),
+        Slip(
+            "no-scale",
+            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, 1.0),
+            "the scores are not divided by √d_k.",
+            misconception="M06",
+        ),
+        Slip(
+            "transposed-scores",
+            lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_k, x @ w_q)),
+            "the scores lie on their side. A row belongs to a query, a column to a key: `queries @ keys.T`.",
+            misconception="M11",
+        ),
+        Slip(
+            "values-from-w_k",
+            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x @ w_k),
+            "the values are made with `w_k`. They have a projection of their own, `w_v`.",
+        ),
+        Slip(
+            "values-unprojected",
+            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x),
+            "the values are `x` as it came. Queries, keys and values are all projections of `x`: `x @ w_v`.",
+            misconception="M14",
+        ),
+    ),
+)
+
+EXERCISES = (SOFT_LOOKUP, SCALED_ATTENTION, PROJECT_QKV, MASKED_ATTENTION)

@@ -1,0 +1,27 @@
+"""The exercise of lesson 00: small enough that all of the learner's attention is on how a check works."""
+
+from __future__ import annotations
+
+from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
+
+DOUBLE_IT = Exercise(
+    name="double_it",
+    lesson="start_here",
+    inputs={"numbers": gaussian("n")},
+    returns={"doubled": "n"},
+    sizes=({"n": 5}, {"n": 1}, {"n": 8}),
+    reference=lambda numbers: 2 * numbers,
+    by_hand=ByHand(
+        inputs={"numbers": [1.0, 2.0, 3.0]},
+        answer={"doubled": [2.0, 4.0, 6.0]},
+        says="Twice 1 is 2, twice 2 is 4, twice 3 is 6.",
+    ),
+    slips=(
+        Slip("squares", lambda numbers: numbers**2, "the numbers are squared. `**` is power, `*` is times."),
+        Slip("adds-two", lambda numbers: numbers + 2, "2 is added. To double is to multiply by 2."),
+        Slip("unchanged", lambda numbers: numbers, "the numbers come back as they went in."),
+        Slip("halves", lambda numbers: numbers / 2, "the numbers are halved. `/` divides, `*` multiplies."),
+    ),
+)
+
+EXERCISES = (DOUBLE_IT,)

@@ -1,0 +1,109 @@
+r"""Short texts with a little mark-up, made into safe HTML.
+
+    >>> inline_html("**Scale** by $d_k$, not by `n` & not by luck")
+    '<strong>Scale</strong> by <math ...>...</math>, not by <code>n</code> &amp; not by luck'
+
+The mark-up is $LaTeX$, `code`, *emphasis* and **bold**; \$ is a dollar sign. Everything else is escaped.
+Formulas become MathML, which browsers draw by themselves: no script, no font, no network.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from xml.etree.ElementTree import Element
+
+from latex2mathml.converter import Converter
+
+ATOM = re.compile(r"\\\$|\$(?P<latex>[^$]*)\$|`(?P<code>[^`]+)`")
+BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])", re.DOTALL)
+EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])(.+?)(?<=[^\s*])\*(?![\w*])", re.DOTALL)
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+ELEMENTS = re.compile(
+    "math|mrow|mi|mn|mo|mtext|mspace|mfrac|msqrt|mroot|mstyle|mpadded|mphantom|"
+    "msub|msup|msubsup|munder|mover|munderover|mtable|mtr|mtd"
+)
+ATTRIBUTES = re.compile(
+    "accent|columnalign|columnlines|columnspacing|depth|display|displaystyle|fence|form|height|largeop|"
+    "linethickness|lspace|mathvariant|maxsize|minsize|movablelimits|rowlines|rowspacing|rspace|"
+    "scriptlevel|separator|stretchy|symmetric|voffset|width"
+)
+VALUE = re.compile(r"[\w.,%+\- ]*")
+CHILDREN = {
+    "mfrac": 2,
+    "mroot": 2,
+    "msub": 2,
+    "msup": 2,
+    "munder": 2,
+    "mover": 2,
+    "msubsup": 3,
+    "munderover": 3,
+}
+
+
+def inline_html(text: str, formula: Callable[[str], str] | None = None) -> str:
+    """One short text as HTML. `formula` sets the LaTeX between dollars; MathML where it is left out."""
+    if found := CONTROL.search(text):
+        raise ValueError(f"The text holds the control character {found[0]!r}: {text!r}. Take it out.")
+    set_formula = formula or mathml
+    atoms: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        if (latex := match["latex"]) is not None:
+            atoms.append(set_formula(latex))
+        elif (code := match["code"]) is not None:
+            atoms.append(f"<code>{html.escape(code)}</code>")
+        else:
+            atoms.append("<span>$</span>")  # alone in its tag, so that MathJax never takes it for a formula
+        return f"\x00{len(atoms) - 1}\x00"  # no text can hold this character: see the check above
+
+    marked = ATOM.sub(keep, text)
+    if "$" in marked:
+        raise ValueError(f"A $ has no partner in {text!r}. Write \\$ for a dollar sign.")
+    marked = EMPHASIS.sub(r"<em>\1</em>", BOLD.sub(r"<strong>\1</strong>", html.escape(marked)))
+    return re.sub(r"\x00(\d+)\x00", lambda match: atoms[int(match[1])], marked)
+
+
+def dollars(latex: str) -> str:
+    """A formula left as LaTeX, for pages whose sanitiser throws MathML away but which typeset dollars."""
+    return f"${html.escape(latex)}$"
+
+
+def mathml(latex: str) -> str:
+    r"""LaTeX as MathML: mathml(r"\sqrt{d_k}"). Nothing but known elements and attributes comes out."""
+    bare = re.sub(r"\\[\\{}]", "", latex)
+    if bare.count("{") != bare.count("}"):
+        raise ValueError(f"The formula ${latex}$ has a brace without a partner.")
+    try:
+        tree = Converter().convert_to_element(latex)
+    except Exception as error:  # latex2mathml has a dozen kinds, with no common parent
+        raise ValueError(f"The formula ${latex}$ cannot be read ({type(error).__name__}).") from error
+    return "".join(_written(tree, latex))
+
+
+def _written(element: Element, latex: str) -> Iterator[str]:
+    # latex2mathml's own writer un-escapes the whole tree: \text{<script>} would come out as a script.
+    if not ELEMENTS.fullmatch(element.tag):
+        raise ValueError(f"The formula ${latex}$ makes the element <{element.tag}>, which is not allowed.")
+    yield f"<{element.tag}"
+    for name, value in element.attrib.items():
+        if name == "xmlns":
+            continue  # HTML knows <math> without it
+        if not ATTRIBUTES.fullmatch(name) or not VALUE.fullmatch(value):
+            raise ValueError(
+                f"The formula ${latex}$ sets {name}={value!r}, which is not allowed: leave it out."
+            )
+        yield f' {name}="{value}"'
+    text = html.unescape(element.text or "")
+    if re.match(r"\\[A-Za-z]", text):
+        raise ValueError(f"The formula ${latex}$ uses {text}, which is unknown. Check the spelling.")
+    if len(element) != CHILDREN.get(element.tag, len(element)):
+        raise ValueError(
+            f"The formula ${latex}$ is not finished: a fraction, root, index or exponent lacks a part."
+        )
+    yield f">{html.escape(text)}"
+    for child in element:
+        yield from _written(child, latex)
+    yield f"</{element.tag}>{html.escape(html.unescape(element.tail or ''))}"

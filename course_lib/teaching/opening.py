@@ -1,0 +1,26 @@
+"""The first call of every lesson.
+
+>>> start_lesson("query_key_value", seed=8)
+"""
+
+from __future__ import annotations
+
+from course_lib import theme
+from course_lib.explore.guard import guard_events
+from course_lib.runtime import seed_everything
+from course_lib.teaching import progress
+from course_lib.teaching.lessons import lesson
+
+
+def start_lesson(topic: str, *, seed: int = 0) -> None:
+    """Put the figure style in force, seed all randomness, and note that the lesson was opened.
+
+    Prints nothing, unless there is something to tell about the learner's progress file.
+    """
+    opened = lesson(topic)
+    theme.use()
+    guard_events()
+    seed_everything(seed)
+    for note in progress.read().notes:
+        progress.say_once(note)
+    progress.record({"kind": "lesson", "lesson": opened.topic})

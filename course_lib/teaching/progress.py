@@ -1,0 +1,210 @@
+"""What a learner has done so far: kept on this machine, in one file, and nowhere else.
+
+    >>> record({"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"})
+    >>> read().lesson("start_here").exercises_passed
+    1
+
+Every event is a line of `progress.jsonl` in the learner's folder; everything else is worked out from the
+events. Events of a kind this version does not know stay in the file and are passed over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from pathlib import Path
+
+from course_lib.runtime import user_folder
+from course_lib.teaching import event_log
+from course_lib.teaching.exercises import BY_LESSON
+from course_lib.teaching.lessons import Lesson, lessons
+from course_lib.teaching.misconceptions import misconceptions
+
+TROUBLE = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
+ALL_DONE = "You have finished every lesson there is so far."
+
+
+def progress_file() -> Path:
+    """The file that holds the events."""
+    return user_folder() / "progress.jsonl"
+
+
+def record(event: dict) -> None:
+    """Remember an event. Where that cannot be done, say so once and let the lesson go on."""
+    stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
+    try:
+        notes = event_log.append(progress_file(), stamped)
+    except TROUBLE as error:
+        notes = [
+            f"Your progress cannot be saved: {event_log.reason(error)}. Everything else works. "
+            "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
+        ]
+    for note in notes:
+        say_once(note)
+
+
+def read() -> Progress:
+    """Everything known about this learner; never raises over a damaged or unreadable file."""
+    try:
+        log = event_log.read(progress_file())
+    except TROUBLE as error:
+        return Progress((), (f"Your progress cannot be read: {event_log.reason(error)}.",))
+    return Progress(log.events, log.notes)
+
+
+def delete() -> str:
+    """Forget everything; gives one sentence that says what was done."""
+    try:
+        n_files = event_log.delete(progress_file())
+    except TROUBLE as error:
+        return f"Your progress could not be deleted: {event_log.reason(error)}. It is in {user_folder()}."
+    return "Your progress is deleted." if n_files else "There was no progress to delete."
+
+
+@cache
+def say_once(note: str) -> None:
+    """Print a note, once a session: what cannot be put right must not be said at every click."""
+    print(note)
+
+
+@dataclass(frozen=True)
+class LessonProgress:
+    """How far one lesson has come. Quiz scores count first answers only."""
+
+    lesson: Lesson
+    opened: bool
+    exercises: int
+    exercises_tried: int
+    exercises_passed: int
+    quiz_answered: int
+    quiz_right: int
+    predictions: int
+    predictions_right: int
+    complete: bool
+
+    @property
+    def mark(self) -> str:
+        return "✓" if self.complete else "…" if self.opened else "·"
+
+    @property
+    def counts(self) -> list[str]:
+        """What there is to count: `exercises 2 of 4`, `quiz 3 of 5 at the first try`."""
+        found = []
+        if self.exercises:
+            found.append(f"exercises {self.exercises_passed} of {self.exercises}")
+        if self.quiz_answered:
+            found.append(f"quiz {self.quiz_right} of {self.quiz_answered} at the first try")
+        if self.predictions:
+            found.append(f"predictions {self.predictions_right} of {self.predictions}")
+        return found
+
+
+@dataclass(frozen=True)
+class Met:
+    """A misconception that showed in an answer: how often, and whether the same question went well later."""
+
+    id: str
+    times: int
+    put_right: bool
+
+    @property
+    def belief(self) -> str:
+        known = misconceptions().get(self.id)
+        return known.belief if known else "(unknown to this version of the course)"
+
+    @property
+    def times_text(self) -> str:
+        times = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
+        return f"met {times}, since put right" if self.put_right else f"met {times}"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A learner's events, and what follows from them. `notes` tell of trouble with the file."""
+
+    events: tuple[dict, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def lessons(self) -> tuple[LessonProgress, ...]:
+        """Every lesson of the course, in order."""
+        return tuple(map(self._lesson_progress, lessons()))
+
+    def lesson(self, topic: str) -> LessonProgress:
+        return next(one for one in self.lessons if one.lesson.topic == topic)
+
+    @property
+    def next_lesson(self) -> Lesson | None:
+        """The first lesson that is there and not complete; None when all that is there is done."""
+        there = (one for one in self.lessons if one.opened or one.lesson.built)
+        return next((one.lesson for one in there if not one.complete), None)
+
+    @cached_property
+    def misconceptions(self) -> tuple[Met, ...]:
+        """What showed in wrong answers, in the order of the ids."""
+        times: Counter[str] = Counter()
+        open_at: dict[str, set[tuple]] = {}
+        for event in self.events:
+            place = tuple(str(event.get(key)) for key in ("kind", "lesson", "name"))
+            if _went_well(event):
+                for places in open_at.values():
+                    places.discard(place)
+            elif isinstance(met := event.get("misconception"), str):
+                times[met] += 1
+                open_at.setdefault(met, set()).add(place)
+        return tuple(Met(met, times[met], put_right=not open_at[met]) for met in sorted(times))
+
+    def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
+        wanted = BY_LESSON.get(lesson.topic, ())
+        attempts = list(self._of("exercise", lesson))
+        tried = {str(event.get("name")) for event in attempts}
+        passed = {str(event.get("name")) for event in attempts if _went_well(event)}
+        quiz = _first_by_name(event for event in self._of("quiz", lesson) if event.get("first_try"))
+        guesses = _first_by_name(self._of("prediction", lesson))
+        opened = any(event.get("lesson") == lesson.topic for event in self.events)
+        return LessonProgress(
+            lesson=lesson,
+            opened=opened,
+            exercises=len(wanted),
+            exercises_tried=sum(exercise.name in tried for exercise in wanted),
+            exercises_passed=sum(exercise.name in passed for exercise in wanted),
+            quiz_answered=len(quiz),
+            quiz_right=sum(map(_went_well, quiz)),
+            predictions=len(guesses),
+            predictions_right=sum(map(_went_well, guesses)),
+            complete=opened and all(one.name in passed for one in wanted if not one.stretch),
+        )
+
+    def _of(self, kind: str, lesson: Lesson) -> Iterator[dict]:
+        return (e for e in self.events if e.get("kind") == kind and e.get("lesson") == lesson.topic)
+
+    def report(self) -> str:
+        """All of it as plain text, for the command line."""
+        begun = [one for one in self.lessons if one.opened]
+        lines = [*self.notes, "Lessons"]
+        for one in begun:
+            lines += [f"  {one.mark} {one.lesson.label}", *(f"      {text}" for text in one.counts)]
+        if not begun:
+            lines.append("  none opened yet")
+        if coming := self.next_lesson:
+            lines += ["", f"Next: {coming.label} ({coming.minutes} minutes)", f"  {coming.question}"]
+        else:
+            lines += ["", ALL_DONE]
+        if self.misconceptions:
+            lines += ["", "Misconceptions met"]
+            lines += [f"  {met.id} {met.belief} ({met.times_text})" for met in self.misconceptions]
+        return "\n".join([*lines, "", f"Kept in {progress_file()}, on this machine only."])
+
+
+def _went_well(event: dict) -> bool:
+    return event.get("status") == "passed" or event.get("correct") is True
+
+
+def _first_by_name(events: Iterator[dict]) -> list[dict]:
+    first: dict = {}
+    for event in events:
+        first.setdefault(str(event.get("name")), event)
+    return list(first.values())

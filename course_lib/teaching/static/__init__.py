@@ -1,0 +1,8 @@
+"""The scripts and the style sheet of the question cards."""
+
+from pathlib import Path
+
+
+def static_text(*names: str) -> str:
+    """Files of this folder as one text: a widget's script is one module and cannot import its neighbours."""
+    return "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)

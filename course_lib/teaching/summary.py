@@ -1,0 +1,92 @@
+"""The learner's progress as a card with a button that brings it up to date.
+
+    >>> progress_summary()      # in lesson 00; `course progress` prints the same facts
+
+A lesson that was never opened shows no counts. So what a new learner sees, and what the stored notebook
+holds, does not change when other lessons are added.
+"""
+
+from __future__ import annotations
+
+import html
+
+import ipywidgets
+
+from course_lib import theme
+from course_lib.teaching import progress
+from course_lib.teaching.card import MUTED, card, escaped, prose
+from course_lib.teaching.progress import ALL_DONE, LessonProgress, Met, Progress
+
+TABLE = "border-collapse:collapse;margin:10px 0 0;font-size:inherit;color:inherit;background:none"
+CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
+
+
+class ProgressSummary(ipywidgets.VBox):
+    """Shows the progress file as it was when the card was made, or when the button was last pressed."""
+
+    def __init__(self) -> None:
+        self._page = ipywidgets.HTML()
+        self._button = ipywidgets.Button(description="Refresh", tooltip="Read the progress file again")
+        self._button.on_click(lambda _: self.refresh())
+        self.refresh()
+        super().__init__([self._page, self._button])
+
+    def refresh(self) -> None:
+        """Read the progress file again."""
+        self._known = progress.read()
+        self._page.value = summary_html(self._known)
+
+    def __repr__(self) -> str:
+        return summary_text(self._known)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict:
+        live = super()._repr_mimebundle_() or {}
+        return {**live, "text/html": self._page.value, "text/plain": repr(self)}
+
+
+def progress_summary() -> ProgressSummary:
+    """What the learner has done, what comes next, and which misconceptions were met."""
+    return ProgressSummary()
+
+
+def summary_text(known: Progress) -> str:
+    """The card in plain text."""
+    begun = [
+        f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in known.lessons if one.opened
+    ]
+    met = [f"{met.id} {met.belief} ({met.times_text})" for met in known.misconceptions]
+    return "\n".join([*known.notes, "Your progress", *begun, next_text(known), *met])
+
+
+def summary_html(known: Progress) -> str:
+    """The card as HTML."""
+    body = "".join(map(prose, known.notes)) + prose(next_text(known))
+    body += f'<table style="{TABLE}"><tbody>{"".join(map(_row, known.lessons))}</tbody></table>'
+    if known.misconceptions:
+        body += prose("Misconceptions met", "font-weight:600")
+        body += (
+            f'<ul style="margin:4px 0 0;padding-left:20px">{"".join(map(_item, known.misconceptions))}</ul>'
+        )
+    body += prose(
+        "Kept on this machine only. `course progress --delete` removes it.", f"font-size:12px;{MUTED}"
+    )
+    complete = sum(one.complete for one in known.lessons)
+    return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(known.lessons)} lessons", body)
+
+
+def next_text(known: Progress) -> str:
+    """`Next: 08 · Query, key, value (60 minutes)`."""
+    coming = known.next_lesson
+    return f"Next: {coming.label} ({coming.minutes} minutes)" if coming else ALL_DONE
+
+
+def _row(one: LessonProgress) -> str:
+    counts = " · ".join(one.counts) if one.opened else ""
+    style = CELL if one.opened else f"{CELL};{MUTED}"
+    texts = (one.mark, one.lesson.label, f"{one.lesson.minutes} min", counts)
+    cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
+    return f"<tr>{cells}</tr>"
+
+
+def _item(met: Met) -> str:
+    return f'<li>{escaped(met.belief)} <span style="{MUTED}">{met.id} · {met.times_text}</span></li>'

@@ -1,0 +1,90 @@
+"""What a check says about an attempt.
+
+    >>> print(Verdict("double_it", "not tried", "Write your answer, then run both cells."))
+    ○ Not tried yet · double_it
+    Write your answer, then run both cells.
+
+A verdict holds no time, address or id: the same attempt gives the same verdict, byte for byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from course_lib import theme
+from course_lib.teaching.card import MUTED, card, folded, prose, side_by_side
+
+Status = Literal["passed", "not tried", "wrong"]
+
+
+class Look(NamedTuple):
+    icon: str
+    word: str
+    colour: str
+
+
+LOOKS: dict[Status, Look] = {
+    "passed": Look("✓", "Passed", theme.GREEN),
+    "not tried": Look("○", "Not tried yet", theme.BLUE),
+    "wrong": Look("✗", "Not right yet", theme.ORANGE),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`headline` says what is so, `details` the likely slip and what to do, `expected` and `got` the rest."""
+
+    exercise: str
+    status: Status
+    headline: str
+    details: str = ""
+    slip: str | None = None
+    misconception: str | None = None
+    expected: str = ""
+    got: str = ""
+    given: str = ""
+    printed: str = ""
+
+    @property
+    def numbers(self) -> list[tuple[str, str]]:
+        """What went in, what should have come out, and what did: each with its title, where there is any."""
+        titled = [("given", self.given), ("expected", self.expected), ("yours", self.got)]
+        return [(title, text) for title, text in titled if text]
+
+    def __str__(self) -> str:
+        look = LOOKS[self.status]
+        parts = [f"{look.icon} {look.word} · {self.exercise}\n{self.headline}"]
+        if self.details:
+            parts.append(self.details)
+        if self.numbers:
+            parts.append("\n".join(f"{title}\n{_indented(text)}" for title, text in self.numbers))
+        if self.misconception:
+            parts.append(_known(self.misconception))
+        if self.printed:
+            parts.append("Your function printed:\n" + _indented(self.printed))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        look = LOOKS[self.status]
+        body = prose(self.headline, "font-weight:600")
+        if self.details:
+            body += prose(self.details)
+        if self.numbers:
+            body += side_by_side(self.numbers)
+        if self.misconception:
+            body += prose(_known(self.misconception), f"font-size:12px;{MUTED}")
+        if self.printed:
+            body += folded("Your function printed", self.printed)
+        return card(look.colour, look.icon, look.word, f"`{self.exercise}`", body)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": str(self)}
+
+
+def _known(misconception: str) -> str:
+    return f"A known misconception: {misconception}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join("  " + line for line in text.splitlines())

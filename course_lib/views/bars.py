@@ -1,0 +1,80 @@
+"""Bars: a handful of numbers that are to be compared, most often attention weights.
+
+    >>> bars([0.7, 0.2, 0.1], labels=["cat", "water", "drank"], title="Where “it” looks")
+
+`Bars` is the panel itself, for a figure that moves; `bars` is the finished picture for a lesson's cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+
+from course_lib import theme
+from course_lib.views.arrays import as_labels, as_numbers
+from course_lib.views.blocks import Blocks
+from course_lib.views.fit import fit
+from course_lib.views.quick_text import quick_text
+from course_lib.views.still import Still
+
+
+class Bars:
+    """Upright bars with their numbers above (below, where one is negative), from `low` to `high`."""
+
+    def __init__(
+        self, axes: Axes, labels: list[str], *, low: float = 0.0, high: float = 1.0,
+        colour: str = theme.BLUE, digits: int = 2, size: float = 9.5,
+    ):
+        self._digits = digits
+        spots = range(len(labels))
+        self._bars = Blocks(axes, len(labels), colour)
+        self._left = np.arange(len(labels)) - 0.36
+        self._readings = [quick_text(axes, x, 0, ha="center", size=size) for x in spots]
+        self._gap = 0.025 * (high - low)
+        axes.set_xlim(-0.6, len(labels) - 0.4)
+        room = 5 * self._gap  # for a number beyond the longest bar
+        axes.set_ylim(low - room if low < 0 else low, high + room)
+        axes.set_xticks(spots, labels)
+        axes.axhline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
+        axes.spines["bottom"].set_visible(False)
+
+    @property
+    def artists(self) -> list[Artist]:
+        return [self._bars.artist, *self._readings]
+
+    def show(self, values: np.ndarray, colour: str | None = None) -> None:
+        self._bars.place(left=self._left, right=self._left + 0.72, low=0, high=values, colours=colour)
+        for reading, value in zip(self._readings, values, strict=True):
+            reading.set_text(minus(f"{value:.{self._digits}f}"))
+            reading.set_verticalalignment("bottom" if value >= 0 else "top")
+            reading.set_y(value + (self._gap if value >= 0 else -self._gap))
+
+
+def minus(text: str) -> str:
+    """A number's text with a true minus sign, and no minus before nothing: "-0.00" is "0.00"."""
+    if text.startswith("-") and not text.strip("-0."):
+        return text[1:]
+    return text.replace("-", "−")
+
+
+def bars(
+    values: Any, *, labels: Any, title: str = "", name: str = "weight", high: float | None = None,
+    colour: str = theme.BLUE, digits: int = 2, alt: str | None = None,
+) -> Still:
+    """A still picture of one row of numbers. `name` says what a bar's height is."""
+    heights = as_numbers(values, ndim=1, what="The bars' values")
+    texts = as_labels(labels, count=len(heights), what="Labels of the bars")
+    if not np.isfinite(heights).all():
+        raise ValueError(f"A bar needs a finite height, and these are {heights.tolist()}. Bars for weights, not for −inf.")
+    axes = theme.figure().subplots()
+    top = high if high is not None else (1.0 if name == "weight" else max(heights.max(), 0.0) or 1.0)
+    panel = Bars(axes, texts, low=min(heights.min(), 0.0), high=top, colour=colour, digits=digits)
+    panel.show(heights)
+    axes.set_ylabel(name)
+    axes.set_title(title)
+    fit(axes, width=max(3.0, sum(max(0.62, 0.1 * len(text) + 0.15) for text in texts)), height=2.1)
+    readings = ", ".join(f"{text} {value:.{digits}f}" for text, value in zip(texts, heights, strict=True))
+    return Still(axes.figure, alt=alt or f"{title or 'Bars'}: {name} of {readings}.")

@@ -1,0 +1,107 @@
+"""A heat map: a matrix of scores or weights, one row a query, one column a key.
+
+    >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Who looks where")
+
+Weights run from 0 (paper) to 1 (dark blue). Scores run both ways from 0: blue above, orange below, the
+scale as wide as the largest. A score of −inf (masked) is a grey cell. `Heatmap` is the panel itself, for a
+figure that moves; `heatmap` is the finished picture for a lesson's cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from course_lib import theme
+from course_lib.views.arrays import as_labels, as_numbers
+from course_lib.views.bars import minus
+from course_lib.views.fit import fit
+from course_lib.views.quick_text import quick_text
+from course_lib.views.still import Still
+
+Kind = Literal["weights", "scores"]
+MASKED = "#C9C6BD"
+
+
+class Heatmap:
+    """Cells on axes, with a hairline between them; row 0 on top."""
+
+    def __init__(self, axes: Axes, rows: list[str], columns: list[str], *, kind: Kind = "weights"):
+        if kind not in ("weights", "scores"):
+            raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
+        self._kind = kind
+        shape = (len(rows), len(columns))
+        self._map = (theme.WEIGHTS if kind == "weights" else theme.SCORES).with_extremes(bad=MASKED)
+        # pcolormesh, not imshow: twenty times faster to draw for a matrix of this size
+        self._mesh = axes.pcolormesh(
+            np.zeros(shape), cmap=self._map, norm=Normalize(0, 1), edgecolors=theme.HAIRLINE, linewidth=0.8
+        )
+        axes.set_xlim(0, shape[1])
+        axes.set_ylim(shape[0], 0)
+        axes.set_aspect("equal")
+        axes.spines[:].set_visible(False)
+        axes.set_yticks(np.arange(shape[0]) + 0.5, rows)
+        axes.set_xticks(np.arange(shape[1]) + 0.5, columns)
+        if max(map(len, columns)) > 4:
+            for label in axes.get_xticklabels():
+                label.set(rotation=40, ha="right", rotation_mode="anchor")
+
+    @property
+    def artists(self) -> list[Artist]:
+        return [self._mesh]
+
+    def show(self, matrix: np.ndarray) -> None:
+        cells = np.ma.masked_invalid(matrix)
+        reach = 1.0 if self._kind == "weights" else float(np.abs(cells).max() or 1.0)
+        self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -reach
+        self._mesh.norm.vmax = reach
+        self._mesh.set_array(cells)
+
+    def ink_on(self, value: float) -> str:
+        """The text colour that reads well on a cell of this value."""
+        red, green, blue, _ = self._map(self._mesh.norm(value)) if np.isfinite(value) else (0.8, 0.8, 0.8, 1)
+        return theme.INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else theme.PAPER
+
+
+def heatmap(
+    matrix: Any, *, rows: Any, columns: Any, title: str = "", kind: Kind = "weights", numbers: bool = True,
+    digits: int = 2, row_name: str = "queries", column_name: str = "keys", alt: str | None = None,
+) -> Still:
+    """A still picture of a matrix."""
+    cells = as_numbers(matrix, ndim=2, what="The matrix of a heat map")
+    row_texts = as_labels(rows, count=cells.shape[0], what="Labels of the rows")
+    column_texts = as_labels(columns, count=cells.shape[1], what="Labels of the columns")
+    axes = theme.figure().subplots()
+    panel = Heatmap(axes, row_texts, column_texts, kind=kind)
+    panel.show(cells)
+    axes.set(xlabel=column_name, ylabel=row_name)
+    axes.set_title(title)
+    if numbers:
+        for (row, column), value in np.ndenumerate(cells):
+            quick_text(axes, column + 0.5, row + 0.5, _cell_text(value, digits), ha="center", va="center",
+                       colour=panel.ink_on(value), size=9.5)
+    side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
+    fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
+    return Still(axes.figure, alt=alt or _describe(cells, row_texts, column_texts, title, kind, digits))
+
+
+def _cell_text(value: float, digits: int) -> str:
+    if np.isnan(value):
+        return "nan"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return minus(f"{value:.{digits}f}")
+
+
+def _describe(
+    cells: np.ndarray, rows: list[str], columns: list[str], title: str, kind: Kind, digits: int
+) -> str:
+    opening = f"{title or 'Heat map'}: {kind}, {len(rows)} by {len(columns)}"
+    if not np.isfinite(cells).any():
+        return f"{opening}; no cell holds a number."
+    row, column = np.unravel_index(np.nanargmax(np.where(np.isfinite(cells), cells, -np.inf)), cells.shape)
+    return f"{opening}; the largest, {cells[row, column]:.{digits}f}, is in row {rows[row]}, column {columns[column]}."

@@ -1,0 +1,45 @@
+"""A timeline: what happened in which year, the last year marked as where the road leads.
+
+    >>> timeline({2014: ["sequence to sequence"], 2015: ["Bahdanau", "Luong"]}, title="Two years")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from course_lib import theme
+from course_lib.views.fit import fit
+from course_lib.views.still import Still
+
+
+def timeline(events: Mapping[int, Sequence[str]], *, title: str = "", alt: str | None = None) -> Still:
+    """A still picture with one column a year and its events stacked above it."""
+    if not events or not all(events.values()):
+        raise ValueError(f"A timeline needs years, each with at least one event; this came: {dict(events)}.")
+    years = sorted(events)
+    axes = theme.figure().subplots()
+    axes.plot([-0.5, len(years) - 0.5], [0, 0], color=theme.HAIRLINE, linewidth=3, zorder=1)
+    for x, year in enumerate(years):
+        last = year == years[-1]
+        axes.plot(x, 0, "o", markersize=11, color=theme.ORANGE if last else theme.BLUE, zorder=2)
+        axes.text(x, -0.55, str(year), ha="center", va="top", fontweight="bold", color=theme.SOFT_INK)
+        for level, event in enumerate(events[year]):
+            final = last and level == len(events[year]) - 1
+            axes.text(
+                x,
+                0.7 + 0.72 * level,
+                event.replace(" ", "\n", 1) if len(event) > 14 else event,
+                ha="center",
+                va="center",
+                fontsize=8.5,
+                linespacing=1.05,
+                fontweight="bold" if final else "normal",
+                color=theme.ORANGE if final else theme.INK,
+            )
+    axes.set_xlim(-0.6, len(years) - 0.4)
+    axes.set_ylim(-1.2, 0.5 + 0.75 * max(len(names) for names in events.values()))
+    axes.set_axis_off()
+    axes.set_title(title)
+    fit(axes, width=1.3 * len(years), height=2.7)
+    told = "; ".join(f"{year}: {', '.join(events[year])}" for year in years)
+    return Still(axes.figure, alt=alt or f"{title or 'Timeline'}. {told}.")

@@ -1,0 +1,678 @@
+# Lesson 08 · the source. Edit this file, then run `course build 08`; the notebook is made from it.
+
+# %% [markdown] kind="title" minutes=0.5
+r"""
+# 08 · Query, key, value
+
+**The question:** how can a network look something up when nothing matches exactly?
+
+About {minutes} minutes. You need the dot product, and the softmax from [lesson 00](00_start_here.ipynb). The rest is here.
+"""
+
+# %% [markdown] kind="goals" minutes=0.5
+r"""
+After this lesson you can
+
+1. **compute** a soft look-up by hand, from six numbers;
+2. **say** what the query, the key and the value each decide, and **prove** that a value cannot move a weight;
+3. **derive** why scores are divided by $\sqrt{d_k}$, and **measure** what happens without it;
+4. **explain** why $W_Q$ and $W_K$ are two matrices;
+5. **tell** weights that are learned from weights that are computed.
+"""
+
+# %% kind="setup" minutes=0.5
+import itertools
+import math
+
+import torch
+
+from course_lib import views
+from course_lib.explore import SaturationLab, SoftDictionary, WhoAttends
+from course_lib.layers.attention import attend
+from course_lib.layers.scores import dot
+from course_lib.teaching import check, predict, quiz, start_lesson
+
+start_lesson("query_key_value", seed=8)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Warm up
+
+Two questions about score functions, from the lesson before. Answer from memory. If you miss one, good: now you know.
+"""
+
+# %% kind="recall" minutes=2
+quiz("08", "recall")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## 1 · A dictionary that always answers
+
+A Python dictionary hands you what is stored under a key. The key must match to the letter.
+"""
+
+# %% kind="example" minutes=0.5
+menu = {"soup": "3 g salt", "cake": "9 g sugar", "tea": "2 g sugar"}
+
+print(menu["soup"])
+print(menu.get("something warm", "nothing here has that name"))
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Two things make this useless inside a network.
+
+- **Almost right counts as wrong.** "Something warm" gets nothing, though soup is on the menu.
+- **There is no slope.** The answer is there or it is not. Gradient descent needs *a little better* and *a little worse*.
+
+So we describe everything in numbers. Each dish has a label to be found by, its **key**, and a content you
+actually get, its **value**. You come with a wish in the same numbers as the labels: the **query**.
+
+| dish | key: (warm, sweet) | value: (salt, sugar) in grams |
+|---|---|---|
+| soup | (2, 0) | (3, 0) |
+| cake | (0, 2) | (0, 9) |
+| tea | (1, 1) | (0, 2) |
+
+The query "something warm, please" is (1, 0).
+"""
+
+# %% kind="example" minutes=0.5
+dishes = ["soup", "cake", "tea"]
+keys = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+values = torch.tensor([[3.0, 0.0], [0.0, 9.0], [0.0, 2.0]])
+query = torch.tensor([1.0, 0.0])
+
+scores = keys @ query  # one dot product for each dish: how well does it match?
+best = scores.argmax()
+print("scores: ", dict(zip(dishes, scores.tolist(), strict=True)))
+print("nearest:", dishes[best], values[best].tolist())
+
+# %% [markdown] kind="text" minutes=1
+r"""
+This is the **nearest look-up**: score every key, take the best. It always answers. It still has no slope, though:
+move the query a little, and nothing changes, until suddenly everything does. And tea, which is half as warm, gets no say.
+
+The cure is to **share instead of pick**. Every dish gets a share of the plate, and a better match gets a larger share.
+You know a function that turns scores into shares: the softmax.
+
+> **Before you run the next cell.** The scores are 2, 0 and 1. Will soup get *all* of the plate, about *two thirds*,
+> or *half*? Say it out loud, then look.
+"""
+
+# %% kind="loop" minutes=1
+def blend_by_loop(query, keys, values):
+    scores = [sum(q * k for q, k in zip(query, key, strict=True)) for key in keys]
+    raised = [math.exp(score) for score in scores]
+    weights = [one / sum(raised) for one in raised]
+    plate = [0.0] * len(values[0])
+    for weight, value in zip(weights, values, strict=True):
+        for i, grams in enumerate(value):
+            plate[i] += weight * grams
+    return plate, weights
+
+
+plate, weights = blend_by_loop(query.tolist(), keys.tolist(), values.tolist())
+print("weights:", [round(w, 3) for w in weights])
+print("plate:  ", [round(p, 3) for p in plate], "(salt, sugar)")
+
+# %% [markdown] kind="formula" minutes=1
+r"""
+Two thirds for soup, a quarter for tea, and even cake gets a spoonful. On the plate: 2.0 g of salt and 1.3 g of sugar.
+No dish on the menu has these numbers. It is a **blend**.
+
+$$ \text{weights}_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
+\qquad\qquad
+\text{context} = \sum_j \text{weights}_j \; v_j $$
+
+| symbol | name in code | shape | here |
+|---|---|---|---|
+| $q$ | `query` | (key_dim) | 2 |
+| $k_j$ | `keys[j]` | (keys, key_dim) for all | 3 × 2 |
+| $v_j$ | `values[j]` | (keys, value_dim) for all | 3 × 2 |
+| $q \cdot k_j$ | `scores[j]` | (keys) | 3 |
+| $\text{weights}_j$ | `weights[j]` | (keys) | 3, sum to 1 |
+| $\sum_j \text{weights}_j v_j$ | `context` | (value_dim) | 2 |
+
+Query and keys must share their width, because they are compared. Values may have any width.
+"""
+
+# %% kind="tensor" minutes=0.5
+weights = torch.softmax(keys @ query, dim=-1)
+context = weights @ values
+
+torch.testing.assert_close(context, torch.tensor(plate))  # the loop and the tensors agree
+views.bars(weights, labels=dishes, title="Shares of the plate for the query 'something warm'")
+
+# %% kind="quiz" minutes=1.5
+quiz("08", "first-blend")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Both older look-ups are still inside, as the two ends of one dial. Divide the scores by a **temperature** before the
+softmax. A cold softmax picks; a hot one takes a bit of everything.
+
+After the next cell it is your turn to turn the dial. First commit to a guess: the explorable opens when you have. A wrong guess
+teaches more than no guess.
+"""
+
+# %% kind="example" minutes=0.5
+for temperature in (0.05, 1.0, 100.0):
+    weights = torch.softmax(keys @ query / temperature, dim=-1)
+    print(f"temperature {temperature:>6}: ", [round(w, 3) for w in weights.tolist()])
+
+# %% kind="predict" minutes=2
+predict(
+    "The waffle's *contents* get three times the cream; its label stays as it is. What happens to the weights?",
+    SoftDictionary(),
+    options=["The waffle gets more weight", "The waffle gets less weight", "The weights stay as they are"],
+    answer="The weights stay as they are",
+    preset="triple cream",
+    because="Weights come from the query and the keys. The contents are handed out only after the shares are settled.",
+    name="query_key_value/triple-cream",
+)
+
+# %% [markdown] kind="instructor"
+r"""
+**Ask the room (2 min).** "Where have you met a look-up that answers even when nothing matches?" Expected: web search,
+autocorrect, a helpful librarian. Follow-up: which part is the query, which the key, which the value?
+"""
+
+# %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 minutes=6 track="core"
+def soft_lookup(query, keys, values):
+    """query (d,), keys (n, d), values (n, v)  ->  context (v,), weights (n,)
+
+    Score every key with a dot product, turn the scores into shares, blend the values.
+    """
+    # solution
+    scores = keys @ query
+    weights = torch.softmax(scores, dim=-1)
+    context = weights @ values
+    return context, weights
+    # end solution
+
+# %% kind="check" exercise="soft_lookup"
+check("soft_lookup", soft_lookup)
+
+# %% [markdown] kind="hints" exercise="soft_lookup"
+r"""
+### A nudge
+Three lines, one for each step: scores, weights, context. `keys @ query` gives one number for each key.
+
+---
+### The recipe
+1. `scores`: the matrix `keys` times the vector `query`.
+2. `weights`: `torch.softmax(scores, dim=-1)`. They sum to 1.
+3. `context`: the vector `weights` times the matrix `values`.
+
+Return both, the context first.
+
+---
+### "mat1 and mat2 shapes cannot be multiplied"
+The inner sizes must meet: (n, d) @ (d,) gives (n,), and (n,) @ (n, v) gives (v,).
+"""
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Solved or not, the road goes on with the library's version. `attend` returns the context and the weights, and takes the
+score function as an argument. With the plain dot product it is the function you just wrote.
+"""
+
+# %% kind="library" minutes=0.5
+context, weights = attend(query[None], keys, values, score=dot)  # [None]: a list of one query
+
+torch.testing.assert_close(context[0], torch.tensor(plate))
+print("context", context.round(decimals=2).tolist(), " shape", tuple(context.shape))
+print("weights", weights.round(decimals=3).tolist(), " shape", tuple(weights.shape))
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 2 · Why the key and the value part ways
+
+Think of a video search. You type a few words: the **query**. They are compared with titles: the **keys**. A film plays: the
+**value**. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
+
+Bahdanau's attention of 2015 had no such split. One vector for each source word, the encoder's state, was both the label that is
+searched and the content that is handed out. What goes wrong when one vector does two jobs? Let us eat the menu.
+"""
+
+# %% kind="example" minutes=0.5
+eaten, _ = attend(query[None], keys, keys, score=dot)  # keys in both places
+print("on the plate:", [round(x, 2) for x in eaten[0].tolist()], "of (warm, sweet)")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+We ordered soup and were served a label. Worse, the two jobs pull against each other. Suppose training wants tea to bring more
+sugar. With one shared vector, changing what tea *gives* also changes how tea is *found*.
+"""
+
+# %% kind="example" minutes=1
+sweeter = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 4.0]])  # more of the second number, for tea alone
+wish = torch.tensor([[0.0, 1.0]])  # something sweet
+
+_, before = attend(wish, keys, keys, score=dot)
+_, one_vector = attend(wish, keys + sweeter, keys + sweeter, score=dot)
+_, two_vectors = attend(wish, keys, values + sweeter, score=dot)
+
+for name, w in [("before", before), ("one vector, two jobs", one_vector), ("key and value apart", two_vectors)]:
+    print(f"{name:<22}", dict(zip(dishes, w[0].round(decimals=2).tolist(), strict=True)))
+assert torch.equal(before, two_vectors)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+With one vector, a richer tea pushes cake off the plate: nobody asked for that. With two, the shares stay as they were.
+
+Daniluk and colleagues (2017) took this seriously for language models. They gave each word one vector to be found by, one to hand out,
+and even a third to predict the next word with. The Transformer keeps the first two for every word, and adds the query.
+"""
+
+# %% kind="quiz" minutes=2
+quiz("08", "keys-and-values")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## 3 · Why the square root of d_k
+
+`d_k` is the width of a key. Our keys had two numbers; real ones have 64. Does the width matter?
+Take the smallest case that shows it: every number in a query and a key is a coin flip, +1 or −1.
+"""
+
+# %% kind="example" minutes=2
+for d_k in (1, 4, 16):
+    products = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))  # every outcome there is
+    scores = products.sum(dim=-1)  # a dot product adds up d_k products
+    spread = scores.std(correction=0)
+    print(f"d_k {d_k:>2}: scores from {scores.min():>4.0f} to {scores.max():>3.0f}, spread {spread:.0f}")
+
+# %% [markdown] kind="formula" minutes=1
+r"""
+Nothing here was random: the loop lists every outcome. Wider keys, wider scores: 16 numbers, spread 4. The reason fits in one line.
+If the $q_i$ and $k_i$ are independent, with mean 0 and variance 1, each product has mean 0 and variance 1. Variances of independent
+numbers add up:
+
+$$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; d_k
+\qquad\Longrightarrow\qquad \text{spread of the scores} = \sqrt{d_k} $$
+
+| symbol | name in code | here |
+|---|---|---|
+| $d_k$ | `key_dim`, the width of one key | 1, 4, 16 |
+| $\operatorname{Var}$ | variance, the mean squared distance from the mean | 1, 4, 16 |
+| $\sqrt{d_k}$ | spread (standard deviation) | 1, 2, 4 |
+
+The same for Gaussian numbers, first with a loop, then with tensors:
+"""
+
+# %% kind="loop" minutes=0.5
+generator = torch.Generator().manual_seed(8)
+q = torch.randn(2000, 64, generator=generator)
+k = torch.randn(2000, 64, generator=generator)
+
+by_loop = [sum(float(a) * float(b) for a, b in zip(row_q, row_k, strict=True)) for row_q, row_k in zip(q[:50], k[:50], strict=True)]
+scores = (q * k).sum(dim=-1)  # 2000 independent scores
+
+torch.testing.assert_close(torch.tensor(by_loop), scores[:50], rtol=1e-4, atol=1e-4)
+print(f"d_k 64: measured spread {scores.std():.1f}, predicted {math.sqrt(64):.1f}")
+assert abs(scores.std() - 8) < 0.5
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+So what? A softmax looks at *differences* between scores. Differences of 1 share gently: 73 to 27. Differences of 20 leave
+nothing to share. Guess how bad it gets.
+"""
+
+# %% kind="predict" minutes=3
+predict(
+    "Eight random keys, $d_k = 512$, scores not scaled. On average, how large is the largest of the eight weights?",
+    SaturationLab(),
+    answer=0.96,
+    tolerance=0.05,
+    preset="unscaled-512",
+    because="The scores spread over about ±23. The best one is usually far ahead, and the softmax gives it nearly everything.",
+    name="query_key_value/unscaled-max",
+)
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Try the three divisors at 512. Dividing by 1: one dish takes the plate. Dividing by $d_k$: everybody gets an eighth, whatever they
+scored. Dividing by $\sqrt{d_k}$: the same picture at every width.
+
+Why is "one takes all" so bad at the start of training? Because the softmax then has **no slope**. Its slopes are
+$\partial w_i / \partial s_j = w_i(\delta_{ij} - w_j)$, where $\delta_{ij}$ is 1 if $i = j$ and else 0. Put in two weights:
+"""
+
+# %% kind="example" minutes=1
+for weights in ([0.5, 0.5], [0.9, 0.1], [0.999, 0.001]):
+    w = torch.tensor(weights)
+    slopes = torch.diag(w) - torch.outer(w, w)
+    print(weights, " size of all slopes together:", round(slopes.norm().item(), 3))
+
+by_autograd = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, dim=-1), w.log())
+torch.testing.assert_close(by_autograd, slopes)  # the formula is what torch differentiates
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+A network that starts out sure of itself cannot be told that it is wrong. That is the reason for $\sqrt{d_k}$.
+
+It is **not** about overflow, as one often reads. Every softmax in use subtracts the largest score first, so nothing overflows:
+"""
+
+# %% kind="example" minutes=0.5
+print(torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1).round(decimals=2).tolist())
+
+# %% [markdown] kind="formula" minutes=0.5
+r"""
+Put it together, for many queries at once, and you have the formula of the 2017 paper, *scaled dot-product attention*:
+
+$$ \text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
+
+| symbol | name in code | shape |
+|---|---|---|
+| $Q$ | `queries` | (queries, key_dim) |
+| $K$ | `keys` | (keys, key_dim) |
+| $V$ | `values` | (keys, value_dim) |
+| $QK^\top / \sqrt{d_k}$ | `scores` | (queries, keys): a row for each query |
+| softmax of it, along each row | `weights` | (queries, keys): each row sums to 1 |
+| result | `context` | (queries, value_dim) |
+"""
+
+# %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=2 importance=5 minutes=5 track="core"
+def scaled_attention(queries, keys, values):
+    """queries (m, d), keys (n, d), values (n, v)  ->  context (m, v), weights (m, n)"""
+    # solution
+    key_dim = keys.shape[-1]
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(key_dim)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ values, weights
+    # end solution
+
+# %% kind="check" exercise="scaled_attention"
+check("scaled_attention", scaled_attention)
+
+# %% [markdown] kind="hints" exercise="scaled_attention"
+r"""
+### A nudge
+Write the formula from left to right. The only new things are the transpose and the division.
+
+---
+### The recipe
+1. `scores = queries @ keys.T`, one row for each query, one column for each key.
+2. Divide by `math.sqrt(keys.shape[-1])`: the width of a key, not the number of keys.
+3. Softmax along the last axis: each *row* is shared out.
+4. `weights @ values`. Return `(context, weights)`.
+
+---
+### "My rows do not sum to 1"
+`dim=0` shares out each column. Every query must share its own row: `dim=-1`.
+"""
+
+# %% kind="library" minutes=1
+generator = torch.Generator().manual_seed(8)
+queries = torch.randn(3, 16, generator=generator)
+more_keys = torch.randn(5, 16, generator=generator)
+more_values = torch.randn(5, 4, generator=generator)
+
+context, weights = attend(queries, more_keys, more_values)  # scaled dot product unless told otherwise
+fused = torch.nn.functional.scaled_dot_product_attention(queries, more_keys, more_values)
+torch.testing.assert_close(context, fused)  # torch's own, one fused call
+views.heatmap(weights, rows=["query 1", "query 2", "query 3"], columns=[f"key {j}" for j in range(1, 6)], title="Weights: each row sums to 1")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 4 · Where queries, keys and values come from
+
+In a cafeteria, labels and contents are given. In a network nothing is given but one vector $x_i$ for each word. The three roles are
+**three projections of it**, by three learned matrices:
+
+$$ Q = X W_Q \qquad K = X W_K \qquad V = X W_V $$
+
+- inside one sentence (self-attention, lesson 09), all three come from the same $X$;
+- from a decoder to a source sentence (cross-attention), $Q$ comes from the decoder, $K$ and $V$ from the encoder.
+
+So: three roles, not three inputs. But why *two* matrices for asking and being found? Let us wire one by hand. Two numbers for each
+word: *am I a noun?* and *am I a pronoun?*
+"""
+
+# %% kind="example" minutes=2
+words = "the cat drank the water because it was cold".split()
+x = torch.tensor([[float(word in ("cat", "water")), float(word == "it")] for word in words])
+
+w_query = torch.tensor([[0.0], [3.0]])  # pronouns ask loudly, nouns do not ask
+w_key = torch.tensor([[1.0], [0.0]])    # nouns answer "here is a noun", pronouns do not
+scores = (x @ w_query) @ (x @ w_key).T  # d_k = 1, so there is nothing to scale
+
+it, cat = words.index("it"), words.index("cat")
+print("score of 'it' for 'cat':", scores[it, cat].item())
+print("score of 'cat' for 'it':", scores[cat, it].item())
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+"It" looks for nouns. Nouns do not look for "it". Asking and being found are two different things, so two matrices.
+
+Now suppose we save one and set $W_Q = W_K$. The score of $i$ for $j$ becomes $x_i W W^\top x_j^\top$, which is the same number with
+$i$ and $j$ swapped.
+"""
+
+# %% kind="predict" minutes=3
+predict(
+    "Eight random words, one shared matrix. In how many of the eight rows is a word's largest score the one with **itself**?",
+    WhoAttends(),
+    options=["About one in eight", "About half", "All, or nearly all"],
+    answer="All, or nearly all",
+    preset="shared",
+    because="With one matrix a word's score with itself is its own squared length, and in many dimensions few vectors point that well at another.",
+    name="query_key_value/shared-diagonal",
+)
+
+# %% kind="exercise" exercise="project_qkv" title="Three projections and their scores" difficulty=2 importance=4 minutes=5 track="core"
+def project_qkv(x, w_q, w_k, w_v):
+    """x (n, d_model), w_q and w_k (d_model, d_k), w_v (d_model, d_v)
+
+    ->  queries (n, d_k), keys (n, d_k), values (n, d_v), scores (n, n), the scores scaled
+    """
+    # solution
+    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(w_k.shape[-1])
+    return queries, keys, values, scores
+    # end solution
+
+# %% kind="check" exercise="project_qkv"
+check("project_qkv", project_qkv)
+
+# %% [markdown] kind="hints" exercise="project_qkv"
+r"""
+### A nudge
+Three matrix products with `x` on the left, then one between queries and keys.
+
+---
+### The recipe
+`scores[i, j]` is what word `i` asks of word `j`: queries on the left, keys transposed on the right. Divide by the square root of the
+width of a *key*, `w_k.shape[-1]`. The width of `x` has nothing to do with it.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 5 · Weights that depend on what they see
+
+A dense layer and a convolution also take weighted sums. Their weights are **learned once** and then fixed: position 6 always takes the same
+share from position 1, whatever stands there. Attention's weights are **computed anew** for every sentence. What is learned are the matrices
+that compute them.
+
+Move the clause of our sentence to the front. A fixed layer looks at the same *places*. Attention finds the same *words*.
+"""
+
+# %% kind="example" minutes=1
+def look(sentence):
+    """The weights of "it", with the two matrices wired above."""
+    words = sentence.split()
+    x = torch.tensor([[float(word in ("cat", "water")), float(word == "it")] for word in words])
+    _, weights = attend(x @ w_query, x @ w_key, x, score=dot)
+    return words, weights[words.index("it")]
+
+
+for sentence in ("the cat drank the water because it was cold", "because it was cold the cat drank the water"):
+    words, row = look(sentence)
+    on_nouns = sum(w.item() for word, w in zip(words, row, strict=True) if word in ("cat", "water"))
+    print(f"'it' is word {words.index('it') + 1}: {on_nouns:.0%} of its weight is on cat and water")
+    assert on_nouns > 0.8
+
+# %% kind="see" minutes=0.5
+sentences = ["the cat drank the water because it was cold", "because it was cold the cat drank the water"]
+rows = [look(sentence) for sentence in sentences]
+views.word_rows([row for _, row in rows], words=[words for words, _ in rows], title="Where 'it' looks: same matrices, different places", marked=["it", "it"])
+
+# %% [markdown] kind="text" minutes=1
+r"""
+No matrix changed between the two rows. Three ways to say what happened, all of them right:
+
+- **Context decides.** What "it" means is settled by the words around it. Attention is how they get a say.
+- **Attention shares out a budget.** Each word has a weight of exactly 1 to spend. More here is less there.
+- **Attention is an exchange.** After it, every word's vector holds something of the words it looked at.
+
+Which of the two nouns is meant, the cat or the water? Our hand-made word vectors cannot tell: both nouns got the same share. That takes word
+vectors that know more, and more than one round of looking. Lesson 09 does it.
+"""
+
+# %% kind="exercise" exercise="masked_attention" title="Two dishes are sold out" difficulty=3 importance=4 minutes=5 track="stretch"
+def masked_attention(queries, keys, values, may_look):
+    """may_look (m, n), True where query i may look at key j. A sold-out dish gets a weight of exactly 0,
+    and the others share the whole plate.  ->  context (m, v), weights (m, n)
+    """
+    # solution
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    scores = scores.masked_fill(~may_look, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ values, weights
+    # end solution
+
+# %% kind="check" exercise="masked_attention"
+check("masked_attention", masked_attention)
+
+# %% [markdown] kind="hints" exercise="masked_attention"
+r"""
+### A nudge
+Which score makes $e^{\text{score}}$ exactly 0? It is not 0.
+
+---
+### The recipe
+Compute the scaled scores as before. Where `may_look` is False put `float("-inf")`, with `scores.masked_fill(~may_look, ...)`. Then the softmax:
+the rest shares out 1 by itself.
+
+---
+### "I multiplied the scores by the mask"
+Then the sold-out dish has the score 0, and $e^0 = 1$ is a fine share. Masking works on scores, with minus infinity, before the softmax.
+"""
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Does the scaling matter for learning?
+
+A small test. Eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn $W_Q$ and $W_K$ so that
+the right value comes out. Same start, same data; only the divisor differs. It takes a few seconds.
+"""
+
+# %% kind="train" minutes=1
+def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64):
+    generator = torch.Generator().manual_seed(8)
+    turn = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
+    w_q, w_k = (torch.randn(d_model, d_k, generator=generator) / d_model**0.5 for _ in range(2))
+    optimizer = torch.optim.Adam([w_q.requires_grad_(), w_k.requires_grad_()], lr=3e-3)
+    losses = []
+    for _ in range(steps):
+        x = torch.randn(batch, n_keys, d_model, generator=generator)
+        values = torch.randn(batch, n_keys, 4, generator=generator)
+        asked = x[:, :1] @ turn  # the first key, turned: its value is the right answer
+        weights = torch.softmax((asked @ w_q) @ (x @ w_k).transpose(1, 2) / divisor, dim=-1)
+        loss = (weights @ values - values[:, :1]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+# %% kind="train" minutes=1 ignore_output=true
+curves = {name: learn_to_look_up(divisor) for name, divisor in [("÷ 1", 1), ("÷ √d_k", 8), ("÷ d_k", 64)]}
+half_way = {name: sum(losses[40:50]) / 10 for name, losses in curves.items()}
+
+assert half_way["÷ √d_k"] < 0.5 * half_way["÷ 1"] < half_way["÷ d_k"]  # holds on every machine we tried
+views.lines(range(1, 101), curves, x_name="training step", y_name="loss", title="Learning to look up, d_k = 64", log_y=True)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+With $\sqrt{d_k}$ it learns at once. Without scaling it starts out sure and wrong: its first losses are *worse* than answering nothing at
+all, and it needs longer to be talked out of it. Divided by $d_k$ it starts undecided and stays so for long. All three arrive in the end here, because the task is
+tiny and Adam is patient. Stack six layers, and a bad start is no longer a detail.
+
+## Break it
+
+Here is the most common attention bug. It raises no error, and the shapes are right.
+
+> **Before you run it:** what do the rows sum to now? And the columns?
+"""
+
+# %% kind="break" minutes=1
+scores = queries @ more_keys.T / math.sqrt(16)
+wrong = torch.softmax(scores, dim=0)  # should be dim=-1
+
+print("shape  ", tuple(wrong.shape), "as it should be")
+print("rows   ", wrong.sum(dim=-1).round(decimals=2).tolist(), "each query should spend exactly 1")
+print("columns", wrong.sum(dim=0).round(decimals=2).tolist())
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+The *keys* are now sharing out the *queries*. One query may end up with almost nothing on its plate, another with three helpings. The habit
+that catches it is one line: `assert torch.allclose(weights.sum(-1), torch.ones(len(weights)))`.
+
+## Check yourself
+
+Six questions. The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
+"""
+
+# %% kind="quiz" minutes=5
+quiz("08", "closing")
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (5 min).** "Could we train one matrix $M = W_Q W_K^\top$ and forget the two?" Expected: the scores would be the same,
+$x_i M x_j^\top$, so nothing is lost there. But $M$ has $d_{model}^2$ numbers instead of $2 d_{model} d_k$, it drops the rank limit $d_k$, and keys could no
+longer be computed once and kept. Follow-up: which of these matters when decoding word by word?
+
+**Learners will say / what it is / one-line answer**
+
+| they say | what it is | answer |
+|---|---|---|
+| "the scaling is for overflow" | M06 | Set the divisor to 1 in the explorable: finite, and stuck. |
+| "my weights have the right shape but the check fails" | M11 | Sum the rows. |
+| "a high weight means the word is copied" | M17 | Halve that word's value: same weight, half the effect. |
+| "Q, K and V are three inputs" | M14 | Three projections; point at the three matrices. |
+"""
+
+# %% [markdown] kind="summary" minutes=1
+r"""
+## What you have now
+
+| name | what it is | shape |
+|---|---|---|
+| query | what a position looks for | (queries, key_dim) |
+| key | what a position is found by | (keys, key_dim) |
+| value | what a position hands out | (keys, value_dim) |
+| scores | $QK^\top / \sqrt{d_k}$, before the softmax | (queries, keys) |
+| weights | after the softmax, each row sums to 1 | (queries, keys) |
+| context | the blend: `weights @ values` | (queries, value_dim) |
+
+- Attention is a look-up that always answers: exact and nearest look-up are its cold end.
+- Keys and queries settle the weights. Values are handed out afterwards and cannot move them.
+- $\sqrt{d_k}$ keeps the spread of the scores at 1, so the softmax starts out with a slope.
+- Two matrices, because asking and being found are two jobs.
+- What is learned are the matrices. The weights are computed anew for every sentence.
+
+**Still missing.** Our words looked at each other, but one at a time and by hand. What happens when every word of a sentence asks all the others at once? How do we hide what a word must
+not see? And who told the model which word comes first? Lesson 09 begins with that.
+"""
+
+# %% [markdown] kind="reading" minutes=0.5
+r"""
+## Reading
+
+- Vaswani and others, *Attention Is All You Need* (2017), section 3.2.1, with its footnote 4 on why the dot products grow. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Daniluk and others, *Frustratingly Short Attention Spans in Neural Language Modeling* (2017), section 2: key, value and predict, each with its own vector. [arXiv 1702.04521](https://arxiv.org/abs/1702.04521)
+- Grant Sanderson (3Blue1Brown), *Attention in transformers, step by step*: the same three roles as moving pictures. His text calls the scaling a matter of numerical stability; after section 3 you know better.
+"""

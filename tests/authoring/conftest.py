@@ -1,0 +1,178 @@
+"""A made-up course in a temporary folder, with a small lesson that breaks no rule."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from course_lib.authoring.build import build_all
+from course_lib.authoring.draft import draft
+from course_lib.authoring.problem import LessonError
+
+TINY = '''\
+# A tiny lesson: everything a short lesson needs, and nothing that takes time.
+
+# %% [markdown] kind="title" short=true
+r"""
+# 42 · How does a tiny lesson work?
+
+About {minutes} minutes. Needs nothing.
+"""
+
+# %% [markdown] kind="goals"
+"""
+- build a notebook
+"""
+
+# %% kind="setup"
+import os
+
+MODE = "solved" if os.environ.get("COURSE_STRICT") else "not tried yet"
+
+# %% [markdown] kind="text" minutes=2
+r"""
+## One picture
+
+A formula: $\\sqrt{d_k}$.
+"""
+
+# %% kind="see"
+class Picture:
+    def __repr__(self):
+        return "Picture()"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        view = {"model_id": "0123456789abcdef0123456789abcdef", "version_major": 2, "version_minor": 0}
+        return {
+            "application/vnd.jupyter.widget-view+json": view,
+            "image/png": "iVBORw0KGgo=",
+            "text/plain": "a still picture",
+        }
+
+
+print("seven:", 3 + 4)
+Picture()
+
+# %% [markdown] kind="instructor"
+"""
+**Ask:** what did you expect?
+"""
+
+# %% [markdown] kind="text" exercise="double_it"
+"""
+Return twice the number.
+"""
+
+# %% kind="exercise" exercise="double_it" title="Double it" difficulty=2 importance=4 minutes=3 track="core"
+def double_it(number):
+    """Twice the number."""
+    # solution
+    return 2 * number
+    # end solution
+
+# %% kind="check"
+def check(name, attempt):
+    try:
+        return f"{name}: passed" if attempt(4) == 8 else f"{name}: wrong"
+    except NotImplementedError:
+        return f"{name}: not tried yet"
+
+
+print(check("double_it", double_it))
+
+# %% [markdown] kind="hints"
+"""
+### Look at `number`
+What is twice 4?
+
+---
+
+Multiply:
+
+```text
+---
+2 * number
+```
+"""
+
+# %% kind="quiz" minutes=2 track="stretch"
+print("quiz")
+
+# %% [markdown] kind="summary"
+"""
+## Summary
+
+All is built.
+"""
+
+# %% [markdown] kind="reading"
+"""
+[A page](https://example.org/page).
+"""
+'''
+
+
+class MadeUpCourse:
+    """A project folder with lesson sources of our own making."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        (root / "notebooks" / "source").mkdir(parents=True)
+
+    def write(self, text: str, name: str = "42_tiny.py") -> Path:
+        path = self.root / "notebooks" / "source" / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def draft(self, text: str, name: str = "42_tiny.py"):
+        return draft(self.write(text, name), self.root)
+
+    def problems(self, text: str, name: str = "42_tiny.py") -> list[str]:
+        """Every problem of a source, without the path they share: "12: unknown kind ..."."""
+        try:
+            self.draft(text, name)
+        except* LessonError as group:
+            found = [str(problem) for problem in group.exceptions]
+        else:
+            return []
+        prefix = f"notebooks/source/{name}:"
+        assert all(problem.startswith(prefix) for problem in found)
+        return [problem.removeprefix(prefix) for problem in found]
+
+    def build(self, *numbers: str, **options) -> tuple[int, str, list[str]]:
+        """Build for real: the exit status, what was printed, and the complaints."""
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            status = build_all(numbers, root=self.root, **options)
+        return status, out.getvalue(), err.getvalue().splitlines()
+
+
+@pytest.fixture
+def course(tmp_path) -> MadeUpCourse:
+    return MadeUpCourse(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def tiny() -> str:
+    return TINY
+
+
+@pytest.fixture(scope="session")
+def built_course(tmp_path_factory) -> MadeUpCourse:
+    """The tiny lesson, really built in all its editions. Tests copy it before they change anything."""
+    course = MadeUpCourse(tmp_path_factory.mktemp("built") / "project")
+    course.write(TINY)
+    course.built = course.build()
+    return course
+
+
+@pytest.fixture
+def line_of(tiny):
+    """The line of the tiny lesson on which a text first stands, as messages count them."""
+
+    def find(text: str, source: str = tiny) -> int:
+        return source[: source.index(text)].count("\n") + 1
+
+    return find

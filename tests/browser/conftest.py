@@ -1,0 +1,44 @@
+"""A JupyterLab for the whole run and a fresh page for every test. Screenshots land in artifacts/."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from course_lib import runtime
+from course_lib.authoring.lab_browser import chromium_page, lab_server
+
+ARTIFACTS = runtime.PROJECT_ROOT / "artifacts"
+
+
+@pytest.fixture(scope="session")
+def lessons_folder(tmp_path_factory):
+    """A copy of the notebooks: the tests type into cells, and JupyterLab saves by itself."""
+    folder = tmp_path_factory.mktemp("lessons")
+    for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(notebook, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(lessons_folder):
+    with lab_server(lessons_folder) as running:
+        yield running
+
+
+@pytest.fixture
+def lab(server):
+    with chromium_page(server) as page:
+        yield page
+
+
+@pytest.fixture
+def photograph(request):
+    """`photograph(locator_or_page, "name")` keeps a picture for people to look at."""
+    ARTIFACTS.mkdir(exist_ok=True)
+
+    def take(subject, name: str) -> None:
+        subject.screenshot(path=ARTIFACTS / f"{request.node.name}-{name}.png")
+
+    return take

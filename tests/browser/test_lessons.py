@@ -1,0 +1,127 @@
+"""What learners do in lessons 00 and 08, done in a real JupyterLab in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+LESSONS = ["00_start_here.ipynb", "08_query_key_value.ipynb"]
+
+
+def assert_clean(lab) -> None:
+    """No error in the console, nothing fetched from another machine, no cell that failed."""
+    assert lab.errors == []
+    assert lab.strangers == []
+    failed = [output for cell in lab.cells() for output in cell["outputs"] if output["output_type"] == "error"]
+    assert failed == []
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_cell_runs(lab, photograph, name, theme):
+    lab.open(name)
+    lab.use_theme(theme)
+    cells = lab.run_all()
+    code = [cell for cell in cells if cell["type"] == "code"]
+    assert [cell["count"] for cell in code] == list(range(1, len(code) + 1))
+    for cell in code:
+        if cell["course"]["kind"] in {"predict", "check", "quiz", "see", "exercise"}:
+            photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
+    assert_clean(lab)
+
+
+def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
+    """Reopened without a kernel run, a lesson shows pictures, not "model not found"."""
+    lab.open("08_query_key_value.ipynb")
+    index = lab.index_of("predict")
+    still = lab.cell(index).locator(".jp-OutputArea img")
+    expect(still).to_be_visible()
+    assert still.evaluate("image => image.naturalWidth") > 600
+    quiz = lab.cell(lab.index_of("quiz"))
+    expect(quiz.locator(".jp-OutputArea")).to_contain_text("plate")
+    photograph(quiz, "quiz")
+    assert_clean(lab)
+
+
+def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
+    lab.open("08_query_key_value.ipynb")
+    lab.run_all()
+    indices = [cell["index"] for cell in lab.cells() if cell["course"].get("kind") == "predict"]
+    cell = lab.cell(indices[1])  # the number: how large is the largest weight?
+    expect(cell.locator(".course-picture img")).to_have_count(0)
+    cell.get_by_role("spinbutton").fill("0.5")
+    cell.get_by_role("button", name=re.compile("commit", re.IGNORECASE)).click()
+    picture = cell.locator(".course-picture img")
+    expect(picture).to_be_visible()
+    expect(cell).to_contain_text("0.96")
+    photograph(cell, "opened")
+
+    handle = cell.locator(".widget-slider .noUi-handle").first
+    before = picture.get_attribute("src")
+    described = picture.get_attribute("alt")
+    handle.focus()
+    lab.page.keyboard.press("ArrowLeft")
+    expect(picture).not_to_have_attribute("src", before)
+    expect(picture).not_to_have_attribute("alt", described)
+    photograph(cell, "moved")
+    assert_clean(lab)
+
+
+def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
+    lab.open("08_query_key_value.ipynb")
+    lab.run_all()
+    indices = [cell["index"] for cell in lab.cells() if cell["course"].get("kind") == "quiz"]
+    cell = lab.cell(indices[-1])
+    question = cell.get_by_role("group", name=re.compile("Why do we divide the scores"))
+    question.get_by_label(re.compile("does not overflow")).check()
+    question.get_by_role("button", name="Check").click()
+    expect(question).to_contain_text("subtracts the largest score first")
+    photograph(cell, "wrong")
+    question.get_by_label(re.compile("keep a spread near 1")).check()
+    question.get_by_role("button", name="Check").click()
+    expect(question).to_contain_text("gradients survive")
+    photograph(cell, "right")
+    heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.report())")
+    assert "M06" in heard
+    assert_clean(lab)
+
+
+def test_quiz_by_keyboard_alone(lab):
+    lab.open("00_start_here.ipynb")
+    lab.run_all()
+    question = lab.cell(lab.index_of("quiz")).get_by_role("group").first
+    question.get_by_role("radio").first.focus()
+    lab.page.keyboard.press("Space")
+    lab.page.keyboard.press("Tab")
+    expect(question.get_by_role("button", name="Check")).to_be_focused()
+    lab.page.keyboard.press("Enter")
+    expect(question.get_by_role("status")).not_to_be_empty()
+    assert_clean(lab)
+
+
+def test_typing_a_solution_makes_its_check_pass(lab, photograph):
+    lab.open("08_query_key_value.ipynb")
+    lab.run_all()
+    check = lab.index_of("check", exercise="soft_lookup")
+    expect(lab.cell(check)).to_contain_text("Not tried yet")
+    stub = lab.index_of("exercise", exercise="soft_lookup")
+    lab.write_cell(stub, "def soft_lookup(query, keys, values):\n    return (keys @ query) @ values, keys @ query")
+    lab.run_cell(stub)
+    lab.run_cell(check)
+    expect(lab.cell(check)).to_contain_text("softmax")
+    photograph(lab.cell(check), "wrong")
+    lab.write_cell(
+        stub,
+        "def soft_lookup(query, keys, values):\n"
+        "    weights = torch.softmax(keys @ query, dim=-1)\n"
+        "    return weights @ values, weights",
+    )
+    lab.run_cell(stub)
+    lab.run_cell(check)
+    expect(lab.cell(check)).to_contain_text("Passed")
+    photograph(lab.cell(check), "passed")
+    assert_clean(lab)

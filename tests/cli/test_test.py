@@ -1,0 +1,184 @@
+"""`course test`: which stages run, how their ends are counted, what the last line says."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli import test as testing
+from course_lib.cli.outcome import Outcome, Stage, count, run_stage, summary
+
+REPORT = """<?xml version="1.0" encoding="utf-8"?>
+<testsuites><testsuite>
+<testcase classname="notebooks.00_start_here.ipynb" name="Cell 0" time="1.5" />
+<testcase classname="notebooks.00_start_here.ipynb" name="Cell 1" time="0.5" />
+<testcase classname="notebooks.08_query_key_value.ipynb" name="Cell 0" time="3"><failure /></testcase>
+<testcase classname="notebooks.08_query_key_value.ipynb" name="Cell 1" time="0"><error /></testcase>
+<testcase classname="notebooks.08_query_key_value.ipynb" name="Cell 2" time="0"><skipped /></testcase>
+</testsuite></testsuites>
+"""
+PASSING = '<testsuites><testsuite><testcase classname="a" name="b" time="0" /></testsuite></testsuites>'
+
+
+def stage(tmp_path: Path, report: str | None, notebooks: str = "") -> Stage:
+    path = tmp_path / "report.xml"
+    if report is not None:
+        path.write_text(report, encoding="utf-8")
+    return Stage("a stage", (), report=path, notebooks=notebooks)
+
+
+def test_tests_are_counted_and_notebooks_timed(tmp_path):
+    outcome = count(stage(tmp_path, REPORT, "learner"), code=1)
+    assert outcome.counts == "2 passed, 2 failed, 1 skipped"
+    assert outcome.notebooks == {"00_start_here (learner)": 2.0, "08_query_key_value (learner)": 3.0}
+    assert outcome.note == ""
+
+
+@pytest.mark.parametrize(
+    ("report", "code", "counts", "note"),
+    [
+        (PASSING, 0, "1 passed, 0 failed", ""),
+        (PASSING, 1, "1 passed, 1 failed", "ended with exit code 1"),
+        (PASSING, -9, "1 passed, 1 failed", "ended with exit code -9"),
+        (None, 3, "0 passed, 1 failed", "broke inside pytest"),
+        ("<testsuites><tests", 2, "0 passed, 1 failed", "was interrupted or could not read the tests"),
+        ("<testsuites />", 5, "0 passed, 1 failed", "found no tests"),
+    ],
+)
+def test_a_stage_that_ended_badly_has_failed_whatever_its_report_says(tmp_path, report, code, counts, note):
+    outcome = count(stage(tmp_path, report), code)
+    assert (outcome.counts, outcome.note) == (counts, note)
+
+
+@pytest.mark.parametrize(("code", "counts"), [(0, "1 passed, 0 failed"), (3, "0 passed, 1 failed")])
+def test_a_command_without_a_report_is_one_test(tmp_path, code, counts, capfd):
+    outcome = run_stage(Stage("style", (sys.executable, "-c", f"raise SystemExit({code})")), tmp_path)
+    assert outcome.counts == counts and outcome.seconds > 0
+    assert "==== style" in capfd.readouterr().out
+
+
+def test_the_summary_ends_with_the_totals():
+    lines = summary(
+        [
+            Outcome("style", passed=1, seconds=0.4),
+            Outcome(
+                "notebooks",
+                passed=5,
+                failed=2,
+                seconds=61,
+                notebooks={"00 (learner)": 2.0, "08 (learner)": 9.5},
+            ),
+            Outcome("browser", skipped=1, note="NO CHROMIUM FOUND"),
+        ],
+        seconds=70.2,
+    ).splitlines()
+    assert lines[-1] == "6 passed, 2 failed, 1 skipped"
+    assert [line.split() for line in lines if "(learner)" in line] == [
+        ["9.5", "s", "08", "(learner)"],
+        ["2.0", "s", "00", "(learner)"],
+    ]
+    assert any("NO CHROMIUM FOUND" in line for line in lines)
+    assert any("all together" in line and "70.2 s" in line for line in lines)
+
+
+def test_without_skips_the_last_line_is_short():
+    assert summary([Outcome("style", passed=1)], 1).splitlines()[-1] == "1 passed, 0 failed"
+
+
+# ---- the stages
+
+
+@pytest.fixture
+def put_together(monkeypatch, tmp_path):
+    def those(chromium: str | None = "/bin/chromium", **chosen) -> list[Stage | Outcome]:
+        monkeypatch.setattr("course_lib.authoring.lab_browser.chromium_path", lambda: chromium)
+        monkeypatch.setattr(testing, "write_solved", lambda folder: [folder / "08.ipynb"])
+        return list(testing.stages(Namespace(**{"quick": False, "k": None} | chosen), tmp_path))
+
+    return those
+
+
+def names(stages: list[Stage | Outcome]) -> list[str]:
+    return [each.name for each in stages]
+
+
+def test_everything_is_run_in_this_order(put_together):
+    every = put_together()
+    assert names(every) == [
+        "style", "unit tests", "notebooks fresh", "learner's notebooks", "solved notebooks", "browser",
+    ]  # fmt: skip
+    learner, solved = every[3], every[4]
+    assert "loadscope" in learner.command and "--nbval" in learner.command  # strict: outputs are compared
+    assert "COURSE_STRICT" not in learner.environment and solved.environment["COURSE_STRICT"] == "1"
+    assert learner.environment["COURSE_HOME"] != solved.environment.get("HOME")
+
+
+def test_quick_is_style_and_quick_unit_tests(put_together):
+    quick = put_together(quick=True)
+    assert names(quick) == ["style", "unit tests"]
+    assert "not browser and not slow" in quick[1].command
+
+
+def test_words_choose_unit_tests(put_together):
+    (only,) = put_together(k="masks or scores")
+    assert only.command[-2:] == ("-k", "masks or scores")
+
+
+@pytest.mark.parametrize(
+    ("system", "ci", "counts"),
+    [
+        ("linux", "true", "0 passed, 1 failed"),
+        ("linux", "", "0 passed, 0 failed, 1 skipped"),
+        ("darwin", "true", "0 passed, 0 failed, 1 skipped"),
+    ],
+)
+def test_no_chromium_is_loud_and_in_ci_on_linux_a_failure(
+    put_together, monkeypatch, capsys, system, ci, counts
+):
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(sys, "platform", system)
+    browser = put_together(chromium=None)[-1]
+    assert browser.counts == counts and "NO CHROMIUM FOUND" in browser.note
+    assert "NO CHROMIUM FOUND" in capsys.readouterr().out
+
+
+def test_a_lesson_that_cannot_be_built_fails_its_stage_alone(put_together, monkeypatch, tmp_path, capsys):
+    from course_lib.cli.trouble import Trouble
+
+    put_together()
+
+    def broken(folder):
+        raise Trouble("A lesson has problems:", "See docs.", evidence="08.py:12: unbalanced marker")
+
+    monkeypatch.setattr(testing, "write_solved", broken)
+    every = list(testing.stages(Namespace(quick=False, k=None), tmp_path))
+    assert every[4].counts == "0 passed, 1 failed" and names(every)[5] == "browser"
+    assert "unbalanced marker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("codes", "expected"), [([0, 0], 0), ([1, 0], 1), ([0, 2], 1)])
+def test_every_stage_runs_and_one_failure_is_enough(monkeypatch, tmp_path, capsys, codes, expected):
+    monkeypatch.setattr(testing, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(
+        testing,
+        "stages",
+        lambda args, home: [Stage(f"s{code}", (sys.executable, "-c", f"exit({code})")) for code in codes],
+    )
+    assert testing.run(Namespace()) == expected
+    printed = capsys.readouterr().out
+    assert printed.count("==== s") == 3  # both stages and the summary
+    assert printed.splitlines()[-1] == f"{codes.count(0)} passed, {2 - codes.count(0)} failed"
+
+
+def test_ctrl_c_still_gives_a_summary(monkeypatch, tmp_path, capsys):
+    def stages(args, home):
+        yield Outcome("style", passed=1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(testing, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(testing, "stages", stages)
+    assert testing.run(Namespace()) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"

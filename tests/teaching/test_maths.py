@@ -1,0 +1,85 @@
+"""Mark-up becomes HTML, formulas become MathML, and nothing else gets through."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from course_lib.teaching.maths import dollars, inline_html, mathml
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "plain & <b>bold</b> \"quoted\" 'too'",
+            "plain &amp; &lt;b&gt;bold&lt;/b&gt; &quot;quoted&quot; &#x27;too&#x27;",
+        ),
+        ("`a < b`", "<code>a &lt; b</code>"),
+        ("*soft* and **loud**", "<em>soft</em> and <strong>loud</strong>"),
+        ("**loud with `code*` in it**", "<strong>loud with <code>code*</code> in it</strong>"),
+        ("2*3*4 and a * b * c", "2*3*4 and a * b * c"),
+        ("`*not soft*`", "<code>*not soft*</code>"),
+        (r"cost \$5", "cost <span>$</span>5"),
+        ("a lone ` tick", "a lone ` tick"),
+    ],
+)
+def test_the_four_marks_and_nothing_else(text, expected):
+    assert inline_html(text) == expected
+
+
+def test_formulas_become_mathml_inside_other_marks():
+    assert inline_html("**$x$**") == '<strong><math display="inline"><mrow><mi>x</mi></mrow></math></strong>'
+    assert "<msqrt><mrow><msub><mi>d</mi><mi>k</mi></msub></mrow></msqrt>" in mathml(r"\sqrt{d_k}")
+    assert "<mo>&lt;</mo>" in mathml("a<b")
+
+
+def test_formulas_may_stay_latex_for_pages_that_typeset_them():
+    assert inline_html(r"by $a<\sqrt{b}$", formula=dollars) == r"by $a&lt;\sqrt{b}$"
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\text{&lt;img src=x onerror=y&gt;}",
+        "<img src=x onerror=alert(1)>",
+        "a & b",
+    ],
+)
+def test_a_formula_cannot_smuggle_html_in(latex):
+    seen = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: seen.append((tag, attributes))
+    parser.feed(mathml(latex))
+    assert seen[0][0] == "math"
+    assert all(tag.startswith("m") for tag, _ in seen)
+    assert {name for _, attributes in seen for name, _ in attributes} <= {"display", "stretchy"}
+
+
+@pytest.mark.parametrize(
+    ("latex", "complaint"),
+    [
+        (r"\href{javascript:alert(1)}{x}", "href"),
+        (r"\style{color:red}{x}", "style"),
+        (r"\class{a}{b}", "class"),
+        (r"\color{red}{x}", "mathcolor"),
+        (r"\boxed{x}", "menclose"),
+        (r"\softmacs", r"\\softmacs, which is unknown"),
+        (r"\frac{a}", "not finished"),
+        (r"\sqrt{d_k", "brace without a partner"),
+        ("", "cannot be read"),
+        (r"\left(x", "cannot be read"),
+    ],
+)
+def test_a_formula_that_will_not_do_says_why(latex, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        mathml(latex)
+
+
+def test_a_dollar_without_a_partner_and_a_control_character_are_refused():
+    with pytest.raises(ValueError, match="no partner"):
+        inline_html("costs 5 $")
+    with pytest.raises(ValueError, match="control character"):
+        inline_html("\x000\x00")

@@ -1,0 +1,183 @@
+"""The progress file: several writers, half lines, rubbish, no disk. Nothing is lost and nothing raises."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching import event_log, progress
+
+GOOD = b'{"kind": "lesson", "lesson": "start_here"}\n'
+EVENT = {"kind": "lesson", "lesson": "start_here"}
+
+WRITER = """
+import importlib.util, pathlib, sys  # the file alone: all of course_lib.teaching takes seconds to import
+spec = importlib.util.spec_from_file_location("event_log", sys.argv[1])
+event_log = sys.modules["event_log"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(event_log)
+path, name = pathlib.Path(sys.argv[2]), sys.argv[3]
+for number in range(60):
+    event_log.append(path, {"writer": name, "number": number})
+    if number % 10 == 9:  # like a power cut: the next writer has to repair while others want to write
+        with event_log.FileLock(path.with_suffix(".lock")), path.open("ab") as file:
+            file.write(b'{"half a line')
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_said_before():
+    progress.say_once.cache_clear()
+
+
+@pytest.fixture
+def file(course_home):
+    course_home.mkdir()
+    return course_home / "progress.jsonl"
+
+
+def test_processes_and_threads_writing_at_once_lose_nothing(file):
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT)}
+    command = [sys.executable, "-c", WRITER, event_log.__file__, str(file)]
+    writers = [subprocess.Popen([*command, name], env=environment) for name in ("one", "two")]
+
+    def write(name):
+        for number in range(60):
+            event_log.append(file, {"writer": name, "number": number})
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("three", "four")]
+    while not file.exists() and all(writer.poll() is None for writer in writers):
+        time.sleep(0.01)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [writer.wait() for writer in writers] == [0, 0]
+    events = event_log.read(file).events
+    for name in ("one", "two", "three", "four"):
+        assert [event["number"] for event in events if event["writer"] == name] == list(range(60))
+
+
+@pytest.mark.parametrize(
+    ("content", "n_good", "n_bad"),
+    [
+        (GOOD + b'{"kind": "exer', 1, 1),
+        (b"\x00" * 300 + b"\n" + GOOD, 1, 1),
+        (GOOD + b"\xff\xfe garbage \xc3\n" + GOOD, 2, 1),
+        (b"3\n[]\nnull\n" + GOOD, 1, 3),
+        ("not json at all\n".encode("utf-16"), 0, 2),
+        (b"[" * 100_000 + b"\n" + GOOD, 1, 1),
+    ],
+)
+def test_a_damaged_file_is_copied_repaired_and_told(file, content, n_good, n_bad):
+    file.write_bytes(content)
+    log = event_log.read(file)
+    assert log.events == (EVENT,) * n_good
+    lines = "one line" if n_bad == 1 else f"{n_bad} lines"
+    assert log.notes == (
+        f"Your progress file was damaged: {lines} could not be read. The other {n_good} are kept, and the "
+        "file as it was is saved beside it as progress.damaged-1.jsonl.",
+    )
+    assert (file.parent / "progress.damaged-1.jsonl").read_bytes() == content
+    assert file.read_bytes() == GOOD * n_good
+    assert event_log.read(file) == event_log.Log(log.events)
+
+
+def test_an_older_copy_is_never_overwritten(file):
+    for number in (1, 2):
+        file.write_bytes(GOOD + b"rubbish %d" % number)
+        event_log.read(file)
+    assert (file.parent / "progress.damaged-1.jsonl").read_bytes().endswith(b"rubbish 1")
+    assert (file.parent / "progress.damaged-2.jsonl").read_bytes().endswith(b"rubbish 2")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", GOOD[:-1], GOOD.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + GOOD]
+)
+def test_what_an_editor_does_to_line_ends_is_no_damage(file, content):
+    file.write_bytes(content)
+    event_log.append(file, {"kind": "new"})
+    log = event_log.read(file)
+    assert log.events == (*([EVENT] if b"kind" in content else []), {"kind": "new"})
+    assert not log.notes
+    assert not list(file.parent.glob("*damaged*"))
+
+
+def test_writing_after_half_a_line_repairs_first_and_says_so_once(file, capsys):
+    file.write_bytes(GOOD + b'{"kind": "exer')
+    progress.record({"kind": "new"})
+    assert [event["kind"] for event in progress.read().events] == ["lesson", "new"]
+    assert capsys.readouterr().out.count("Your progress file was damaged") == 1
+
+
+def test_ten_thousand_events_stay_quick(file):
+    file.write_bytes(GOOD * 10_000)
+    start = time.perf_counter()
+    for _ in range(10):
+        event_log.append(file, EVENT)
+    assert (time.perf_counter() - start) / 10 < 0.1
+    start = time.perf_counter()
+    found = progress.read()
+    assert len(found.events) == 10_010 and found.report()
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    "trouble", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("No home.")]
+)
+def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(monkeypatch, capsys, trouble):
+    def fails(*_):
+        raise trouble
+
+    monkeypatch.setattr(event_log, "append", fails)
+    monkeypatch.setattr(event_log, "read", fails)
+    monkeypatch.setattr(event_log, "delete", fails)
+    progress.record(EVENT)
+    progress.record(EVENT)
+    said = capsys.readouterr().out
+    assert said.count("Your progress cannot be saved: No") == 1 and "COURSE_HOME" in said
+    assert progress.read().notes[0].startswith("Your progress cannot be read: No")
+    assert progress.delete().startswith("Your progress could not be deleted: No")
+
+
+def test_a_folder_that_cannot_be_made(course_home, capsys):
+    course_home.parent.mkdir(exist_ok=True)
+    course_home.write_text("a file stands where the folder should be")
+    progress.record(EVENT)
+    assert "Your progress cannot be saved" in capsys.readouterr().out
+    assert progress.read().events == ()
+    assert progress.delete()
+
+
+def test_a_damaged_file_in_a_folder_without_the_right_to_write(file, monkeypatch):
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    file.write_bytes(GOOD + b"rubbish\n")
+    monkeypatch.setattr(event_log, "write_atomically", refused)
+    log = event_log.read(file)
+    assert log.events == (EVENT,)
+    assert log.notes == ("Your progress file is damaged and cannot be repaired here (Permission denied).",)
+
+
+def test_a_repair_that_fails_half_way_leaves_the_file_as_it_was(file, monkeypatch):
+    content = GOOD + b"rubbish\n"
+    file.write_bytes(content)
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    event_log.read(file)
+    assert file.read_bytes() == content
+    assert sorted(path.name for path in file.parent.iterdir() if path.suffix != ".lock") == ["progress.jsonl"]
+
+
+def test_odd_values_are_written_as_text(file):
+    event_log.append(file, {"guess": {1, 2}.__class__, "é": "√"})
+    (event,) = event_log.read(file).events
+    assert event == {"guess": "<class 'set'>", "é": "√"}
+    assert json.loads(file.read_bytes()) == event

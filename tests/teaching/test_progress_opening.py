@@ -1,0 +1,70 @@
+"""The table of lessons, and the first call of each."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import rcParams
+
+from course_lib import theme
+from course_lib.teaching import progress, start_lesson
+from course_lib.teaching.exercises import BY_LESSON
+from course_lib.teaching.lessons import lesson, lessons
+from course_lib.teaching.misconceptions import misconceptions
+
+
+@pytest.fixture(autouse=True)
+def nothing_said_before():
+    progress.say_once.cache_clear()
+
+
+def test_the_table_holds_the_eighteen_lessons_in_order():
+    table = lessons()
+    assert [one.number for one in table] == [f"{number:02}" for number in range(18)]
+    assert len({one.topic for one in table}) == 18
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", one.topic) for one in table)
+    assert all(one.question.endswith("?") and 20 <= one.minutes <= 90 for one in table)
+    assert lesson("query_key_value").notebook == "08_query_key_value.ipynb"
+
+
+def test_exercises_and_misconceptions_belong_to_lessons_of_the_table():
+    topics = {one.topic for one in lessons()}
+    assert set(BY_LESSON) <= topics
+    assert {one.lesson for one in misconceptions().values()} <= topics
+
+
+def test_opening_seeds_styles_and_records_and_prints_nothing(capsys):
+    rcParams["lines.linewidth"] = 9
+    numbers = []
+    for _ in range(2):
+        start_lesson("query_key_value", seed=8)
+        numbers.append((torch.rand(1).item(), np.random.rand(), random.random()))
+    assert numbers[0] == numbers[1]
+    assert rcParams["lines.linewidth"] == theme.STYLE["lines.linewidth"]
+    assert [event["lesson"] for event in progress.read().events] == ["query_key_value"] * 2
+    assert progress.read().lesson("query_key_value").opened
+    assert capsys.readouterr() == ("", "")
+
+
+def test_opening_tells_of_a_damaged_file_once(course_home, capsys):
+    course_home.mkdir()
+    (course_home / "progress.jsonl").write_text("rubbish\n")
+    start_lesson("start_here")
+    start_lesson("start_here")
+    assert capsys.readouterr().out.count("progress.damaged-1.jsonl") == 1
+
+
+def test_opening_goes_on_without_a_disk(course_home, capsys):
+    course_home.parent.mkdir(exist_ok=True)
+    course_home.write_text("a file stands where the folder should be")
+    start_lesson("start_here")
+    assert "Your progress cannot be saved" in capsys.readouterr().out
+
+
+def test_an_unknown_topic_is_an_error_that_helps():
+    with pytest.raises(ValueError, match=r"No lesson is called 'query'\. There are: start_here, "):
+        start_lesson("query")

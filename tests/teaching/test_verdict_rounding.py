@@ -1,0 +1,43 @@
+"""Tensors in words: short, rounded, and apart where the tensors are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from course_lib.teaching.rounding import rounded, rounded_apart
+
+
+@pytest.mark.parametrize(
+    ("tensor", "text"),
+    [
+        (torch.tensor(0.5), "0.500"),
+        (torch.tensor(3.0), "3"),
+        (torch.tensor([1, 2]), "[1, 2]"),
+        (torch.tensor([True, False]), "[True, False]"),
+        (torch.tensor([0.12345, -2.0]), "[0.123, -2.000]"),
+        (torch.tensor([-0.0001, 0.5]), "[0.000, 0.500]"),
+        (torch.tensor([-0.0, 1.0]), "[0, 1]"),
+        (torch.tensor([math.nan, math.inf, -math.inf]), "[nan, inf, -inf]"),
+        (torch.tensor([1.25e9]), "[1.250e+09]"),
+        (torch.tensor([[0.25, -0.75], [10.5, 1.0]]), "[[ 0.250, -0.750],\n [10.500,  1.000]]"),
+        (torch.zeros(0), "[]"),
+        (torch.zeros(2, 0), "[[],\n []]"),
+        (torch.zeros(10), "[0, 0, 0, 0, 0, 0, 0, 0, …]"),
+        (torch.zeros(10, 1), "[" + "[0],\n " * 8 + "…]"),
+        (torch.ones(2, 1, 2), "(2, 1, 2), of which the first matrix:\n[[1, 1]]"),
+        (torch.ones(2, requires_grad=True), "[1, 1]"),
+    ],
+)
+def test_a_tensor_in_words(tensor, text):
+    assert rounded(tensor) == text
+
+
+def test_as_many_decimals_as_it_takes_to_see_a_difference():
+    assert rounded_apart(torch.tensor([0.25]), torch.tensor([0.75])) == ("[0.250]", "[0.750]")
+    assert rounded_apart(torch.tensor([0.25001]), torch.tensor([0.25002])) == ("[0.25001]", "[0.25002]")
+    assert rounded_apart(torch.tensor([1.0]), torch.tensor([1.0 + 2e-7]))[1].endswith(
+        "(farthest apart: 2.4e-07)"
+    )

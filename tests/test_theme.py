@@ -1,0 +1,155 @@
+"""The one figure style: readable, safe for colour-blind readers, and clear of pyplot."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from course_lib import theme
+from course_lib.runtime import PROJECT_ROOT
+
+CYCLE = {name: getattr(theme, name) for name in ("BLUE", "ORANGE", "GREEN", "YELLOW", "PINK", "SKY")}
+
+# Machado, Oliveira, Fernandes 2009, severity 1, for linear RGB: what a reader without one cone sees.
+EYES = {
+    "trichromat": np.eye(3),
+    "protanope": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranope": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+}
+
+# Ottosson 2020, Oklab: equal distances look about equally far apart, black to white is 1.
+CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def linear(colour) -> np.ndarray:
+    rgb = np.asarray(to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one, other) -> float:
+    """WCAG's ratio, 1 to 21."""
+    light, dark = sorted((linear(colour) @ [0.2126, 0.7152, 0.0722] for colour in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def oklab(colour, eye: str = "trichromat") -> np.ndarray:
+    seen = np.clip(EYES[eye] @ linear(colour), 0, 1)
+    return OKLAB @ np.cbrt(CONES @ seen)
+
+
+def closest(colours: dict, eye: str) -> tuple[float, str]:
+    seen = {name: oklab(colour, eye) for name, colour in colours.items()}
+    pairs = itertools.combinations(seen, 2)
+    return min((float(np.linalg.norm(seen[a] - seen[b])), f"{a} and {b}") for a, b in pairs)
+
+
+def test_the_measures_are_right():
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
+    np.testing.assert_allclose(oklab("white"), [1, 0, 0], atol=1e-4)
+    for eye in EYES:  # greys look the same to all
+        np.testing.assert_allclose(oklab("#808080", eye), oklab("#808080"), atol=1e-4)
+    usual = dict(enumerate(mpl.color_sequences["tab10"][:6]))
+    for eye in ("protanope", "deuteranope"):  # the cycle of matplotlib itself would not pass below
+        assert closest(usual, eye)[0] < 0.05 < closest(usual, "trichromat")[0]
+
+
+@pytest.mark.parametrize("name", ["INK", "SOFT_INK"])
+def test_text_is_readable_on_paper(name):
+    assert contrast(getattr(theme, name), theme.PAPER) >= 4.5
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_colours_stay_apart_for_every_eye(eye):
+    distance, pair = closest(CYCLE, eye)
+    assert distance > 0.07, pair  # 0.02 is about the least that is seen side by side
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_query_key_and_value_stay_well_apart(eye):
+    distance, pair = closest({"query": theme.QUERY, "key": theme.KEY, "value": theme.VALUE}, eye)
+    assert distance > 0.10, pair
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_a_larger_weight_is_always_darker(eye):
+    lightness = np.array([oklab(theme.WEIGHTS(x), eye)[0] for x in np.linspace(0, 1, 65)])
+    assert (np.diff(lightness) < -1e-3).all()
+    assert lightness[0] - lightness[-1] > 0.6
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_scores_are_lightest_at_zero_and_darken_to_both_sides(eye):
+    lightness = np.array([oklab(theme.SCORES(x), eye)[0] for x in np.linspace(0, 1, 65)])
+    assert lightness.argmax() == 32
+    assert (np.diff(lightness[:33]) > 0).all() and (np.diff(lightness[32:]) < 0).all()
+    assert np.linalg.norm(oklab(theme.SCORES(0.1), eye) - oklab(theme.SCORES(0.9), eye)) > 0.12
+
+
+@pytest.fixture
+def style():
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        yield mpl.rcParams
+
+
+def test_use_puts_the_style_in_force(style):
+    assert style["axes.facecolor"] != theme.PAPER
+    theme.use()
+    assert style["axes.facecolor"] == style["figure.facecolor"] == style["savefig.facecolor"] == theme.PAPER
+    assert style["axes.prop_cycle"].by_key()["color"] == list(CYCLE.values())
+
+
+def test_a_figure_has_the_style_the_size_and_a_canvas(style):
+    drawn = theme.figure(4, 2)
+    axes = drawn.subplots()
+    axes.plot([0, 1])
+    assert axes.get_facecolor()[:3] == to_rgb(theme.PAPER)
+    assert axes.lines[0].get_color() == theme.BLUE
+    with io.BytesIO() as file:
+        drawn.canvas.print_png(file)
+        picture = mpl.image.imread(io.BytesIO(file.getvalue()))
+    assert picture.shape[:2] == (2 * theme.DPI, 4 * theme.DPI)
+    np.testing.assert_allclose(picture[0, 0, :3], to_rgb(theme.PAPER), atol=1 / 255)
+
+
+def test_a_figure_leaves_pyplot_alone():
+    """In a fresh interpreter: drawing does not even import pyplot, and pyplot knows of no figure after."""
+    program = """
+import sys
+from course_lib import theme
+drawn = theme.figure()
+drawn.subplots().plot([0, 1])
+drawn.canvas.draw()
+assert "matplotlib.pyplot" not in sys.modules
+import matplotlib.pyplot as plt
+assert plt.get_fignums() == []
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

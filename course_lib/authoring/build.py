@@ -103,28 +103,28 @@ async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str])
 
 
 async def build_editions(
-    root: Path, draft: Draft, editions: list[str], gate: asyncio.Semaphore
+    root: Path, work: Draft, editions: list[str], gate: asyncio.Semaphore
 ) -> tuple[int, list[LessonError]]:
     """Run one notebook and store it in the editions that share its code cells."""
     from course_lib.authoring.execute import execute  # Jupyter's imports take two seconds; a check needs none
 
-    lesson, cells = draft.lesson, draft.cells[editions[0]]
+    lesson, cells = work.lesson, work.cells[editions[0]]
     folder = root / "notebooks"
     async with gate:
         start = time.perf_counter()
         try:
-            executed = await execute(lesson.path, cells, draft.notebook(editions[0]), folder)
+            executed = await execute(lesson.path, cells, work.notebook(editions[0]), folder)
         except LessonError as problem:
             return 0, [problem]
         seconds = time.perf_counter() - start
     for edition in editions:
-        notebook = with_outputs(draft.notebook(edition), executed)
-        problems = check_outputs(lesson.path, draft.cells[edition], notebook)
+        notebook = with_outputs(work.notebook(edition), executed)
+        problems = check_outputs(lesson.path, work.cells[edition], notebook)
         if problems:
             return 0, problems
         path, text = target(root, lesson, edition), as_text(notebook)
         write_atomically(path, text)
-        code = sum(cell.form == CODE for cell in draft.cells[edition])
+        code = sum(cell.form == CODE for cell in work.cells[edition])
         print(
             f"{path.relative_to(root).as_posix():50} {len(notebook['cells']):3} cells, {code:2} code, "
             f"{lesson.minutes:g} min, {len(text.encode()) // 1000} kB, run in {seconds:.1f} s",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import re
@@ -64,15 +65,14 @@ async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Pat
         timeout=SECONDS_A_CELL,
         record_timing=False,
         store_widget_state=False,
+        iopub_timeout=60,  # on a busy machine the last outputs come late: wait, and never go on without them
+        raise_on_iopub_timeout=True,
         shutdown_kernel="immediate",  # a cell that hangs would not answer a polite request
         on_notebook_start=leave_ctrl_c_alone,
         on_cell_execute=lambda cell, cell_index: started.append(cell_index),
     )
-    # The interpreter that builds is the one that runs, whatever kernels this machine has registered.
-    client.km = AsyncKernelManager(
-        kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[])
-    )
     with tempfile.TemporaryDirectory(prefix="lesson-", ignore_cleanup_errors=True) as home:
+        client.km = kernel_manager(Path(home))
         environment = kernel_environment(edition, Path(home))
         log = Path(home) / "kernel.log"
         try:
@@ -80,20 +80,27 @@ async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Pat
                 await client.async_execute(env=environment, cwd=str(folder), stdout=stream, stderr=stream)
         except CellExecutionError as error:
             raise raised(path, cells, started[-1], error) from None
-        except CellTimeoutError:
-            raise LessonError(
-                path, cells[started[-1]].line, f"the cell ran longer than {SECONDS_A_CELL} s"
-            ) from None
-        except DeadKernelError:
-            line = cells[started[-1]].line if started else 1
-            last_words = excerpt(log.read_text(errors="replace")[-400:], 400)
-            raise LessonError(path, line, f"the kernel died in this cell. {last_words}") from None
-    node["metadata"]["language_info"] = notebook["metadata"][
-        "language_info"
-    ]  # nbclient wrote the exact version
+        except (CellTimeoutError, RuntimeError) as error:
+            if not started:  # nbclient forgets its own clean-up then, and stumbles over it when Python ends
+                atexit.unregister(client._cleanup_kernel)
+            raise stopped(path, cells, started, error, log) from None
+    # nbclient wrote the exact version of Python, which would change with every machine.
+    node["metadata"]["language_info"] = notebook["metadata"]["language_info"]
     strip_outputs(node)
     nbformat.validate(node)
     return node
+
+
+def kernel_manager(home: Path) -> AsyncKernelManager:
+    """A kernel of the interpreter that builds, whatever kernels this machine has registered."""
+    manager = AsyncKernelManager(
+        kernel_name="python3",
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+        connection_file=str(home / "kernel.json"),
+    )
+    if os.name == "posix":
+        manager.transport = "ipc"  # files in our own folder: no race with other kernels for a free port
+    return manager
 
 
 def leave_ctrl_c_alone(notebook: dict) -> None:
@@ -106,8 +113,23 @@ def raised(path: str, cells: list[BuiltCell], at: int, error: CellExecutionError
     """Say which line raised what; where the raise is in another cell's function, that line too."""
     code_cells = dict(enumerate((cell for cell in cells if cell.form == CODE), 1))
     frames = FRAME.findall(COLOUR.sub("", error.traceback))
-    lines = [code_cells[int(count)].source_line(int(line)) for count, line in frames]
+    lines = [
+        code_cells[int(count)].source_line(int(line)) for count, line in frames if int(count) in code_cells
+    ]
     line = lines[0] if lines else cells[at].line
     deeper = f" (raised on line {lines[-1]})" if lines and lines[-1] != line else ""
     message = f"{error.ename}: {excerpt(error.evalue, 300)}{deeper}"
     return LessonError(path, line, f"the {cells[at].kind} cell of line {cells[at].line} raises {message}")
+
+
+def stopped(
+    path: str, cells: list[BuiltCell], started: list[int], error: Exception, log: Path
+) -> LessonError:
+    """Say why a run came to no end: a cell that hangs, a kernel that died or never started."""
+    line = cells[started[-1]].line if started else 1
+    if isinstance(error, CellTimeoutError):
+        return LessonError(path, line, f"the cell ran longer than {SECONDS_A_CELL} s")
+    what = "the kernel died in this cell" if started else "the kernel did not start"
+    reason = "" if isinstance(error, DeadKernelError) else f": {error}"
+    last_words = excerpt(log.read_text(errors="replace")[-400:], 400)
+    return LessonError(path, line, f"{what}{reason}. {last_words}".strip())

@@ -175,7 +175,7 @@ class Lab:
             "t => window.jupyterapp.commands.execute('apputils:change-theme', {theme: t})", name
         )
         light = str(name == "JupyterLab Light").lower()
-        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']")
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
 
     def run_all(self, seconds: float = 180) -> list[dict]:
         """Run every cell, wait for the last one, and give back what the cells hold."""

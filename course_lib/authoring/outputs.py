@@ -20,7 +20,7 @@ LARGEST_NOTEBOOK = 1_000_000
 FOLDERS = "home|Users|root|tmp|var|usr|opt|etc|mnt|srv|private|proc|dev|media|Volumes|Library|Applications"
 TELLTALES = [
     ("an absolute path", re.compile(rf"(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*")),
-    # Upper case and a second part: `f:\\mathbb{R}` in a formula is no drive.
+    # Upper case and a second part: `f:\mathbb{R}` in a formula is no drive.
     ("an absolute path", re.compile(r"(?<!\w)[A-Z]:(?:\\+[\w .-]+(?:\\|\.\w)|[\\/]+(?:Users|Windows)\b)\S*")),
     ("a file address", re.compile(r"file://\S*")),
     ("a memory address", re.compile(r"\b0x[0-9a-fA-F]{6,}\b")),
@@ -112,10 +112,10 @@ def texts(output: dict) -> Iterator[str]:
     if "text" in output:
         yield output["text"]
     for mime, content in output.get("data", {}).items():
-        if isinstance(content, str) and (mime.startswith("text/") or mime == "image/svg+xml"):
-            yield content
-        elif not isinstance(content, str):
+        if not isinstance(content, str):
             yield json.dumps(content, ensure_ascii=False)
+        elif mime == "image/svg+xml" or not mime.startswith("image/"):
+            yield content
     yield json.dumps(output.get("metadata", {}), ensure_ascii=False)
 
 

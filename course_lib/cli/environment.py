@@ -133,8 +133,8 @@ def set_up(place: Place, stage: str, lacking: list[str]) -> None:
             "    python -m pip install -c constraints.txt -e .[test]\n"
             "and then the same command.",
         )
-    announce(stage, lacking, fresh=not stamp)
     check_room(place, ROOM_TO_ADD if stamp else ROOM)
+    announce(stage, lacking, fresh=not stamp)
     if not has_pip(place):
         make_venv(place)
     drop_half_installed(place)

@@ -29,7 +29,10 @@ from course_lib.views.stage import Moving, Stage
 class Explorable(HasTraits):
     title: ClassVar[str] = ""  # short; stands in the picture
     question: ClassVar[str] = ""  # stands above the controls
-    size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches, 80 CSS pixels each; multiples of 0.2 (whole tiles)
+    size: ClassVar[tuple[float, float]] = (
+        9.6,
+        3.8,
+    )  # inches, 80 CSS pixels each; multiples of 0.2 (whole tiles)
     controls: ClassVar[tuple[Control, ...]] = ()
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     compute: ClassVar[Callable[..., dict[str, Any]]]  # staticmethod; the state goes in by keyword
@@ -48,13 +51,15 @@ class Explorable(HasTraits):
                 raise TypeError(f"{cls.__name__} has a control for {name!r}, which is not one of its traits.")
         for preset, values in cls.presets.items():
             if unknown := set(values) - names:
-                raise TypeError(f"Preset {preset!r} of {cls.__name__} sets {sorted(unknown)}: no such control.")
+                raise TypeError(
+                    f"Preset {preset!r} of {cls.__name__} sets {sorted(unknown)}: no such control."
+                )
         cls._lock = threading.RLock()
         cls._stage = None
 
     @classmethod
     def stage(cls) -> Stage:
-        """One stage serves all explorables of a kind: running a cell fifty times leaves one figure, not fifty."""
+        """One stage serves all of a kind: running a cell fifty times leaves one figure, not fifty."""
         with cls._lock:
             if cls._stage is None:
                 figure = theme.figure(*cls.size)
@@ -91,7 +96,9 @@ class Explorable(HasTraits):
     def preset(self, name: str) -> None:
         """Go to a named state. What the preset does not mention goes back to where it started."""
         if name not in self.presets:
-            raise ValueError(f"{type(self).__name__} has no preset {name!r}; it has {', '.join(self.presets)}.")
+            raise ValueError(
+                f"{type(self).__name__} has no preset {name!r}; it has {', '.join(self.presets)}."
+            )
         self._go({**self._start, **self.presets[name]})
 
     def reset(self) -> None:
@@ -152,12 +159,14 @@ class Explorable(HasTraits):
         buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
         reset = _button("Reset", lambda _: self.reset())
         reset.add_class("course-reset")
-        view = ipywidgets.VBox([
-            ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>'),
-            _row(knobs, "course-knobs"),
-            _row([*buttons, reset], "course-presets"),
-            self._picture,
-        ])
+        view = ipywidgets.VBox(
+            [
+                ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>'),
+                _row(knobs, "course-knobs"),
+                _row([*buttons, reset], "course-presets"),
+                self._picture,
+            ]
+        )
         view.add_class("course-explorable")
         return view
 

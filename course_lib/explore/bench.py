@@ -22,11 +22,11 @@ NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
 ABOUT = """\
 kernel    setting a control in a running kernel until the new picture is handed to the front end: compute,
           draw, PNG, message. 120 moves that sweep every control. Milliseconds, median / 95th percentile.
-interact  the same moves and the same picture with ipywidgets.interactive and a fresh plt.figure a move: inline
-          back end as it comes, layout already settled, the same quick texts. 20 moves.
+interact  the same moves and the same picture with ipywidgets.interactive and a fresh plt.figure a move:
+          inline back end as it comes, layout already settled, the same quick texts. 20 moves.
 ratio     median of interact over median of kernel.
 bytes     sent to the front end for a move, in kB: ours / interact.
-Chromium  key press on a slider until the frame that shows the new picture, in JupyterLab, headless. 40 presses."""
+Chromium  key press on a slider until the frame that shows the new picture, in JupyterLab; 40 presses."""
 
 
 class Row(NamedTuple):
@@ -41,12 +41,7 @@ class Row(NamedTuple):
 def run() -> int:
     """Measure, print the table and the verdicts; 0 when every target that was measured is met."""
     print(_machine(), ABOUT, "", sep="\n")
-    try:
-        from course_lib.explore.bench_browser import key_press_to_picture
-
-        in_browser = key_press_to_picture(NAMES)
-    except ImportError:
-        in_browser = "Playwright is not installed"
+    in_browser = _in_browser()
     seen = in_browser if isinstance(in_browser, dict) else {}
     rows = [Row(name, **_measure(name), browser=seen.get(name, [])) for name in NAMES]
     print(table(rows))
@@ -81,20 +76,43 @@ def judge(rows: list[Row]) -> list[tuple[bool, str]]:
     closest = min(rows, key=lambda row: median(row.interact) / median(row.kernel))
     kernel, ratio = p95(slowest.kernel), median(closest.interact) / median(closest.kernel)
     verdicts = [
-        (kernel <= KERNEL_MS, f"a move costs at most {KERNEL_MS} ms in the kernel (p95): {kernel:.1f} ms, {slowest.name}"),
-        (ratio >= RATIO, f"at least {RATIO} times less than interact (median): {ratio:.1f} times, {closest.name}"),
+        (
+            kernel <= KERNEL_MS,
+            f"a move costs at most {KERNEL_MS} ms in the kernel (p95): {kernel:.1f} ms, {slowest.name}",
+        ),
+        (
+            ratio >= RATIO,
+            f"at least {RATIO} times less than interact (median): {ratio:.1f} times, {closest.name}",
+        ),
     ]
     if seen := [row for row in rows if row.browser]:
         last = max(seen, key=lambda row: p95(row.browser))
         shown = p95(last.browser)
-        verdicts.append((shown <= BROWSER_MS, f"shown in Chromium within {BROWSER_MS} ms (p95): {shown:.0f} ms, {last.name}"))
+        verdicts.append(
+            (
+                shown <= BROWSER_MS,
+                f"shown in Chromium within {BROWSER_MS} ms (p95): {shown:.0f} ms, {last.name}",
+            )
+        )
     return verdicts
 
 
+def _in_browser() -> dict[str, list[float]] | str:
+    """Milliseconds by explorable, or why there are none."""
+    try:
+        from course_lib.explore.bench_browser import key_press_to_picture
+    except ImportError:
+        return "Playwright is not installed"
+    return key_press_to_picture(NAMES)
+
+
 def _machine() -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("matplotlib", "ipywidgets", "ipykernel", "anywidget"))
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
+    )
+    busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{busy}, "
         f"Python {platform.python_version()}, {packages}\n"
     )
 
@@ -117,7 +135,8 @@ def _measure(name: str) -> dict:
     try:
         client.execute_interactive(
             f"from course_lib.explore import bench_kernel; bench_kernel.report({name!r})",
-            output_hook=listen, timeout=300,
+            output_hook=listen,
+            timeout=300,
         )
     finally:
         client.stop_channels()

@@ -1,4 +1,4 @@
-"""The half of the bench that a learner feels: a key is pressed on a slider, and the new picture is on the screen.
+"""The half of the bench that a learner feels: from a key press on a slider to the new picture on the screen.
 
 Starts a private JupyterLab with the course's settings and drives Chromium through it.
 """
@@ -25,7 +25,13 @@ from playwright.sync_api import Page, sync_playwright
 
 from course_lib.runtime import PROJECT_ROOT
 
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--no-first-run",
+)
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 5  # the first four warm up
 WARM_UP = 4
 
@@ -44,10 +50,17 @@ STOPWATCH = """canvas => new Promise(done => {
 
 def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]] | str:
     """Milliseconds for each explorable, or why they were not measured."""
-    chromium = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    chromium = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        None,
+    )
     if chromium is None:
         return "no Chromium on this machine"
-    with tempfile.TemporaryDirectory() as folder, _lab(Path(folder), names) as url, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _lab(Path(folder), names) as url,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=list(FLAGS))
         try:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
@@ -86,15 +99,29 @@ def _lab(folder: Path, names: Sequence[str]) -> Iterator[str]:
         port = probe.getsockname()[1]
     token = secrets.token_hex(16)
     private = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    private |= {"JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces")}
+    private |= {
+        "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
+    }
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-        f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True",
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={token}",
+        f"--ServerApp.root_dir={folder}",
+        "--LabApp.expose_app_in_browser=True",
         *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
     ]
     server = subprocess.Popen(
-        command, env={**os.environ, **private, "PYTHONPATH": str(PROJECT_ROOT)}, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        command,
+        env={**os.environ, **private, "PYTHONPATH": str(PROJECT_ROOT)},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
     try:
@@ -111,7 +138,14 @@ def _lab(folder: Path, names: Sequence[str]) -> Iterator[str]:
 def _notebook(names: Sequence[str]) -> dict[str, Any]:
     sources = [f"from course_lib.explore import {name}\n{name}()" for name in names]
     cells = [
-        {"cell_type": "code", "id": f"cell-{i}", "metadata": {}, "execution_count": None, "outputs": [], "source": source}
+        {
+            "cell_type": "code",
+            "id": f"cell-{i}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": source,
+        }
         for i, source in enumerate(sources)
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -131,4 +165,6 @@ def _wait_for(url: str, server: subprocess.Popen) -> None:
         if server.poll() is not None:
             break
         time.sleep(0.25)
-    raise RuntimeError("JupyterLab did not start for the bench. Does `python -m jupyterlab --version` work here?")
+    raise RuntimeError(
+        "JupyterLab did not start for the bench. Does `python -m jupyterlab --version` work here?"
+    )

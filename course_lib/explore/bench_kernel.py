@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from itertools import cycle
 from typing import Any
 
 from course_lib import explore
@@ -81,25 +81,22 @@ def interact_way(kind: type[Explorable]) -> dict[str, Any]:
     return knobs
 
 
-def _moves(explorable: Explorable, knobs: dict[str, Any], count: int, around: Callable[[Callable[[], None]], None]) -> None:
-    for name, value in islice(((n, v) for n, v in stops(explorable) if True), 10 * count):
-        if knobs[name].value == value:
-            continue
-        around(lambda name=name, value=value: setattr(knobs[name], "value", value))
-        count -= 1
+def _moves(explorable: Explorable, knobs: dict[str, Any], count: int) -> Iterator[Callable[[], None]]:
+    """So many changes of a knob, each to be called."""
+    for name, value in stops(explorable):
         if not count:
             return
+        if knobs[name].value != value:
+            count -= 1
+            yield lambda knob=knobs[name], value=value: setattr(knob, "value", value)
 
 
 def _times(explorable: Explorable, knobs: dict[str, Any], count: int) -> list[float]:
-    times: list[float] = []
-
-    def clock(move: Callable[[], None]) -> None:
+    times = []
+    for move in _moves(explorable, knobs, count):
         start = time.perf_counter()
         move()
         times.append(1000 * (time.perf_counter() - start))
-
-    _moves(explorable, knobs, count, clock)
     return times
 
 
@@ -117,7 +114,8 @@ def _bytes_a_move(explorable: Explorable, knobs: dict[str, Any]) -> float:
 
     session.send = count
     try:
-        _moves(explorable, knobs, COUNTED_MOVES, lambda move: move())
+        for move in _moves(explorable, knobs, COUNTED_MOVES):
+            move()
     finally:
         del session.send
     return sum(sent) / COUNTED_MOVES

@@ -52,10 +52,14 @@ class Control:
         if isinstance(trait, Int):
             return ipywidgets.IntSlider(min=trait.min, max=trait.max, description=self.label, style=wide)
         if isinstance(trait, Number):
-            digits = max(0, -math.floor(math.log10(self.step)))
+            digits = len(f"{self.step:g}".partition(".")[2])
             return ipywidgets.FloatSlider(
-                min=trait.min, max=trait.max, step=self.step, readout_format=f".{digits}f",
-                description=self.label, style=wide,
+                min=trait.min,
+                max=trait.max,
+                step=self.step,
+                readout_format=f".{digits}f",
+                description=self.label,
+                style=wide,
             )
         raise TypeError(
             f"Control {self.label!r}: no control is known for the trait {self.trait!r} of type "

@@ -17,6 +17,8 @@ def header(figure: Figure, title: str) -> QuickText:
     """Write the title, leave room for it, and return the text of the state, which moves."""
     width, height = figure.get_size_inches()
     left, bottom, baseline = MARGIN / width, MARGIN / height, 1 - LINE / height
-    figure.get_layout_engine().set(rect=(left, bottom, 1 - 2 * left, 1 - bottom - ROOM / height), w_pad=0.06, h_pad=0.03)
+    figure.get_layout_engine().set(
+        rect=(left, bottom, 1 - 2 * left, 1 - bottom - ROOM / height), w_pad=0.06, h_pad=0.03
+    )
     figure.text(left, baseline, title, fontsize=13, fontweight="bold", in_layout=False)
     return quick_text(figure, 1 - left, baseline, ha="right", colour=theme.SOFT_INK, size=11)

@@ -1,6 +1,7 @@
 // A picture that follows its traits: the scenery once, then for every move only the tiles that changed.
 // A move is painted in one go, when all of it is decoded, so nothing flickers.
 const decode = (bytes) => createImageBitmap(new Blob([bytes], { type: "image/png" }));
+const numbers = (bytes) => new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 
 export default {
   render({ model, el }) {
@@ -36,7 +37,7 @@ export default {
     async function show() {
       const turn = ++newest;
       const alt = model.get("alt");
-      const places = model.get("places");
+      const places = numbers(model.get("places"));
       const [backdrop, tiles] = await Promise.all([scenery, decode(model.get("tiles"))]);
       if (turn < newest) return; // a later move is on its way
       brush.drawImage(backdrop, 0, 0);

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import anywidget
-from traitlets import Bytes, Int, List, Unicode
+from traitlets import Bytes, Int, Unicode
 
 from course_lib.views import encode
 from course_lib.views.mosaic import TILE, mosaic
@@ -26,22 +26,26 @@ class Picture(anywidget.AnyWidget):
     tile = Int(TILE).tag(sync=True)
     scenery = Bytes().tag(sync=True)
     tiles = Bytes().tag(sync=True)
-    places = List(Int()).tag(sync=True)
+    places = Bytes().tag(sync=True)  # tile numbers, two bytes each
     alt = Unicode().tag(sync=True)
 
     def __init__(self, stage: Stage, alt: str):
         height, width, _ = stage.scenery.shape
-        places, tiles = mosaic(stage.pixels(), stage.scenery)
+        places, tiles = _changes(stage)
         super().__init__(
-            width=width, height=height, scenery=encode.small(stage.scenery),
-            places=places, tiles=encode.quick(tiles), alt=alt,
+            width=width, height=height, scenery=stage.scenery_png, places=places, tiles=tiles, alt=alt
         )
 
     def show(self, stage: Stage, alt: str) -> None:
         """What is on the stage now, and the words for it, in one message."""
-        places, tiles = mosaic(stage.pixels(), stage.scenery)
+        places, tiles = _changes(stage)
         with self.hold_sync():
-            self.alt, self.places, self.tiles = alt, places, encode.quick(tiles)
+            self.alt, self.places, self.tiles = alt, places, tiles
 
     def __repr__(self) -> str:
         return f"Picture({self.alt!r})"
+
+
+def _changes(stage: Stage) -> tuple[bytes, bytes]:
+    places, tiles = mosaic(stage.pixels(), stage.scenery)
+    return places.astype("<u2").tobytes(), encode.quick(tiles)

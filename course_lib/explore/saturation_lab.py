@@ -12,7 +12,7 @@ d_k uses the first d_k entries of the same vectors, so moving the slider shows o
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -90,7 +90,10 @@ def compute(*, d_k: int, divisor: str, query: int) -> dict[str, Any]:
     """Everything the picture shows at one setting; `query` counts from 1."""
     scale = divide_by(divisor, d_k)
     return {
-        "d_k": d_k, "divisor": divisor, "query": query, "scale": scale,
+        "d_k": d_k,
+        "divisor": divisor,
+        "query": query,
+        "scale": scale,
         "weights": softmax(raw_scores()[d_k][query - 1] / scale),
         **spread_of(d_k, divisor),
     }
@@ -106,7 +109,7 @@ def draw(figure: Figure) -> Moving:
     left.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
     left.spines["left"].set_visible(False)
     heaps = left.stairs(np.zeros(len(centres)), EDGES, fill=True, alpha=0.8)
-    bell = np.exp(-centres**2 / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
+    bell = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
     [reference] = left.plot(centres, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
     left.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
     spread = quick_text(left, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
@@ -117,9 +120,18 @@ def draw(figure: Figure) -> Moving:
     mean_line = middle.axhline(0.5, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)), zorder=4)
     mean_text = quick_text(middle, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
     middle.set_ylim(0, 1.4)  # room for that line and the stamp, whatever the bars do
-    middle.text(0.97, 0.865, "max-subtracted: no overflow", transform=middle.transAxes, ha="right", va="center",
-                fontsize=7.5, color=theme.SOFT_INK, in_layout=False,
-                bbox={"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE})
+    middle.text(
+        0.97,
+        0.865,
+        "max-subtracted: no overflow",
+        transform=middle.transAxes,
+        ha="right",
+        va="center",
+        fontsize=7.5,
+        color=theme.SOFT_INK,
+        in_layout=False,
+        bbox={"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE},
+    )
 
     right.set_title("Gradient let through")
     right.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
@@ -132,7 +144,9 @@ def draw(figure: Figure) -> Moving:
         curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
         right.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
-        right.text(x, y, "÷ " + divisor.replace("d_k", "dₖ"), color=COLOURS[divisor], fontweight="bold", ha="center")
+        right.text(
+            x, y, "÷ " + divisor.replace("d_k", "dₖ"), color=COLOURS[divisor], fontweight="bold", ha="center"
+        )
     [dot] = right.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
 
     def show(facts: dict[str, Any]) -> None:
@@ -165,7 +179,7 @@ class SaturationLab(Explorable):
         Control("divisor", "divide by", buttons=True),
         Control("query", "query"),
     )
-    presets = {
+    presets: ClassVar = {
         "unscaled-512": {"d_k": 512, "divisor": "1"},
         "scaled-512": {"d_k": 512, "divisor": "√d_k"},
         "over-flattened": {"d_k": 512, "divisor": "d_k"},
@@ -175,7 +189,8 @@ class SaturationLab(Explorable):
 
     def describe(self, facts: dict[str, Any]) -> str:
         return (
-            f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: the scores spread by {facts['std']:.2f}, "
+            f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: "
+            f"the scores spread by {facts['std']:.2f}, "
             f"the largest of {N_KEYS} weights is {facts['mean_max']:.2f} on average "
             f"({facts['weights'].max():.2f} for query {facts['query']}), "
             f"and the softmax lets through a gradient of {facts['gradient']:.2g}."

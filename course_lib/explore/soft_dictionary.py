@@ -1,6 +1,6 @@
 """W8, the soft dictionary: a cafeteria where you get a bit of every dish, by how well its label fits.
 
-    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)      # cold: the best label alone
+    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # cold: the best label alone
     array([1., 0., 0., 0., 0.])
 
 The query is what you feel like. A dish has a label (its key) that is compared with the query, and contents
@@ -10,7 +10,7 @@ The query is what you feel like. A dish has a label (its key) that is compared w
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -33,15 +33,27 @@ DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
 CONTENTS = ("sugar", "protein", "fat")
 QUERY = np.array([1.0, 0.5])  # something sweet, and rather crunchy
 LABELS = np.array([[0.9, 0.2], [0.5, 0.8], [0.9, -0.8], [-0.7, 0.9], [-0.8, -0.7]])  # sweet, crunchy
-VALUES = np.array([[20.0, 7.0, 10.0], [19.0, 0.0, 0.0], [28.0, 5.0, 14.0], [2.0, 6.0, 24.0], [4.0, 9.0, 5.0]])  # grams
+VALUES = np.array(
+    [[20.0, 7.0, 10.0], [19.0, 0.0, 0.0], [28.0, 5.0, 14.0], [2.0, 6.0, 24.0], [4.0, 9.0, 5.0]]
+)  # grams
 WAFFLE, CRUNCHY, FAT = 0, 1, 2
-MOST = 40.0  # grams, the widest bar of the contents
+MOST, GRAM = (
+    40.0,
+    0.66 / 40.0,
+)  # the most cream, and the width of a gram: a full bar leaves room for its number
 ROWS = np.arange(len(DISHES))
-TRAY, RULE, PLATE, COLUMN = (len(DISHES) + 0.65, -1.0), len(DISHES) - 0.4, len(DISHES) + 0.1, 1.15  # the tray's layout
+TRAY, RULE, PLATE, COLUMN = (
+    (len(DISHES) + 0.65, -1.0),
+    len(DISHES) - 0.4,
+    len(DISHES) + 0.1,
+    1.15,
+)  # the tray's layout
 TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
-def look_up(query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+def look_up(
+    query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The blended value and the weights: softmax(keys · query / temperature), then a weighted sum."""
     weights = softmax(keys @ query / temperature)
     return weights @ values, weights
@@ -52,8 +64,15 @@ def compute(*, temperature: float, crunch: float, cream: float) -> dict[str, Any
     keys[WAFFLE, CRUNCHY], values[WAFFLE, FAT] = crunch, cream
     plate, weights = look_up(QUERY, keys, values, temperature)
     return {
-        "temperature": temperature, "crunch": crunch, "cream": cream,
-        "query": QUERY, "keys": keys, "values": values, "scores": keys @ QUERY, "weights": weights, "plate": plate,
+        "temperature": temperature,
+        "crunch": crunch,
+        "cream": cream,
+        "query": QUERY,
+        "keys": keys,
+        "values": values,
+        "scores": keys @ QUERY,
+        "weights": weights,
+        "plate": plate,
     }
 
 
@@ -65,10 +84,8 @@ def draw(figure: Figure) -> Moving:
     tray, show_contents = _draw_contents(right)
 
     def show(facts: dict[str, Any]) -> None:
-        state.set_text(
-            f"temperature {facts['temperature']:g}   ·   waffle: crunch {minus(format(facts['crunch'], '.1f'))}, "
-            f"cream {facts['cream']:.0f} g"
-        )
+        crunch, cream = minus(f"{facts['crunch']:.1f}"), f"{facts['cream']:.0f} g"
+        state.set_text(f"temperature {facts['temperature']:g}   ·   waffle: crunch {crunch}, cream {cream}")
         place_waffle(facts["keys"][WAFFLE])
         show_weights(facts["weights"])
         show_contents(facts)
@@ -84,19 +101,43 @@ def _draw_labels(axes: Axes) -> tuple[list[Artist], Callable[[np.ndarray], None]
     axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
     axes.plot([0, 0], [-1.25, 1.2], color=theme.HAIRLINE, linewidth=1, zorder=0)
     for x, y, text, ha, va in (
-        (1.72, -0.04, "sweet", "right", "top"), (-1.35, -0.04, "savoury", "left", "top"),
-        (0.05, 1.22, "crunchy", "left", "top"), (0.05, -1.27, "soft", "left", "bottom"),
+        (1.72, -0.04, "sweet", "right", "top"),
+        (-1.35, -0.04, "savoury", "left", "top"),
+        (0.05, 1.22, "crunchy", "left", "top"),
+        (0.05, -1.27, "soft", "left", "bottom"),
     ):
         axes.text(x, y, text, ha=ha, va=va, fontsize=8.5, color=theme.SOFT_INK)
-    sides = {"apple": ("center", 0, 0.08), "nachos": ("center", 0, 0.08), "ice cream": ("right", -0.06, -0.1), "soup": ("center", 0, -0.1)}
+    sides = {
+        "apple": ("center", 0, 0.08),
+        "nachos": ("center", 0, 0.08),
+        "ice cream": ("right", -0.06, -0.1),
+        "soup": ("center", 0, -0.1),
+    }
     for (x, y), name in zip(LABELS[1:], DISHES[1:], strict=True):
         _arrow(axes, x, y, theme.KEY)
         ha, right, up = sides[name]
-        axes.text(x + right, y + up, name, ha=ha, va="bottom" if y > 0 else "top", fontsize=9, color=theme.KEY)
+        axes.text(
+            x + right, y + up, name, ha=ha, va="bottom" if y > 0 else "top", fontsize=9, color=theme.KEY
+        )
     _arrow(axes, *QUERY, theme.QUERY)
-    axes.text(QUERY[0] + 0.06, QUERY[1] + 0.03, "query", color=theme.QUERY, fontsize=9.5, fontweight="bold", va="bottom")
-    axes.text(0.0, -0.02, "score = key · query ÷ temperature", transform=axes.transAxes, va="top", fontsize=9,
-              color=theme.SOFT_INK)
+    axes.text(
+        QUERY[0] + 0.06,
+        QUERY[1] + 0.03,
+        "query",
+        color=theme.QUERY,
+        fontsize=9.5,
+        fontweight="bold",
+        va="bottom",
+    )
+    axes.text(
+        0.0,
+        -0.02,
+        "score = key · query ÷ temperature",
+        transform=axes.transAxes,
+        va="top",
+        fontsize=9,
+        color=theme.SOFT_INK,
+    )
     [shaft] = axes.plot([], [], color=theme.KEY, linewidth=2.6)
     [tip] = axes.plot([], [], "o", color=theme.KEY, markersize=9, markeredgecolor=theme.PAPER)
     name = quick_text(axes, 0, 0, "waffle", va="top", colour=theme.KEY, size=9.5, weight="bold")
@@ -115,8 +156,16 @@ def _draw_weights(axes: Axes) -> tuple[list[Artist], Callable[[np.ndarray], None
     axes.set_yticks(ROWS, DISHES, fontsize=10, color=theme.INK)
     axes.spines[:].set_visible(False)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
-    axes.text(1.2, PLATE, "your plate =\nweights × contents", ha="right", va="center", fontsize=9.5, fontweight="bold",
-              linespacing=1.3)
+    axes.text(
+        1.2,
+        PLATE,
+        "your plate =\nweights × contents",
+        ha="right",
+        va="center",
+        fontsize=9.5,
+        fontweight="bold",
+        linespacing=1.3,
+    )
     bars = Blocks(axes, len(DISHES), theme.SKY)
     readings = [quick_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
 
@@ -144,15 +193,21 @@ def _draw_contents(axes: Axes) -> tuple[list[Artist], Callable[[dict[str, Any]],
     plate_grams = [quick_text(axes, 0, PLATE, va="center", size=10.5, weight="bold") for _ in CONTENTS]
 
     def show(facts: dict[str, Any]) -> None:
-        ends = starts + facts["values"] / MOST
+        ends = starts + facts["values"] * GRAM
         rows = np.repeat(ROWS, 3)
         shades = np.repeat(_shades(facts["weights"]), 3, axis=0)
-        cells.place(left=np.tile(starts, len(ROWS)), right=ends.ravel(), low=rows - 0.31, high=rows + 0.31, colours=shades)
+        cells.place(
+            left=np.tile(starts, len(ROWS)),
+            right=ends.ravel(),
+            low=rows - 0.31,
+            high=rows + 0.31,
+            colours=shades,
+        )
         for row in ROWS:
             for column, text in enumerate(grams[row]):
                 text.set_x(ends[row, column] + 0.035)
                 text.set_text(f"{facts['values'][row, column]:.0f}")
-        tops = starts + facts["plate"] / MOST
+        tops = starts + facts["plate"] * GRAM
         blend.place(left=starts, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
         for column, text in enumerate(plate_grams):
             text.set_x(tops[column] + 0.035)
@@ -162,8 +217,19 @@ def _draw_contents(axes: Axes) -> tuple[list[Artist], Callable[[dict[str, Any]],
 
 
 def _arrow(axes: Axes, x: float, y: float, colour: str) -> None:
-    axes.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.8,
-                                                  "shrinkA": 0, "shrinkB": 0, "mutation_scale": 11})
+    axes.annotate(
+        "",
+        (x, y),
+        (0, 0),
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": colour,
+            "linewidth": 1.8,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 11,
+        },
+    )
 
 
 def _shades(weights: np.ndarray) -> np.ndarray:
@@ -184,7 +250,7 @@ class SoftDictionary(Explorable):
         Control("crunch", "crunch (key)", step=0.1),
         Control("cream", "cream (value)", step=1.0),
     )
-    presets = {
+    presets: ClassVar = {
         "cold: almost exact look-up": {"temperature": 0.02},
         "hot: everything a bit": {"temperature": 20.0},
         "twin keys": {"crunch": -0.8},
@@ -194,6 +260,10 @@ class SoftDictionary(Explorable):
     draw = staticmethod(draw)
 
     def describe(self, facts: dict[str, Any]) -> str:
-        shares = ", ".join(f"{dish} {weight:.2f}" for dish, weight in zip(DISHES, facts["weights"], strict=True))
-        plate = ", ".join(f"{name} {grams:.1f} g" for name, grams in zip(CONTENTS, facts["plate"], strict=True))
+        shares = ", ".join(
+            f"{dish} {weight:.2f}" for dish, weight in zip(DISHES, facts["weights"], strict=True)
+        )
+        plate = ", ".join(
+            f"{name} {grams:.1f} g" for name, grams in zip(CONTENTS, facts["plate"], strict=True)
+        )
         return f"Temperature {facts['temperature']:g}: weights {shares}. On the plate: {plate}."

@@ -1,7 +1,7 @@
 """Softmax in NumPy, for the explorables: the row's largest score is taken off first, so nothing overflows.
 
-    >>> softmax(np.array([1e4, 1e4]))
-    array([0.5, 0.5])
+>>> softmax(np.array([1e4, 1e4]))
+array([0.5, 0.5])
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The first explorable a learner meets: three scores, one dial, and what softmax makes of them.
 
-    >>> compute(multiplier=1.0)["weights"].round(2)
-    array([0.51, 0.31, 0.19])
+>>> compute(multiplier=1.0)["weights"].round(2)
+array([0.51, 0.31, 0.19])
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -57,10 +57,12 @@ class SoftmaxDial(Explorable):
     size = (9.6, 3.2)
     multiplier = Number(1.0, min=0.0, max=SHARPEST)
     controls = (Control("multiplier", "multiplier", step=0.1),)
-    presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
+    presets: ClassVar = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
     compute = staticmethod(compute)
     draw = staticmethod(draw)
 
     def describe(self, facts: dict[str, Any]) -> str:
-        shares = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(WORDS, facts["weights"], strict=True))
+        shares = ", ".join(
+            f"{word} {weight:.2f}" for word, weight in zip(WORDS, facts["weights"], strict=True)
+        )
         return f"Scores times {facts['multiplier']:.1f}: the weights are {shares}. They add up to 1."

@@ -7,15 +7,15 @@ Eight words get random vectors, then random projections W_Q and W_K, as on the f
 projections (W_Q = W_K) make the scores symmetric: whatever "it" thinks of "cat", "cat" thinks of "it". And
 they pull every word's largest score towards itself.
 
-When is that pull complete? The score of i for j is u_i · u_j with u = X W, so the diagonal holds |u_i|². It is
-the largest in its row for certain when all u have one length (Cauchy-Schwarz). Random lengths differ, less so
-the wider d_k is: the diagonal wins in 25% of the rows at d_k = 1, 92% at 8, 100% (to two digits) from 32 on.
+When is that pull complete? The score of i for j is u_i · u_j with u = X W, so the diagonal holds |u_i|². It
+is the largest in its row for certain when all u have one length (Cauchy-Schwarz). Random lengths differ, less
+so the wider d_k is: the diagonal wins in 25% of the rows at d_k = 1, 92% at 8, 100% from 32 on (rounded).
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ PAIRS = np.triu_indices(N_WORDS, 1)
 
 @cache
 def all_scores() -> dict[tuple[str, int], np.ndarray]:
-    """Scaled scores of every world, for each setting: (worlds, words, words), rows ask, columns are looked at."""
+    """Scaled scores of every world, for each setting: (worlds, words, words); a row asks."""
     generator = np.random.default_rng(0)
     words = generator.standard_normal((N_WORLDS, N_WORDS, D_MODEL))
     w_query, w_key = generator.standard_normal((2, N_WORLDS, D_MODEL, D_MODEL)) / np.sqrt(D_MODEL)
@@ -73,7 +73,9 @@ def diagonal_share(projections: str, d_k: int) -> float:
 def compute(*, projections: str, d_k: int, seed: int) -> dict[str, Any]:
     scores = all_scores()[projections, d_k][seed]
     return {
-        "projections": projections, "d_k": d_k, "seed": seed,
+        "projections": projections,
+        "d_k": d_k,
+        "seed": seed,
         "scores": scores,
         "looks_at": scores.argmax(axis=-1),
         "on_diagonal": int(on_diagonal(scores).sum()),
@@ -92,14 +94,27 @@ def draw(figure: Figure) -> Moving:
     left.tick_params(labelcolor=theme.INK)
     left.set_anchor("N")
     middle.set_anchor("N")
-    [elsewhere] = left.plot([], [], "o", markersize=8, markerfacecolor="none", markeredgecolor=theme.INK, markeredgewidth=1.6)
-    [itself] = left.plot([], [], "o", markersize=8, markerfacecolor=theme.INK, markeredgecolor=theme.PAPER, markeredgewidth=1)
+    [elsewhere] = left.plot(
+        [], [], "o", markersize=8, markerfacecolor="none", markeredgecolor=theme.INK, markeredgewidth=1.6
+    )
+    [itself] = left.plot(
+        [], [], "o", markersize=8, markerfacecolor=theme.INK, markeredgecolor=theme.PAPER, markeredgewidth=1
+    )
 
     middle.set_title("Is it mutual?")
-    middle.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal", xticks=(), yticks=(),
-               xlabel="score of i for j", ylabel="score of j for i")
+    middle.set(
+        xlim=(-1.08, 1.08),
+        ylim=(-1.08, 1.08),
+        aspect="equal",
+        xticks=(),
+        yticks=(),
+        xlabel="score of i for j",
+        ylabel="score of j for i",
+    )
     middle.plot([-1, 1], [-1, 1], color=theme.HAIRLINE, linewidth=1.5)
-    [pairs] = middle.plot([], [], "o", markersize=6, color=theme.BLUE, alpha=0.75, markeredgecolor=theme.PAPER)
+    [pairs] = middle.plot(
+        [], [], "o", markersize=6, color=theme.BLUE, alpha=0.75, markeredgecolor=theme.PAPER
+    )
     error = quick_text(middle, 0.03, 0.97, of="axes", va="top", size=9.5)
 
     right.set_title("Largest on the diagonal")
@@ -109,7 +124,9 @@ def draw(figure: Figure) -> Moving:
     right.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
     right.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
     right.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
-    right.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", ha="right", va="top", fontsize=8.5, color=theme.SOFT_INK)
+    right.text(
+        64, 1 / N_WORDS - 0.025, "chance, 1 in 8", ha="right", va="top", fontsize=8.5, color=theme.SOFT_INK
+    )
     [curve] = right.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
     [dot] = right.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
     share = quick_text(right, 1, 0, ha="center", size=11, weight="bold")
@@ -117,7 +134,9 @@ def draw(figure: Figure) -> Moving:
     def show(facts: dict[str, Any]) -> None:
         colour = theme.BLUE if facts["projections"] == SHARED else theme.ORANGE
         named = "W_Q = W_K" if facts["projections"] == SHARED else "W_Q ≠ W_K"
-        state.set_text(f"{named}   ·   dₖ = {facts['d_k']}   ·   seed {facts['seed']}   ·   rank of S: {facts['rank']}")
+        state.set_text(
+            f"{named}   ·   dₖ = {facts['d_k']}   ·   seed {facts['seed']}   ·   rank of S: {facts['rank']}"
+        )
         scores, looks_at = facts["scores"], facts["looks_at"]
         cells.show(scores)
         rows = np.arange(N_WORDS)
@@ -157,7 +176,7 @@ class WhoAttends(Explorable):
         Control("d_k", "d_k"),
         Control("seed", "seed"),
     )
-    presets = {
+    presets: ClassVar = {
         "shared": {"projections": SHARED},
         "separate": {"projections": SEPARATE},
         "shared, d_k = 1": {"projections": SHARED, "d_k": 1},
@@ -167,7 +186,8 @@ class WhoAttends(Explorable):
 
     def describe(self, facts: dict[str, Any]) -> str:
         return (
-            f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: {facts['on_diagonal']} of "
-            f"{N_WORDS} words look most at themselves ({facts['diagonal_share']:.0%} over {N_WORLDS} random draws). "
+            f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
+            f"{facts['on_diagonal']} of {N_WORDS} words look most at themselves "
+            f"({facts['diagonal_share']:.0%} over {N_WORLDS} random draws). "
             f"The symmetry error of the scores is {facts['symmetry_error']:.2f}, their rank {facts['rank']}."
         )

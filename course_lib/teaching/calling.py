@@ -15,6 +15,7 @@ import contextvars
 import ctypes
 import io
 import random
+import sys
 import threading
 import time
 import warnings
@@ -123,7 +124,7 @@ def call(function: Callable, inputs: tuple[Tensor, ...], seconds: float) -> Outc
         except BaseException as error:  # SystemExit and the learner's own classes too
             outcome.fault = fault_of(error)
 
-    with _surroundings_kept(), _heard_by(ear):
+    with _surroundings_kept(), _exit_caught(), _heard_by(ear):
         worker = Worker(work)
         try:
             outcome.took_too_long = not worker.ends_within(seconds)
@@ -147,6 +148,20 @@ def _heard_by(ear: Ear) -> Iterator[None]:
             yield
         for warning in caught:
             ear.write(f"{warning.category.__name__}: {warning.message}\n")
+
+
+@contextlib.contextmanager
+def _exit_caught() -> Iterator[None]:
+    """In a notebook `exit()` raises nothing, it ends the kernel. Here it is made to raise, as elsewhere."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        yield
+        return
+    shell.ask_exit = sys.exit
+    try:
+        yield
+    finally:
+        del shell.ask_exit
 
 
 @contextlib.contextmanager

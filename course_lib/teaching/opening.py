@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from course_lib import theme
 from course_lib.explore.guard import guard_events
 from course_lib.runtime import seed_everything
@@ -13,12 +15,13 @@ from course_lib.teaching.lessons import lesson
 
 
 def start_lesson(topic: str, *, seed: int = 0) -> None:
-    """Put the figure style in force, seed all randomness, and note that the lesson was opened.
+    """Put figure and number style in force, seed all randomness, and note that the lesson was opened.
 
     Prints nothing, unless there is something to tell about the learner's progress file.
     """
     opened = lesson(topic)
     theme.use()
+    torch.set_printoptions(precision=3, sci_mode=False)  # digits that are the same on every machine
     guard_events()
     seed_everything(seed)
     for note in progress.read().notes:

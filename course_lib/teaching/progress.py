@@ -116,6 +116,11 @@ class Met:
         return known.belief if known else "(unknown to this version of the course)"
 
     @property
+    def truth(self) -> str:
+        known = misconceptions().get(self.id)
+        return known.truth if known else ""
+
+    @property
     def times_text(self) -> str:
         times = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
         return f"met {times}, since put right" if self.put_right else f"met {times}"
@@ -195,7 +200,8 @@ class Progress:
             lines += ["", ALL_DONE]
         if self.misconceptions:
             lines += ["", "Misconceptions met"]
-            lines += [f"  {met.id} {met.belief} ({met.times_text})" for met in self.misconceptions]
+        for met in self.misconceptions:  # a wrong belief never stands alone
+            lines += [f"  {met.id} ({met.times_text}) {met.belief}", f"      In truth: {met.truth}"]
         return "\n".join([*lines, "", f"Kept in {progress_file()}, on this machine only."])
 
 

@@ -1,4 +1,4 @@
-"""Quizzes as data: what a question is, and reading data/quizzes/NN.json.
+"""Quizzes and predictions as data: what a question is, and reading data/quizzes/NN.json.
 
     >>> read_lesson("08").questions[0].id
     'dot-or-cosine'
@@ -16,8 +16,7 @@ from typing import Any
 
 from course_lib import runtime
 from course_lib.teaching import quiz_rules
-
-LETTERS = "ABCDE"
+from course_lib.teaching.asked import Asked
 
 
 class QuizError(ValueError):
@@ -75,15 +74,16 @@ class Question:
 
     def letter(self, place: int) -> str:
         """The letter beside an option, given its place in the file."""
-        return LETTERS[self.order.index(place)]
+        return quiz_rules.LETTERS[self.order.index(place)]
 
 
 @dataclass(frozen=True)
 class LessonQuiz:
-    """All questions of one lesson; `topic` is the lesson's name in the progress."""
+    """All that one lesson asks; `topic` is the lesson's name in the progress."""
 
     topic: str
     questions: tuple[Question, ...]
+    predictions: tuple[Asked, ...] = ()
 
     def used_for(self, use: str) -> tuple[Question, ...]:
         """The questions for one place in the lesson, such as "recall" or "closing"."""
@@ -92,6 +92,14 @@ class LessonQuiz:
             there = ", ".join(sorted({question.use for question in self.questions}))
             raise QuizError(f"Lesson {self.topic} has no questions for {use!r}. It has some for: {there}.")
         return chosen
+
+    def asked(self, name: str) -> Asked:
+        """One prediction by its id."""
+        for asked in self.predictions:
+            if asked.id == name:
+                return asked
+        there = ", ".join(asked.id for asked in self.predictions) or "none"
+        raise QuizError(f"Lesson {self.topic} has no prediction {name!r}. There are: {there}.")
 
 
 def read_lesson(lesson: str) -> LessonQuiz:
@@ -117,7 +125,24 @@ def read(path: Path) -> LessonQuiz:
         raise QuizError(f"{path.name} is not JSON: {error}.") from error
     if found := list(quiz_rules.problems(data)):
         raise QuizError("\n".join([f"{path.name} cannot be used:", *(f"- {problem}" for problem in found)]))
-    return LessonQuiz(topic=data["lesson"], questions=tuple(_question(raw) for raw in data["questions"]))
+    return LessonQuiz(
+        topic=data["lesson"],
+        questions=tuple(_question(raw) for raw in data["questions"]),
+        predictions=tuple(_asked(raw) for raw in data.get("predictions", ())),
+    )
+
+
+def _asked(raw: dict[str, Any]) -> Asked:
+    return Asked(
+        id=raw["id"],
+        text=raw["text"],
+        answer=raw["answer"],
+        because=raw["because"],
+        options=tuple(raw.get("options", ())),
+        tolerance=raw.get("tolerance", 0.0),
+        unit=raw.get("unit", ""),
+        preset=raw.get("preset"),
+    )
 
 
 def _question(raw: dict[str, Any]) -> Question:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from course_lib.teaching.quiz_data import LETTERS, Question
-from course_lib.teaching.quiz_rules import SLACK
+from course_lib.teaching.quiz_data import Question
+from course_lib.teaching.quiz_rules import LETTERS, within
 
 Answer = int | float | list[int]
 
@@ -65,11 +65,6 @@ def _mark_number(question: Question, number: float) -> Feedback:
         if within(number, near.value, near.tolerance):
             return Feedback(question.id, False, (Remark(False, "", near.feedback),), near.diagnoses)
     return Feedback(question.id, False, (Remark(False, "", question.wrong_feedback),))
-
-
-def within(number: float, target: float, tolerance: float) -> bool:
-    """Whether a number is close enough, with room for binary rounding."""
-    return abs(number - target) <= tolerance + SLACK * max(1.0, abs(target))
 
 
 def _missing(count: int) -> str:

@@ -13,7 +13,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_lib.teaching.maths import inline_html
@@ -22,7 +22,9 @@ from course_lib.teaching.misconceptions import misconceptions
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 TOPIC = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 SLACK = 1e-9  # rounding: 0.51 lies within 0.01 of 0.5, though not in binary
+LETTERS = "ABCDE"  # one for each option that may be shown
 
+FRAME = ("lesson", "questions", "predictions")
 TYPES = {str: "text", bool: "true or false", float: "a number", list: "a list"}
 EVERY_QUESTION = {"id": str, "use": str, "kind": str, "text": str}
 REQUIRED = {
@@ -38,33 +40,49 @@ OPTIONAL = {
 OPTION = {"text": str, "correct": bool, "feedback": str}
 NEAR = {"value": float, "tolerance": float, "feedback": str}
 DIAGNOSES = {"diagnoses": str}
-PLAIN = {"id", "use", "kind", "diagnoses", "reread"}  # shown as they are, or not shown
+EVERY_PREDICTION = {"id": str, "text": str, "because": str}
+PREDICTED_OPTION = {**EVERY_PREDICTION, "options": list, "answer": str}
+PREDICTED_NUMBER = {**EVERY_PREDICTION, "answer": float, "tolerance": float}
+PLAIN = {"id", "use", "kind", "diagnoses", "reread", "preset"}  # shown as they are, or not shown
+
+
+def within(number: float, target: float, tolerance: float) -> bool:
+    """Whether a number is close enough, with room for binary rounding."""
+    return abs(number - target) <= tolerance + SLACK * max(1.0, abs(target))
 
 
 def problems(data: Any) -> Iterator[str]:
     """Everything that is wrong with one file's content; nothing when it is good."""
-    if not isinstance(data, dict) or set(data) != {"lesson", "questions"}:
-        yield 'expected an object with "lesson" and "questions", and nothing else'
+    if not isinstance(data, dict) or not {"lesson", "questions"} <= set(data) <= {*FRAME}:
+        yield f"expected an object with {', '.join(FRAME)} (which may be left out), and nothing else"
         return
     if not isinstance(data["lesson"], str) or not TOPIC.fullmatch(data["lesson"]):
         yield f'"lesson" must be a topic such as "query_key_value", found {data["lesson"]!r}'
     if not isinstance(data["questions"], list) or not data["questions"]:
         yield "there are no questions"
         return
-    for place, raw in enumerate(data["questions"], start=1):
+    if not isinstance(data.get("predictions", []), list):
+        yield f'"predictions" must be a list, found {data["predictions"]!r}'
+        return
+    yield from _each(data["questions"], "question", _question)
+    yield from _each(data.get("predictions", []), "prediction", _prediction)
+
+
+def _each(entries: list[Any], what: str, rule: Callable[[Any], Iterator[str]]) -> Iterator[str]:
+    for place, raw in enumerate(entries, start=1):
         named = isinstance(raw, dict) and isinstance(raw.get("id"), str)
-        name = f'question "{raw["id"]}"' if named else f"question {place}"
-        for problem in _question(raw):
+        name = f'{what} "{raw["id"]}"' if named else f"{what} {place}"
+        for problem in rule(raw):
             yield f"{name}: {problem}"
-    yield from repeated(data["questions"])
+    yield from repeated(entries, what)
 
 
-def repeated(questions: list[Any]) -> Iterator[str]:
-    """Ids given to more than one question. Progress is kept by id, so each is used once in the course."""
-    ids = Counter(str(raw.get("id")) for raw in questions if isinstance(raw, dict))
+def repeated(entries: list[Any], what: str) -> Iterator[str]:
+    """Ids given more than once. Progress is kept by id, so each is used once in the course."""
+    ids = Counter(str(raw.get("id")) for raw in entries if isinstance(raw, dict))
     for name, count in ids.items():
         if count > 1:
-            yield f'question "{name}": the id is used {count} times; give each question its own'
+            yield f'{what} "{name}": the id is used {count} times; give each {what} its own'
 
 
 def _question(raw: Any) -> Iterator[str]:
@@ -76,10 +94,14 @@ def _question(raw: Any) -> Iterator[str]:
     yield from shape
     if shape:
         return  # the rules below read the fields
-    for field in ("id", "use"):
+    yield from _names(raw, "id", "use")
+    yield from _choices(raw) if "options" in raw else _numbers(raw)
+
+
+def _names(raw: dict[str, Any], *fields: str) -> Iterator[str]:
+    for field in fields:
         if not ID.fullmatch(raw[field]):
             yield f'"{field}" must be lower-case words joined by hyphens, found {raw[field]!r}'
-    yield from _choices(raw) if "options" in raw else _numbers(raw)
 
 
 def _choices(raw: dict[str, Any]) -> Iterator[str]:
@@ -119,6 +141,28 @@ def _numbers(raw: dict[str, Any]) -> Iterator[str]:
     for place, near in enumerate(raw.get("near", []), start=1):
         if abs(near["value"] - raw["answer"]) <= near["tolerance"] + raw["tolerance"] + SLACK:
             yield f"near {place}: {near['value']} ± {near['tolerance']} overlaps with the right answer"
+
+
+def _prediction(raw: Any) -> Iterator[str]:
+    choice = isinstance(raw, dict) and "options" in raw
+    optional = {"preset": str} if choice else {"preset": str, "unit": str}
+    shape = list(_fields(raw, PREDICTED_OPTION if choice else PREDICTED_NUMBER, optional, ""))
+    yield from shape
+    if shape:
+        return
+    yield from _names(raw, "id")
+    if not choice:
+        return
+    options = raw["options"]
+    if not 2 <= len(options) <= len(LETTERS) or len(set(map(str, options))) < len(options):
+        yield f"expected 2 to {len(LETTERS)} different options, found {options!r}"
+    for place, option in enumerate(options, start=1):
+        if not isinstance(option, str):
+            yield f"option {place}: must be text, found {option!r}"
+        else:
+            yield from (f"option {place}: {problem}" for problem in _text("option", option))
+    if raw["answer"] not in options:
+        yield f"the answer {raw['answer']!r} is not among the options"
 
 
 def _fields(raw: Any, required: dict[str, type], optional: dict[str, type], where: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ def summary_text(known: Progress) -> str:
     begun = [
         f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in known.lessons if one.opened
     ]
-    met = [f"{met.id} {met.belief} ({met.times_text})" for met in known.misconceptions]
+    met = [f"{met.id} ({met.times_text}): in truth, {met.truth}" for met in known.misconceptions]
     return "\n".join([*known.notes, "Your progress", *begun, next_text(known), *met])
 
 
@@ -89,4 +89,8 @@ def _row(one: LessonProgress) -> str:
 
 
 def _item(met: Met) -> str:
-    return f'<li>{escaped(met.belief)} <span style="{MUTED}">{met.id} · {met.times_text}</span></li>'
+    """A wrong belief, and with it always what is true."""
+    count = f'<span style="{MUTED}">{met.id} · {met.times_text}</span>'
+    return (
+        f'<li style="margin-top:4px">“{escaped(met.belief)}” {count}<br>In truth: {escaped(met.truth)}</li>'
+    )

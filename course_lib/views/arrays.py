@@ -1,7 +1,7 @@
 """What a figure is drawn from: numbers in an array, whatever they came in.
 
-    >>> as_numbers([[1, 2], [3, 4]], ndim=2, what="the matrix").shape
-    (2, 2)
+>>> as_numbers([[1, 2], [3, 4]], ndim=2, what="the matrix").shape
+(2, 2)
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import numpy as np
 
 def as_numbers(values: Any, *, ndim: int, what: str) -> np.ndarray:
     """A copy as floats, from lists, NumPy or torch; or an error that says which shape was wanted."""
-    if hasattr(values, "detach"):  # a torch tensor that still wants a gradient does not turn into an array
-        values = values.detach().cpu()
+    if hasattr(
+        values, "detach"
+    ):  # a torch tensor that wants a gradient does not turn into an array by itself
+        values = values.detach().cpu().double().numpy()
     array = np.array(values, dtype=float)
     if array.ndim != ndim or array.size == 0:
         raise ValueError(

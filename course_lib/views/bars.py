@@ -25,8 +25,15 @@ class Bars:
     """Upright bars with their numbers above (below, where one is negative), from `low` to `high`."""
 
     def __init__(
-        self, axes: Axes, labels: list[str], *, low: float = 0.0, high: float = 1.0,
-        colour: str = theme.BLUE, digits: int = 2, size: float = 9.5,
+        self,
+        axes: Axes,
+        labels: list[str],
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        colour: str = theme.BLUE,
+        digits: int = 2,
+        size: float = 9.5,
     ):
         self._digits = digits
         spots = range(len(labels))
@@ -61,14 +68,23 @@ def minus(text: str) -> str:
 
 
 def bars(
-    values: Any, *, labels: Any, title: str = "", name: str = "weight", high: float | None = None,
-    colour: str = theme.BLUE, digits: int = 2, alt: str | None = None,
+    values: Any,
+    *,
+    labels: Any,
+    title: str = "",
+    name: str = "weight",
+    high: float | None = None,
+    colour: str = theme.BLUE,
+    digits: int = 2,
+    alt: str | None = None,
 ) -> Still:
     """A still picture of one row of numbers. `name` says what a bar's height is."""
     heights = as_numbers(values, ndim=1, what="The bars' values")
     texts = as_labels(labels, count=len(heights), what="Labels of the bars")
     if not np.isfinite(heights).all():
-        raise ValueError(f"A bar needs a finite height, and these are {heights.tolist()}. Bars for weights, not for −inf.")
+        raise ValueError(
+            f"A bar needs a finite height, and these are {heights.tolist()}. Bars for weights, not for −inf."
+        )
     axes = theme.figure().subplots()
     top = high if high is not None else (1.0 if name == "weight" else max(heights.max(), 0.0) or 1.0)
     panel = Bars(axes, texts, low=min(heights.min(), 0.0), high=top, colour=colour, digits=digits)

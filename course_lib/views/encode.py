@@ -19,7 +19,9 @@ from PIL import Image
 def small(pixels: np.ndarray) -> bytes:
     """A PNG of few bytes, for a picture that is stored in a notebook."""
     stream = io.BytesIO()
-    Image.fromarray(pixels).convert("RGB").save(stream, "PNG", optimize=True)
+    Image.fromarray(pixels).convert("RGB").save(
+        stream, "PNG", compress_level=6
+    )  # 9 takes four times as long for 2% less
     return stream.getvalue()
 
 

@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgba
 
 from course_lib import theme
 from course_lib.views.arrays import as_labels, as_numbers
 from course_lib.views.bars import minus
 from course_lib.views.fit import fit
+from course_lib.views.ink import ink_on
 from course_lib.views.quick_text import quick_text
 from course_lib.views.still import Still
 
@@ -63,13 +64,21 @@ class Heatmap:
 
     def ink_on(self, value: float) -> str:
         """The text colour that reads well on a cell of this value."""
-        red, green, blue, _ = self._map(self._mesh.norm(value)) if np.isfinite(value) else (0.8, 0.8, 0.8, 1)
-        return theme.INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else theme.PAPER
+        return ink_on(self._map(self._mesh.norm(value)) if np.isfinite(value) else to_rgba(MASKED))
 
 
 def heatmap(
-    matrix: Any, *, rows: Any, columns: Any, title: str = "", kind: Kind = "weights", numbers: bool = True,
-    digits: int = 2, row_name: str = "queries", column_name: str = "keys", alt: str | None = None,
+    matrix: Any,
+    *,
+    rows: Any,
+    columns: Any,
+    title: str = "",
+    kind: Kind = "weights",
+    numbers: bool = True,
+    digits: int = 2,
+    row_name: str = "queries",
+    column_name: str = "keys",
+    alt: str | None = None,
 ) -> Still:
     """A still picture of a matrix."""
     cells = as_numbers(matrix, ndim=2, what="The matrix of a heat map")
@@ -82,8 +91,16 @@ def heatmap(
     axes.set_title(title)
     if numbers:
         for (row, column), value in np.ndenumerate(cells):
-            quick_text(axes, column + 0.5, row + 0.5, _cell_text(value, digits), ha="center", va="center",
-                       colour=panel.ink_on(value), size=9.5)
+            quick_text(
+                axes,
+                column + 0.5,
+                row + 0.5,
+                _cell_text(value, digits),
+                ha="center",
+                va="center",
+                colour=panel.ink_on(value),
+                size=9.5,
+            )
     side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
     fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
     return Still(axes.figure, alt=alt or _describe(cells, row_texts, column_texts, title, kind, digits))
@@ -104,4 +121,5 @@ def _describe(
     if not np.isfinite(cells).any():
         return f"{opening}; no cell holds a number."
     row, column = np.unravel_index(np.nanargmax(np.where(np.isfinite(cells), cells, -np.inf)), cells.shape)
-    return f"{opening}; the largest, {cells[row, column]:.{digits}f}, is in row {rows[row]}, column {columns[column]}."
+    largest = f"{cells[row, column]:.{digits}f}"
+    return f"{opening}; the largest, {largest}, is in row {rows[row]}, column {columns[column]}."

@@ -25,8 +25,15 @@ MARKERS = "osD^vP"  # the shape tells the curves apart where colour cannot
 
 
 def lines(
-    x: Any, curves: Mapping[str, Any], *, title: str = "", x_name: str = "", y_name: str = "",
-    log_x: bool = False, log_y: bool = False, alt: str | None = None,
+    x: Any,
+    curves: Mapping[str, Any],
+    *,
+    title: str = "",
+    x_name: str = "",
+    y_name: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    alt: str | None = None,
 ) -> Still:
     """A still picture of up to six curves over the same x."""
     places = as_numbers(x, ndim=1, what="x")
@@ -35,7 +42,9 @@ def lines(
     heights = {name: as_numbers(values, ndim=1, what=f"Curve {name!r}") for name, values in curves.items()}
     for name, values in heights.items():
         if values.shape != places.shape:
-            raise ValueError(f"Curve {name!r} has {len(values)} points and x has {len(places)}; make them equal.")
+            raise ValueError(
+                f"Curve {name!r} has {len(values)} points and x has {len(places)}; make them equal."
+            )
     axes = theme.figure().subplots()
     if log_x:
         axes.set_xscale("log")
@@ -68,8 +77,17 @@ def name_at_end(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: tu
     wanted = [to_fraction.transform(end)[1] for end in ends.values()]
     settled = spread(wanted, gap=0.085)
     for name, height, colour in zip(ends, settled, colours, strict=False):
-        axes.annotate(name, (1.0, height), xycoords="axes fraction", xytext=(6, 0), textcoords="offset points",
-                      va="center", color=colour, fontweight="bold", annotation_clip=False)
+        axes.annotate(
+            name,
+            (1.0, height),
+            xycoords="axes fraction",
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            fontweight="bold",
+            annotation_clip=False,
+        )
 
 
 def spread(heights: list[float], *, gap: float) -> list[float]:

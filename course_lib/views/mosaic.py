@@ -13,14 +13,14 @@ import numpy as np
 TILE = 32  # pixels; a multiple of 8
 
 
-def mosaic(pixels: np.ndarray, scenery: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Numbers of the changed tiles, and their pixels in the same order: (height, width, 4), as wide as the picture."""
+def mosaic(pixels: np.ndarray, scenery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the changed tiles, and their pixels in the same order, as wide as the picture."""
     now, before = (image.view(np.uint32)[..., 0] for image in (pixels, scenery))  # one number a pixel
     height, width = now.shape
     if height % TILE or width % TILE:
         raise ValueError(
-            f"A picture that moves is cut into tiles of {TILE} × {TILE} pixels, and {width} × {height} is no whole "
-            f"number of them. At 160 pixels an inch, make width and height multiples of 0.2 inches."
+            f"A picture that moves is cut into tiles of {TILE} × {TILE} pixels, and {width} × {height} is "
+            f"no whole number of them. At 160 pixels an inch, make width and height multiples of 0.2 inches."
         )
     rows, columns = height // TILE, width // TILE
     differs = (now != before).view(np.uint64)  # eight pixels at a glance
@@ -31,4 +31,4 @@ def mosaic(pixels: np.ndarray, scenery: np.ndarray) -> tuple[list[int], np.ndarr
     packed = np.zeros((shelves * columns, TILE, TILE), dtype=np.uint32)
     packed[: len(tiles)] = tiles
     packed = packed.reshape(shelves, columns, TILE, TILE).swapaxes(1, 2).reshape(shelves * TILE, width)
-    return np.flatnonzero(changed).tolist(), packed.view(np.uint8).reshape(shelves * TILE, width, 4)
+    return np.flatnonzero(changed), packed.view(np.uint8).reshape(shelves * TILE, width, 4)

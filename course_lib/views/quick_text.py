@@ -31,7 +31,9 @@ class QuickText(Text):
             return
         pixels = round(self.get_fontsize() * renderer.dpi / 72)
         anchor = SIDES[self.get_horizontalalignment()] + LEVELS[self.get_verticalalignment()]
-        ink, left, top = _ink(text, str(self.get_fontweight()), pixels, anchor, to_rgba(self.get_color(), self.get_alpha()))
+        ink, left, top = _ink(
+            text, str(self.get_fontweight()), pixels, anchor, to_rgba(self.get_color(), self.get_alpha())
+        )
         x, y = self.get_transform().transform(self.get_unitless_position())
         if ink.size:
             brush = renderer.new_gc()
@@ -40,8 +42,17 @@ class QuickText(Text):
 
 
 def quick_text(
-    where: Axes | Figure, x: float, y: float, text: str = "", *, ha: str = "left", va: str = "baseline",
-    colour: str | None = None, size: float | None = None, weight: str = "normal", of: str = "data",
+    where: Axes | Figure,
+    x: float,
+    y: float,
+    text: str = "",
+    *,
+    ha: str = "left",
+    va: str = "baseline",
+    colour: str | None = None,
+    size: float | None = None,
+    weight: str = "normal",
+    of: str = "data",
 ) -> QuickText:
     """A quick text in a figure (x and y from 0 to 1) or in axes, in data units or `of="axes"` (0 to 1)."""
     words = QuickText(x, y, text, ha=ha, va=va, color=colour, fontsize=size, fontweight=weight, zorder=5)
@@ -54,7 +65,9 @@ def quick_text(
 
 
 @lru_cache(maxsize=4096)  # a slider that goes back and forth shows the same few numbers again
-def _ink(text: str, weight: str, pixels: int, anchor: str, rgba: tuple[float, ...]) -> tuple[np.ndarray, int, int]:
+def _ink(
+    text: str, weight: str, pixels: int, anchor: str, rgba: tuple[float, ...]
+) -> tuple[np.ndarray, int, int]:
     """The text as coloured pixels, lowest row first, and where they lie from the anchor."""
     mask, (left, top) = _font(weight, pixels).getmask2(text, mode="L", anchor=anchor)
     width, height = mask.size

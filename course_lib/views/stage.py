@@ -18,6 +18,8 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
+from course_lib.views import encode
+
 
 class Moving(NamedTuple):
     """The artists that change, and the function that changes them."""
@@ -38,6 +40,7 @@ class Stage:
         figure.set_layout_engine("none")  # the layout is settled: no move may shift the scenery
         self._backdrop = figure.canvas.copy_from_bbox(figure.bbox)
         self.scenery = self.pixels().copy()
+        self.scenery_png = encode.small(self.scenery)
 
     def move(self, facts: dict[str, Any]) -> None:
         """Put the actors where the facts say, and paint them on the scenery."""

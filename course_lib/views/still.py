@@ -1,6 +1,6 @@
 """A picture that stays as it is: PNG bytes with the sentence that says what is seen.
 
-    >>> Still(drawn, alt="Loss falls from 2.1 to 0.3.")     # as the last line of a cell
+>>> Still(drawn, alt="Loss falls from 2.1 to 0.3.")     # as the last line of a cell
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ Query and keys must share their width, because they are compared. Values may hav
 weights = torch.softmax(keys @ query, dim=-1)
 context = weights @ values
 
-torch.testing.assert_close(context, torch.tensor(plate))  # the loop and the tensors agree
-views.bars(weights, labels=dishes, title="Shares of the plate for the query 'something warm'")
+torch.testing.assert_close(context, torch.tensor(plate))  # loop and tensors agree
+views.bars(weights, labels=dishes, title="'Something warm': shares of the plate")
 
 # %% kind="quiz" minutes=1.5
 quiz("08", "first-blend")
@@ -161,15 +161,7 @@ for temperature in (0.05, 1.0, 100.0):
     print(f"temperature {temperature:>6}: ", [round(w, 3) for w in weights.tolist()])
 
 # %% kind="predict" minutes=2
-predict(
-    "The waffle's *contents* get three times the cream; its label stays as it is. What happens to the weights?",
-    SoftDictionary(),
-    options=["The waffle gets more weight", "The waffle gets less weight", "The weights stay as they are"],
-    answer="The weights stay as they are",
-    preset="triple cream",
-    because="Weights come from the query and the keys. The contents are handed out only after the shares are settled.",
-    name="query_key_value/triple-cream",
-)
+predict("08", "triple-cream", SoftDictionary())
 
 # %% [markdown] kind="instructor"
 r"""
@@ -218,11 +210,12 @@ score function as an argument. With the plain dot product it is the function you
 """
 
 # %% kind="library" minutes=0.5
-context, weights = attend(query[None], keys, values, score=dot)  # [None]: a list of one query
+one_query = query[None]  # attend takes a list of queries; this is a list of one
+context, weights = attend(one_query, keys, values, score=dot)
 
 torch.testing.assert_close(context[0], torch.tensor(plate))
-print("context", context.round(decimals=2).tolist(), " shape", tuple(context.shape))
-print("weights", weights.round(decimals=3).tolist(), " shape", tuple(weights.shape))
+print("context", context, tuple(context.shape))
+print("weights", weights, tuple(weights.shape))
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -236,8 +229,8 @@ searched and the content that is handed out. What goes wrong when one vector doe
 """
 
 # %% kind="example" minutes=0.5
-eaten, _ = attend(query[None], keys, keys, score=dot)  # keys in both places
-print("on the plate:", [round(x, 2) for x in eaten[0].tolist()], "of (warm, sweet)")
+eaten, _ = attend(one_query, keys, keys, score=dot)  # keys in both places
+print("on the plate:", eaten[0], "(warm, sweet)")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -246,15 +239,17 @@ sugar. With one shared vector, changing what tea *gives* also changes how tea is
 """
 
 # %% kind="example" minutes=1
-sweeter = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 4.0]])  # more of the second number, for tea alone
+sweeter = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 4.0]])  # for tea alone
 wish = torch.tensor([[0.0, 1.0]])  # something sweet
 
 _, before = attend(wish, keys, keys, score=dot)
 _, one_vector = attend(wish, keys + sweeter, keys + sweeter, score=dot)
 _, two_vectors = attend(wish, keys, values + sweeter, score=dot)
 
-for name, w in [("before", before), ("one vector, two jobs", one_vector), ("key and value apart", two_vectors)]:
-    print(f"{name:<22}", dict(zip(dishes, w[0].round(decimals=2).tolist(), strict=True)))
+print("                       soup   cake   tea")
+print("before               ", before[0])
+print("one vector, two jobs ", one_vector[0])
+print("key and value apart  ", two_vectors[0])
 assert torch.equal(before, two_vectors)
 
 # %% [markdown] kind="text" minutes=0.5
@@ -278,10 +273,10 @@ Take the smallest case that shows it: every number in a query and a key is a coi
 
 # %% kind="example" minutes=2
 for d_k in (1, 4, 16):
-    products = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))  # every outcome there is
-    scores = products.sum(dim=-1)  # a dot product adds up d_k products
-    spread = scores.std(correction=0)
-    print(f"d_k {d_k:>2}: scores from {scores.min():>4.0f} to {scores.max():>3.0f}, spread {spread:.0f}")
+    every_outcome = list(itertools.product([-1.0, 1.0], repeat=d_k))
+    scores = torch.tensor(every_outcome).sum(dim=-1)  # a dot product adds d_k of them
+    low, high, spread = scores.min(), scores.max(), scores.std(correction=0)
+    print(f"d_k {d_k:>2}: scores from {low:>3.0f} to {high:>2.0f}, spread {spread:.0f}")
 
 # %% [markdown] kind="formula" minutes=1
 r"""
@@ -306,7 +301,9 @@ generator = torch.Generator().manual_seed(8)
 q = torch.randn(2000, 64, generator=generator)
 k = torch.randn(2000, 64, generator=generator)
 
-by_loop = [sum(float(a) * float(b) for a, b in zip(row_q, row_k, strict=True)) for row_q, row_k in zip(q[:50], k[:50], strict=True)]
+by_loop = []
+for row_q, row_k in zip(q[:50].tolist(), k[:50].tolist(), strict=True):
+    by_loop.append(sum(a * b for a, b in zip(row_q, row_k, strict=True)))
 scores = (q * k).sum(dim=-1)  # 2000 independent scores
 
 torch.testing.assert_close(torch.tensor(by_loop), scores[:50], rtol=1e-4, atol=1e-4)
@@ -320,15 +317,7 @@ nothing to share. Guess how bad it gets.
 """
 
 # %% kind="predict" minutes=3
-predict(
-    "Eight random keys, $d_k = 512$, scores not scaled. On average, how large is the largest of the eight weights?",
-    SaturationLab(),
-    answer=0.96,
-    tolerance=0.05,
-    preset="unscaled-512",
-    because="The scores spread over about ±23. The best one is usually far ahead, and the softmax gives it nearly everything.",
-    name="query_key_value/unscaled-max",
-)
+predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -345,8 +334,8 @@ for weights in ([0.5, 0.5], [0.9, 0.1], [0.999, 0.001]):
     slopes = torch.diag(w) - torch.outer(w, w)
     print(weights, " size of all slopes together:", round(slopes.norm().item(), 3))
 
-by_autograd = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, dim=-1), w.log())
-torch.testing.assert_close(by_autograd, slopes)  # the formula is what torch differentiates
+by_autograd = torch.func.jacrev(lambda s: torch.softmax(s, dim=-1))(w.log())
+torch.testing.assert_close(by_autograd, slopes)  # torch finds the same slopes
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -356,7 +345,7 @@ It is **not** about overflow, as one often reads. Every softmax in use subtracts
 """
 
 # %% kind="example" minutes=0.5
-print(torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1).round(decimals=2).tolist())
+print(torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1))
 
 # %% [markdown] kind="formula" minutes=0.5
 r"""
@@ -410,10 +399,12 @@ queries = torch.randn(3, 16, generator=generator)
 more_keys = torch.randn(5, 16, generator=generator)
 more_values = torch.randn(5, 4, generator=generator)
 
-context, weights = attend(queries, more_keys, more_values)  # scaled dot product unless told otherwise
-fused = torch.nn.functional.scaled_dot_product_attention(queries, more_keys, more_values)
-torch.testing.assert_close(context, fused)  # torch's own, one fused call
-views.heatmap(weights, rows=["query 1", "query 2", "query 3"], columns=[f"key {j}" for j in range(1, 6)], title="Weights: each row sums to 1")
+context, weights = attend(queries, more_keys, more_values)  # scaled unless told not to
+sdpa = torch.nn.functional.scaled_dot_product_attention  # torch's own, one fused call
+torch.testing.assert_close(context, sdpa(queries, more_keys, more_values))
+
+rows, columns = ["query 1", "query 2", "query 3"], [f"key {j}" for j in range(1, 6)]
+views.heatmap(weights, rows=rows, columns=columns, title="Weights: each row sums to 1")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -432,11 +423,16 @@ word: *am I a noun?* and *am I a pronoun?*
 """
 
 # %% kind="example" minutes=2
-words = "the cat drank the water because it was cold".split()
-x = torch.tensor([[float(word in ("cat", "water")), float(word == "it")] for word in words])
+def describe(words):
+    """Two numbers for each word: is it a noun, is it a pronoun?"""
+    nouns = {"cat", "water"}
+    return torch.tensor([[float(w in nouns), float(w == "it")] for w in words])
 
+
+words = "the cat drank the water because it was cold".split()
+x = describe(words)
 w_query = torch.tensor([[0.0], [3.0]])  # pronouns ask loudly, nouns do not ask
-w_key = torch.tensor([[1.0], [0.0]])    # nouns answer "here is a noun", pronouns do not
+w_key = torch.tensor([[1.0], [0.0]])  # nouns answer "here is a noun", pronouns do not
 scores = (x @ w_query) @ (x @ w_key).T  # d_k = 1, so there is nothing to scale
 
 it, cat = words.index("it"), words.index("cat")
@@ -452,21 +448,13 @@ $i$ and $j$ swapped.
 """
 
 # %% kind="predict" minutes=3
-predict(
-    "Eight random words, one shared matrix. In how many of the eight rows is a word's largest score the one with **itself**?",
-    WhoAttends(),
-    options=["About one in eight", "About half", "All, or nearly all"],
-    answer="All, or nearly all",
-    preset="shared",
-    because="With one matrix a word's score with itself is its own squared length, and in many dimensions few vectors point that well at another.",
-    name="query_key_value/shared-diagonal",
-)
+predict("08", "shared-diagonal", WhoAttends())
 
 # %% kind="exercise" exercise="project_qkv" title="Three projections and their scores" difficulty=2 importance=4 minutes=5 track="core"
 def project_qkv(x, w_q, w_k, w_v):
     """x (n, d_model), w_q and w_k (d_model, d_k), w_v (d_model, d_v)
 
-    ->  queries (n, d_k), keys (n, d_k), values (n, d_v), scores (n, n), the scores scaled
+    ->  queries (n, d_k), keys (n, d_k), values (n, d_v), scaled scores (n, n)
     """
     # solution
     queries, keys, values = x @ w_q, x @ w_k, x @ w_v
@@ -500,24 +488,28 @@ Move the clause of our sentence to the front. A fixed layer looks at the same *p
 """
 
 # %% kind="example" minutes=1
-def look(sentence):
-    """The weights of "it", with the two matrices wired above."""
-    words = sentence.split()
-    x = torch.tensor([[float(word in ("cat", "water")), float(word == "it")] for word in words])
+def weights_of_it(words):
+    """Where "it" looks, with the two matrices wired above."""
+    x = describe(words)
     _, weights = attend(x @ w_query, x @ w_key, x, score=dot)
-    return words, weights[words.index("it")]
+    return weights[words.index("it")]
 
 
-for sentence in ("the cat drank the water because it was cold", "because it was cold the cat drank the water"):
-    words, row = look(sentence)
-    on_nouns = sum(w.item() for word, w in zip(words, row, strict=True) if word in ("cat", "water"))
-    print(f"'it' is word {words.index('it') + 1}: {on_nouns:.0%} of its weight is on cat and water")
+moved = "because it was cold the cat drank the water".split()
+for sentence in (words, moved):
+    row = weights_of_it(sentence)
+    on_nouns = row[sentence.index("cat")] + row[sentence.index("water")]
+    place = sentence.index("it") + 1
+    print(f"'it' is word {place}: {on_nouns:.0%} of its weight is on cat and water")
     assert on_nouns > 0.8
 
 # %% kind="see" minutes=0.5
-sentences = ["the cat drank the water because it was cold", "because it was cold the cat drank the water"]
-rows = [look(sentence) for sentence in sentences]
-views.word_rows([row for _, row in rows], words=[words for words, _ in rows], title="Where 'it' looks: same matrices, different places", marked=["it", "it"])
+views.word_rows(
+    [weights_of_it(words), weights_of_it(moved)],
+    words=[words, moved],
+    marked=["it", "it"],
+    title="Where 'it' looks: same matrices, different places",
+)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -533,8 +525,9 @@ vectors that know more, and more than one round of looking. Lesson 09 does it.
 
 # %% kind="exercise" exercise="masked_attention" title="Two dishes are sold out" difficulty=3 importance=4 minutes=5 track="stretch"
 def masked_attention(queries, keys, values, may_look):
-    """may_look (m, n), True where query i may look at key j. A sold-out dish gets a weight of exactly 0,
-    and the others share the whole plate.  ->  context (m, v), weights (m, n)
+    """may_look (m, n): True where query i may look at key j  ->  context, weights
+
+    A sold-out dish gets a weight of exactly 0, and the others share the whole plate.
     """
     # solution
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
@@ -573,14 +566,15 @@ the right value comes out. Same start, same data; only the divisor differs. It t
 def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64):
     generator = torch.Generator().manual_seed(8)
     turn = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
-    w_q, w_k = (torch.randn(d_model, d_k, generator=generator) / d_model**0.5 for _ in range(2))
+    w_q, w_k = torch.randn(2, d_model, d_k, generator=generator) / d_model**0.5
     optimizer = torch.optim.Adam([w_q.requires_grad_(), w_k.requires_grad_()], lr=3e-3)
     losses = []
     for _ in range(steps):
         x = torch.randn(batch, n_keys, d_model, generator=generator)
         values = torch.randn(batch, n_keys, 4, generator=generator)
         asked = x[:, :1] @ turn  # the first key, turned: its value is the right answer
-        weights = torch.softmax((asked @ w_q) @ (x @ w_k).transpose(1, 2) / divisor, dim=-1)
+        scores = (asked @ w_q) @ (x @ w_k).transpose(1, 2) / divisor
+        weights = torch.softmax(scores, dim=-1)
         loss = (weights @ values - values[:, :1]).square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -589,11 +583,15 @@ def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64)
     return losses
 
 # %% kind="train" minutes=1 ignore_output=true
-curves = {name: learn_to_look_up(divisor) for name, divisor in [("÷ 1", 1), ("÷ √d_k", 8), ("÷ d_k", 64)]}
+divisors = {"÷ 1": 1, "÷ √d_k": 8, "÷ d_k": 64}
+curves = {name: learn_to_look_up(divisor) for name, divisor in divisors.items()}
 half_way = {name: sum(losses[40:50]) / 10 for name, losses in curves.items()}
 
-assert half_way["÷ √d_k"] < 0.5 * half_way["÷ 1"] < half_way["÷ d_k"]  # holds on every machine we tried
-views.lines(range(1, 101), curves, x_name="training step", y_name="loss", title="Learning to look up, d_k = 64", log_y=True)
+assert half_way["÷ √d_k"] < 0.5 * half_way["÷ 1"]
+assert half_way["÷ 1"] < half_way["÷ d_k"]
+steps = range(1, 101)
+title = "Learning to look up, d_k = 64"
+views.lines(steps, curves, x_name="step", y_name="loss", title=title, log_y=True)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -613,8 +611,8 @@ scores = queries @ more_keys.T / math.sqrt(16)
 wrong = torch.softmax(scores, dim=0)  # should be dim=-1
 
 print("shape  ", tuple(wrong.shape), "as it should be")
-print("rows   ", wrong.sum(dim=-1).round(decimals=2).tolist(), "each query should spend exactly 1")
-print("columns", wrong.sum(dim=0).round(decimals=2).tolist())
+print("rows   ", wrong.sum(dim=-1), "each query should spend exactly 1")
+print("columns", wrong.sum(dim=0))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -163,6 +163,14 @@ def test_a_cell_that_hangs_is_stopped(course, monkeypatch):
     assert complaints == ["notebooks/source/05_hangs.py:14: the cell ran longer than 1 s [learner]"]
 
 
+def test_a_kernel_that_does_not_start_is_told_with_its_last_words(course):
+    course.write(SHORT.format(setup="x = 1", quiz="x = 1"), "06_no_kernel.py")
+    (course.root / "notebooks" / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel today')")
+    _, _, (told,) = course.build(editions=("learner",))
+    assert told.startswith("notebooks/source/06_no_kernel.py:1: the kernel did not start: ")
+    assert told.endswith(" no kernel today [learner]")
+
+
 def test_the_kernel_s_surroundings_are_ours(monkeypatch, tmp_path):
     for name in ("COURSE_STRICT", "COURSE_OPEN", "COURSE_CLASSROOM", "MPLBACKEND", "PYTHONPATH"):
         monkeypatch.setenv(name, "elsewhere")

@@ -46,6 +46,7 @@ def shown(**data: object) -> dict:
         ),
         (shown(text_html='<script>import x from "https://esm.sh/x"</script>'), "the output would fetch"),
         (printed(" 40%|████      | 4/10 [00:01<00:02]"), "the output holds a progress bar"),
+        (shown(application_javascript="see('/tmp/x')"), "the output holds an absolute path: /tmp/x"),
         (printed("1 of 2\r2 of 2\n"), "the output holds a progress bar"),
         (printed("Wall time: 3 s"), "the output holds a timing"),
         (printed("x" * 300_000), "the output takes 300,0"),

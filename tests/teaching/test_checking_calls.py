@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.layers.attention import attend
 from course_lib.teaching.calling import call
 from course_lib.teaching.checking import judge
 from course_lib.teaching.exercises import EXERCISES
@@ -26,7 +27,11 @@ IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
 
 
 def threads_of_attempts() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "attempt"]
+    """Those that still run a moment later."""
+    threads = [thread for thread in threading.enumerate() if thread.name == "attempt"]
+    for thread in threads:
+        thread.join(0.5)
+    return [thread for thread in threads if thread.is_alive()]
 
 
 def test_a_loop_without_end_is_stopped_and_its_line_named():
@@ -89,6 +94,21 @@ def test_what_would_end_a_session_is_caught(leaves):
         raise leaves
 
     assert judge(DOUBLE_IT, attempt).status == "wrong"
+
+
+def test_exit_in_a_notebook_does_not_end_the_kernel(monkeypatch):
+    class Shell:
+        ended = False
+
+        def ask_exit(self):
+            self.ended = True
+
+    shell = Shell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    assert judge(DOUBLE_IT, lambda numbers: shell.ask_exit()).slip == "exit"
+    assert not shell.ended
+    shell.ask_exit()
+    assert shell.ended, "outside of a check, exit() is what it was"
 
 
 def test_endless_recursion_through_torch_does_not_end_the_process():
@@ -186,6 +206,15 @@ def test_an_error_inside_torch_is_told_at_the_learners_line():
     verdict = judge(DOUBLE_IT, attempt)
     assert "`weights = torch.nn.functional.softmax(numbers, dim=3)`" in verdict.details
     assert "functional.py" not in str(verdict) and "Traceback" not in str(verdict)
+
+
+def test_an_error_inside_the_course_is_told_at_the_learners_line():
+    def attempt(numbers):
+        return attend(numbers[None], numbers[None, :1], numbers[None])
+
+    assert "`return attend(numbers[None], numbers[None, :1], numbers[None])`" in str(
+        judge(DOUBLE_IT, attempt)
+    )
 
 
 def test_code_without_a_file_still_gets_a_line_number():

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 
 import ipywidgets
 import pytest
 
 from course_lib import theme
 from course_lib.teaching import progress
+from course_lib.teaching.asked import Asked
 from course_lib.teaching.prediction import Prediction, predict
+from course_lib.teaching.quiz_data import QuizError, read
 from course_lib.views import still
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-OPTIONS = ["The weights", "The context", "Both"]
+SAMPLE = Path(__file__).parent / "samples" / "quiz.json"
 
 
 class Bars:
@@ -50,18 +53,17 @@ def events(monkeypatch):
     return noted
 
 
-def number(bars: Bars, because: str = "It spreads.") -> Prediction:
-    return predict(
-        "How large is $w$?", bars, answer=0.96, tolerance=0.05, unit="of $1$", preset="wide", because=because,
-        name="query_key_value/unscaled-max",
-    )  # fmt: skip
+def shown(name: str, explorable: Bars) -> Prediction:
+    content = read(SAMPLE)
+    return Prediction("08", content.topic, content.asked(name), explorable)
+
+
+def number(bars: Bars) -> Prediction:
+    return shown("sample-largest", bars)
 
 
 def choice(bars: Bars) -> Prediction:
-    return predict(
-        "What moves?", bars, options=OPTIONS, answer="The context", because="Values are handed out.",
-        name="query_key_value/one-value",
-    )  # fmt: skip
+    return shown("sample-moves", bars)
 
 
 def test_it_is_covered_until_the_guess_and_opens_where_the_truth_shows(events):
@@ -78,7 +80,7 @@ def test_it_is_covered_until_the_guess_and_opens_where_the_truth_shows(events):
         {
             "kind": "prediction",
             "lesson": "query_key_value",
-            "name": "query_key_value/unscaled-max",
+            "name": "sample-largest",
             "guess": 0.4,
             "correct": False,
         }
@@ -131,9 +133,11 @@ def test_it_opens_without_a_guess_and_records_none(events):
     assert events == []
 
 
-def test_the_switch_opens_all(monkeypatch, events):
+def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, events):
+    monkeypatch.setattr("course_lib.teaching.prediction.read_lesson", lambda lesson: read(SAMPLE))
+    assert not predict("08", "sample-largest", Bars()).opened
     monkeypatch.setenv("COURSE_OPEN", "1")
-    assert number(Bars()).opened
+    assert predict("08", "sample-largest", Bars()).opened
     assert events == []
 
 
@@ -146,7 +150,7 @@ def test_it_is_kept_in_the_learners_progress():
 # -- standing still --------------------------------------------------------------------------------------
 
 
-def test_the_stored_form_is_a_picture_and_the_question_and_never_changes(monkeypatch):
+def test_the_stored_form_is_a_picture_and_the_question_and_never_changes():
     bars = Bars()
     start = bars.still()
     data, metadata = choice(bars)._repr_mimebundle_()
@@ -160,50 +164,44 @@ def test_the_stored_form_is_a_picture_and_the_question_and_never_changes(monkeyp
         "  C  Both",
         "Then look: Bars for a width of 8.",
     ]
-    monkeypatch.setenv("COURSE_OPEN", "1")
-    opened, _ = number(Bars())._repr_mimebundle_()
+    after = number(Bars())
+    after.open()
+    opened, _ = after._repr_mimebundle_()
     assert opened["text/plain"] == "Predict first: How large is $w$?\nThen look: Bars for a width of 8."
     assert base64.b64decode(opened["image/png"]) == start
 
 
 def test_it_has_a_name_without_an_address():
     prediction = number(Bars())
-    assert repr(prediction) == "Prediction('query_key_value/unscaled-max')"
+    assert repr(prediction) == "Prediction('08', 'sample-largest')"
     assert repr(prediction.view.children[0]) == "GuessCard()"
 
 
 def test_texts_are_escaped_before_they_reach_the_page():
-    payload = number(Bars(), because="<script>alert(1)</script> & $a<b$").view.children[0].payload
+    nasty = "<script>alert(1)</script> & $a<b$"
+    asked = Asked("x", nasty, nasty, nasty, options=(nasty, "Both"))
+    payload = Prediction("08", "query_key_value", asked, Bars()).view.children[0].payload
     assert payload["because"].startswith("&lt;script&gt;alert(1)&lt;/script&gt; &amp; <math")
+    assert json.dumps(payload).count("&lt;script&gt;") == 3
     assert "<script" not in json.dumps(payload)
 
 
-# -- arguments that cannot be meant ----------------------------------------------------------------------
-
-GOOD = {"answer": 1.0, "tolerance": 0.1, "because": "So.", "name": "query_key_value/x"}
+# -- what cannot be meant --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"tolerance": None}, "A number needs a tolerance"),
-        ({"tolerance": -0.1}, "A number needs a tolerance"),
-        ({"answer": "1"}, "Without options the answer must be a number, got '1'"),
-        ({"options": OPTIONS, "answer": "None", "tolerance": None}, "'None' is not among the options"),
-        ({"options": OPTIONS, "answer": "Both"}, "tolerance and unit belong to a number"),
-        ({"options": ["Both"], "answer": "Both", "tolerance": None}, "Expected 2 to 5 different options"),
-        (
-            {"options": ["Both", "Both"], "answer": "Both", "tolerance": None},
-            "Expected 2 to 5 different options",
-        ),
-        ({"preset": "narrow"}, "Bars has no preset 'narrow'. It has: wide."),
-        ({"name": "unscaled-max"}, 'name must read "lesson_topic/short-name"'),
-        ({"because": "It costs 5 $"}, "A \\$ has no partner"),
-    ],
-)
-def test_wrong_arguments_are_told(changes, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        predict("How large?", Bars(), **{**GOOD, **changes})
+def test_an_unknown_prediction_is_told_what_there_is():
+    with pytest.raises(QuizError, match=r"no prediction 'why'. There are: sample-largest, sample-moves\."):
+        read(SAMPLE).asked("why")
+
+
+def test_a_preset_the_explorable_does_not_have_is_told():
+    class Dots(Bars):
+        presets = {}  # noqa: RUF012
+
+    with pytest.raises(
+        ValueError, match="'sample-largest' of lesson 08 wants the preset 'wide', which Dots does not"
+    ):
+        shown("sample-largest", Dots())
 
 
 def test_wrong_guesses_are_told():

@@ -6,7 +6,8 @@ import pytest
 
 from course_lib.teaching import progress
 from course_lib.teaching.exercises import BY_LESSON
-from course_lib.teaching.lessons import lessons
+from course_lib.teaching.lessons import lesson, lessons
+from course_lib.teaching.misconceptions import misconceptions
 from course_lib.teaching.progress import Progress
 
 
@@ -63,9 +64,8 @@ def test_a_lesson_is_complete_without_its_stretch_exercises():
 
 
 def test_the_quiz_score_counts_the_first_answer_to_each_question():
-    one = known(
-        quiz("a", False), quiz("a", True, first_try=False), quiz("a", True), quiz("b", True), quiz("c", False)
-    ).lesson("query_key_value")
+    tries = [quiz("a", False), quiz("a", True, first_try=False), quiz("a", True), quiz("b", True)]
+    one = known(*tries, quiz("c", False), quiz("d", True, first_try=False)).lesson("query_key_value")
     assert (one.quiz_right, one.quiz_answered) == (1, 3)
     assert "quiz 1 of 3 at the first try" in one.counts
 
@@ -145,11 +145,12 @@ def test_the_report_says_it_all(monkeypatch, course_home):
         "      exercises 1 of 4\n"
         "      quiz 0 of 1 at the first try\n"
         "\n"
-        "Next: 08 · Query, key, value (60 minutes)\n"
-        "  How can a network look something up when nothing matches exactly?\n"
+        f"Next: 08 · Query, key, value ({lesson('query_key_value').minutes} minutes)\n"
+        f"  {lesson('query_key_value').question}\n"
         "\n"
         "Misconceptions met\n"
-        "  M10 A dot product measures the angle only, as the cosine does. (met once)\n"
+        f"  M10 (met once) {misconceptions()['M10'].belief}\n"
+        f"      In truth: {misconceptions()['M10'].truth}\n"
         "\n"
         f"Kept in {course_home / 'progress.jsonl'}, on this machine only."
     )

@@ -38,6 +38,9 @@ def test_the_sample_is_read_whole():
     assert single.options[0].diagnoses == "M06"
     assert [option.correct for option in several.options] == [True, False, True, False]
     assert (number.answer, number.tolerance, number.near[0].diagnoses) == (0.25, 0.01, "M12")
+    largest, moves = content.predictions
+    assert (largest.answer, largest.tolerance, largest.unit, largest.preset) == (0.96, 0.05, "of $1$", "wide")
+    assert (moves.options, moves.answer) == (("The weights", "The context", "Both"), "The context")
 
 
 # -- every file of the course ----------------------------------------------------------------------------
@@ -49,9 +52,11 @@ def test_every_file_follows_the_schema_and_the_rules(path):
     assert read(path).questions
 
 
-def test_no_id_is_used_twice_in_the_course():
-    everything = [raw for path in COURSE for raw in json.loads(path.read_text(encoding="utf-8"))["questions"]]
-    assert list(quiz_rules.repeated(everything)) == []
+@pytest.mark.parametrize("what", ["question", "prediction"])
+def test_no_id_is_used_twice_in_the_course(what):
+    data = [json.loads(path.read_text(encoding="utf-8")) for path in COURSE]
+    everything = [raw for lesson in data for raw in lesson.get(f"{what}s", [])]
+    assert list(quiz_rules.repeated(everything, what)) == []
 
 
 def test_the_right_option_stands_anywhere_and_is_not_the_longest():
@@ -82,9 +87,9 @@ def test_options_are_shuffled_the_same_way_every_time():
 # -- files that are wrong --------------------------------------------------------------------------------
 
 
-def broken(question: int, change) -> list[str]:
+def broken(part: str, place: int, change) -> list[str]:
     data = sample()
-    change(data["questions"][question])
+    change(data[part][place])
     return list(quiz_rules.problems(data))
 
 
@@ -128,16 +133,46 @@ def options(raw: dict) -> list[dict]:
     ],
 )
 def test_a_bad_question_is_named_with_what_is_wrong(question, change, complaint):
-    found = broken(question, change)
+    found = broken("questions", question, change)
     assert len(found) == 1, found
     assert found[0].startswith("question ")
+    assert complaint in found[0]
+
+
+LARGEST, MOVES = range(2)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "change", "complaint"),
+    [
+        (LARGEST, lambda raw: raw.pop("tolerance"), '"tolerance" is missing'),
+        (LARGEST, lambda raw: raw.update(tolerance=-0.1), "must not be negative"),
+        (LARGEST, lambda raw: raw.update(answer="0.96"), "\"answer\" must be a number, found '0.96'"),
+        (LARGEST, lambda raw: raw.pop("because"), '"because" is missing'),
+        (LARGEST, lambda raw: raw.update(because="It costs 5 $"), "A $ has no partner"),
+        (LARGEST, lambda raw: raw.update(presset="wide"), 'unknown field "presset"; did you mean "preset"?'),
+        (LARGEST, lambda raw: raw.update(id="Largest weight"), "lower-case words joined by hyphens"),
+        (MOVES, lambda raw: raw.update(answer="Neither"), "'Neither' is not among the options"),
+        (MOVES, lambda raw: raw.update(unit="%"), 'unknown field "unit"'),
+        (MOVES, lambda raw: raw.update(options=["The context"]), "2 to 5 different options"),
+        (MOVES, lambda raw: raw["options"].append("Both"), "2 to 5 different options"),
+        (MOVES, lambda raw: raw["options"].append(3), "option 4: must be text, found 3"),
+        (MOVES, lambda raw: raw["options"].append(r"$\frac{a}$"), "option 4: The formula"),
+    ],
+)
+def test_a_bad_prediction_is_named_with_what_is_wrong(prediction, change, complaint):
+    found = broken("predictions", prediction, change)
+    assert len(found) == 1, found
+    assert found[0].startswith("prediction ")
     assert complaint in found[0]
 
 
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ([], 'an object with "lesson" and "questions"'),
+        ([], "an object with lesson, questions, predictions"),
+        ({"lesson": "x", "questions": [], "notes": 1}, "an object with lesson, questions, predictions"),
+        ({"lesson": "x", "questions": ["?"], "predictions": "?"}, '"predictions" must be a list'),
         ({"lesson": "08", "questions": []}, "no questions"),
         ({"lesson": "Query Key", "questions": ["?"]}, "must be a topic"),
     ],
@@ -191,3 +226,5 @@ def test_schema_and_rules_know_the_same_fields():
         fields = set(chain(quiz_rules.REQUIRED[kind], quiz_rules.OPTIONAL[kind]))
         assert set(known[name]["properties"]) == fields
         assert set(known[name]["required"]) == set(quiz_rules.REQUIRED[kind])
+    assert set(known["predicted_option"]["required"]) == set(quiz_rules.PREDICTED_OPTION)
+    assert set(known["predicted_number"]["required"]) == set(quiz_rules.PREDICTED_NUMBER)

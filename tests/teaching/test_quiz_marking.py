@@ -14,7 +14,8 @@ from course_lib.runtime import data_path
 from course_lib.teaching.maths import inline_html
 from course_lib.teaching.quiz import question_payload
 from course_lib.teaching.quiz_data import files, read
-from course_lib.teaching.quiz_marking import checked, mark, within
+from course_lib.teaching.quiz_marking import checked, mark
+from course_lib.teaching.quiz_rules import within
 from course_lib.teaching.static import static_text
 
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.authoring.lab_browser import CHROMIUM_ARGS, chromium_path
-from course_lib.teaching.prediction import Asked
+from course_lib.teaching.asked import Asked
 from course_lib.teaching.quiz import Quiz
 from course_lib.teaching.quiz_data import read
 from course_lib.teaching.static import static_text
@@ -207,8 +207,8 @@ def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
     assert page.evaluate("() => window.hurt") is None
 
 
-NUMBER = Asked("How large?", None, 0.96, "of 1", 0.05, "It spreads.")
-CHOICE = Asked("What moves?", ["Both", "None"], "Both", "", None, "It spreads.")
+NUMBER = Asked("large", "How large?", 0.96, "It spreads.", tolerance=0.05, unit="of 1")
+CHOICE = Asked("moves", "What moves?", "Both", "It spreads.", options=("Both", "None"))
 
 
 @pytest.mark.parametrize(
@@ -247,3 +247,15 @@ def test_it_may_be_seen_without_a_guess(page):
     assert saved(page)["opened"] is True
     assert "Shown without a guess" in page.locator(".course-card").inner_text()
     assert "Your guess" not in page.locator(".course-card").inner_text()
+
+
+def test_jupyterlab_is_told_to_leave_plain_keys_alone(page):
+    """Without the mark on the focused element, "x" on a radio button cuts the cell."""
+    field = show_quiz(page).nth(0).get_by_label("Habit")
+    field.focus()
+    marked = "node => node.hasAttribute('data-lm-suppress-shortcuts')"
+    assert field.evaluate(marked)
+    page.keyboard.down("Control")  # Ctrl+S must reach JupyterLab
+    assert not field.evaluate(marked)
+    page.keyboard.up("Control")
+    assert field.evaluate(marked)

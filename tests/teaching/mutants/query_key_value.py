@@ -379,6 +379,11 @@ def values_and_scores_wrong(x, w_q, w_k, w_v):
     return queries, keys, x, (queries @ keys.T).softmax(-1)
 
 
+def one_matrix_and_plain_values(x, w_q, w_k, w_v):
+    queries = keys = x @ w_q
+    return queries, keys, x, queries @ keys.T / math.sqrt(w_q.shape[1])
+
+
 def keys_then_queries(x, w_q, w_k, w_v):
     queries, keys, values = x @ w_q, x @ w_k, x @ w_v
     return keys, queries, values, queries @ keys.T / math.sqrt(keys.shape[1])
@@ -477,6 +482,8 @@ WRONG = {
         (weights_on_the_left, "The shapes do not fit"),
         (softmaxed, "made from your own queries and keys"),
         (values_and_scores_wrong, "values-unprojected"),
+        (one_matrix_and_plain_values, "shared-w_q"),
+        (one_matrix_and_plain_values, "That explains a part"),
         (keys_then_queries, "swapped-outputs"),
         (only_three, "wrong-count"),
         (projected_in_double, "dtype"),

@@ -19,7 +19,7 @@ REPORTS = PROJECT_ROOT / "build" / "test"
 PYTEST = (sys.executable, "-m", "pytest", "-q")
 SIDE_BY_SIDE = ("-n", "2")
 # nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
-NBVAL = (*PYTEST, "--nbval", "--nbval-cell-timeout", "300", "-o", "filterwarnings=default")
+NBVAL = (*PYTEST, "--no-summary", "--nbval", "--nbval-cell-timeout", "300", "-o", "filterwarnings=default")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

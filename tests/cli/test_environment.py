@@ -17,7 +17,6 @@ import pytest
 from course_lib.cli import environment, pins
 from course_lib.cli.environment import (
     Place,
-    drop_half_installed,
     enter,
     is_ready,
     read_stamp,
@@ -273,13 +272,14 @@ def test_a_venv_of_somebody_else_is_left_alone(place, pip, restarts):
     assert (place.venv / "pyvenv.cfg").exists() and not pip.calls
 
 
-def test_packages_pip_was_stopped_in_are_forgotten(place):
+def test_packages_pip_was_stopped_in_are_forgotten(place, pip, restarts, venvs):
+    enter("runtime", ["lab"], place)
     packages = place.venv / "lib" / "python3.11" / "site-packages"
     for name in ("whole-1.0", "half-1.0"):
         (packages / f"{name}.dist-info").mkdir(parents=True)
         (packages / f"{name}.dist-info" / "METADATA").touch()
     (packages / "whole-1.0.dist-info" / "INSTALLER").write_text("pip\n")
-    drop_half_installed(place)
+    enter("test", ["test"], place)
     assert [path.name for path in packages.iterdir()] == ["whole-1.0.dist-info"]
 
 

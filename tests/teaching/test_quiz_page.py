@@ -127,6 +127,7 @@ def test_by_keyboard_alone(page):
     page.keyboard.type("1/4")
     page.keyboard.press("Enter")
     assert saved(page)["answers"]["sample-number"] == [0.25]
+    assert page.get_by_label("Your number").input_value() == "1/4"  # as it was typed
 
 
 def test_all_solved_may_be_started_again(page):

@@ -79,7 +79,10 @@ function inputsOf(question) {
     return {
       node: make("label", { className: "cq-number-row" }, field, make("span", { html: question.unit })),
       read: () => parseNumber(field.value),
-      write: (answer) => (field.value = typeof answer === "number" ? shown(answer) : ""),
+      write(answer) {
+        if (parseNumber(field.value) === answer) return;  // "1/3" stays as it was typed
+        field.value = typeof answer === "number" ? shown(answer) : "";
+      },
       clear: () => field.select(),
       ask: "Type a number, such as 0.5 or 1/8.",
       lock: (locked) => (field.disabled = locked),

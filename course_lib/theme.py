@@ -30,7 +30,9 @@ SKY = "#56B4E9"
 QUERY, KEY, VALUE = BLUE, ORANGE, GREEN  # the same three colours in every lesson
 
 WEIGHTS = LinearSegmentedColormap.from_list("weights", [PAPER, "#C6DCEC", "#5BA3CF", BLUE, "#08335A"])
-SCORES = LinearSegmentedColormap.from_list("scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"])
+SCORES = LinearSegmentedColormap.from_list(
+    "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
+)
 
 DPI = 160  # drawn at twice the size it is shown at, so it stays crisp on a dense screen
 

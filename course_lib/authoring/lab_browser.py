@@ -46,9 +46,9 @@ READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionCon
 # From the model, not from the page: cells off screen have no text in the page.
 CELLS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const found = [];
   for (let i = 0; i < cells.length; i++) { const cell = cells.get(i); const outputs = [];
-    if (cell.type === 'code') for (let j = 0; j < cell.outputs.length; j++) outputs.push(cell.outputs.get(j).toJSON());
-    found.push({index: i, type: cell.type, count: cell.executionCount ?? null, source: cell.sharedModel.source,
-                course: cell.getMetadata('course') ?? {}, outputs}); }
+    for (let j = 0; j < (cell.outputs?.length ?? 0); j++) outputs.push(cell.outputs.get(j).toJSON());
+    found.push({index: i, type: cell.type, count: cell.executionCount ?? null, outputs,
+                course: cell.getMetadata('course') ?? {}}); }
   return found; }"""
 
 
@@ -179,21 +179,24 @@ class Lab:
 
     def run_all(self, seconds: float = 180) -> list[dict]:
         """Run every cell, wait for the last one, and give back what the cells hold."""
-        self.page.set_default_timeout(seconds * 1000)
         self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        self.page.wait_for_function(READY)
+        self.page.wait_for_function(READY, timeout=seconds * 1000)
         return self.cells()
+
+    def save(self) -> None:
+        self.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
     def cells(self) -> list[dict]:
         return self.page.evaluate(CELLS)
 
-    def index_of(self, kind: str, **course: str) -> int:
-        """The position of the first cell of a kind, such as `index_of("exercise", exercise="soft_lookup")`."""
-        wanted = {"kind": kind, **course}
-        for cell in self.cells():
-            if wanted.items() <= cell["course"].items():
-                return cell["index"]
-        raise LookupError(f"The notebook has no cell with {wanted}.")
+    def indices_of(self, kind: str, *, exercise: str | None = None) -> list[int]:
+        """Where the cells of a kind are, such as `indices_of("check", exercise="soft_lookup")`."""
+        wanted = {"kind": kind} | ({"exercise": exercise} if exercise else {})
+        found = [cell["index"] for cell in self.cells() if wanted.items() <= cell["course"].items()]
+        if not found:
+            raise LookupError(f"The notebook has no cell with {wanted}.")
+        return found
 
     def cell(self, index: int):
         """A cell's place in the page, scrolled into view so that it can be read and photographed."""
@@ -226,8 +229,8 @@ class Lab:
         return self.page.evaluate(
             """async code => { const k = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
                  let out = ''; const f = k.requestExecute({code, store_history: false, stop_on_error: false});
-                 f.onIOPub = m => { if (m.header.msg_type === 'stream') out += m.content.text;
-                                    if (m.header.msg_type === 'error') out += m.content.traceback.join('\\n'); };
+                 f.onIOPub = ({header, content}) => { if (header.msg_type === 'stream') out += content.text;
+                   if (header.msg_type === 'error') out += content.traceback.join('\\n'); };
                  await f.done; return out; }""",
             code,
         )

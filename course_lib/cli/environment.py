@@ -134,7 +134,7 @@ def set_up(place: Place, stage: str, lacking: list[str]) -> None:
             "and then the same command.",
         )
     check_room(place, ROOM_TO_ADD if stamp else ROOM)
-    announce(stage, lacking, fresh=not stamp)
+    announce(place, stage, lacking, fresh=not stamp)
     if not has_pip(place):
         make_venv(place)
     drop_half_installed(place)
@@ -146,8 +146,9 @@ def set_up(place: Place, stage: str, lacking: list[str]) -> None:
     write_stamp(place, {"pins": fingerprint(place.root), "stage": stage})
 
 
-def announce(stage: str, lacking: list[str], *, fresh: bool) -> None:
-    if sys.prefix != sys.base_prefix or "CONDA_PREFIX" in os.environ:
+def announce(place: Place, stage: str, lacking: list[str], *, fresh: bool) -> None:
+    active = sys.prefix != sys.base_prefix or "CONDA_PREFIX" in os.environ
+    if active and Path(sys.prefix) != place.venv:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         print(f"The active environment lacks {lacking[0]}{more}: the course uses a .venv of its own.")
     if fresh:

@@ -132,9 +132,11 @@ def lines_or_ticks(stream: TextIO, seconds: float = 0.5):
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        for line in stream:
-            lines.put(line)
-        lines.put(None)
+        try:
+            for line in stream:
+                lines.put(line)
+        finally:
+            lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
     while True:

@@ -32,8 +32,8 @@ FLAGS = (
     "--disable-background-networking",
     "--no-first-run",
 )
-PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 5  # the first four warm up
-WARM_UP = 4
+PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
+WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
 
 READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.sessionContext;
   return s?.session?.kernel?.connectionStatus === 'connected' && s.kernelDisplayStatus === 'idle'; }"""

@@ -117,9 +117,10 @@ def draw(figure: Figure) -> Moving:
     middle.set_title("Weights of one query")
     weight_bars = Bars(middle, [str(i + 1) for i in range(N_KEYS)], high=1.0, size=9)
     middle.set(xlabel="key", yticks=(0, 0.5, 1))
-    mean_line = middle.axhline(0.5, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)), zorder=4)
+    [mean_mark] = middle.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
     mean_text = quick_text(middle, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
     middle.set_ylim(0, 1.4)  # room for that line and the stamp, whatever the bars do
+    middle.set_xlim(-0.6, N_KEYS - 0.3)
     middle.text(
         0.97,
         0.865,
@@ -159,13 +160,13 @@ def draw(figure: Figure) -> Moving:
         spread.set_text(f"spread {facts['std']:.2f}")
         spread.set_color(colour)
         weight_bars.show(facts["weights"], colour)
-        mean_line.set_ydata([facts["mean_max"]] * 2)
-        mean_text.set_text(f"- -  largest, mean of all queries: {facts['mean_max']:.2f}")
+        mean_mark.set_ydata([facts["mean_max"]])
+        mean_text.set_text(f"◂ largest, mean of all queries: {facts['mean_max']:.2f}")
         dot.set_data([facts["d_k"]], [facts["gradient"]])
         dot.set_color(colour)
         dot.set_markeredgecolor(theme.PAPER)
 
-    return Moving([state, heaps, reference, spread, *weight_bars.artists, mean_line, mean_text, dot], show)
+    return Moving([state, heaps, reference, spread, *weight_bars.artists, mean_mark, mean_text, dot], show)
 
 
 class SaturationLab(Explorable):

@@ -95,7 +95,13 @@ def draw(figure: Figure) -> Moving:
     left.set_anchor("N")
     middle.set_anchor("N")
     [elsewhere] = left.plot(
-        [], [], "o", markersize=8, markerfacecolor="none", markeredgecolor=theme.INK, markeredgewidth=1.6
+        [],
+        [],
+        "o",
+        markersize=7.5,
+        markerfacecolor=theme.PAPER,
+        markeredgecolor=theme.INK,
+        markeredgewidth=1.6,
     )
     [itself] = left.plot(
         [], [], "o", markersize=8, markerfacecolor=theme.INK, markeredgecolor=theme.PAPER, markeredgewidth=1
@@ -104,7 +110,7 @@ def draw(figure: Figure) -> Moving:
     middle.set_title("Is it mutual?")
     middle.set(
         xlim=(-1.08, 1.08),
-        ylim=(-1.08, 1.08),
+        ylim=(-1.08, 1.3),  # the points end at 1: room for the line of text above them
         aspect="equal",
         xticks=(),
         yticks=(),
@@ -129,7 +135,8 @@ def draw(figure: Figure) -> Moving:
     )
     [curve] = right.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
     [dot] = right.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
-    share = quick_text(right, 1, 0, ha="center", size=11, weight="bold")
+    share = quick_text(right, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
+    right.text(0.97, 0.44, "of all rows", transform=right.transAxes, ha="right", va="top", fontsize=9)
 
     def show(facts: dict[str, Any]) -> None:
         colour = theme.BLUE if facts["projections"] == SHARED else theme.ORANGE
@@ -155,14 +162,8 @@ def draw(figure: Figure) -> Moving:
         dot.set_markeredgecolor(theme.PAPER)
         share.set_text(f"{facts['diagonal_share']:.0%}")
         share.set_color(colour)
-        share.set_position((min(max(facts["d_k"], 1.5), 45), _beside(facts["diagonal_share"])))
 
     return Moving([state, *cells.artists, elsewhere, itself, pairs, error, curve, dot, share], show)
-
-
-def _beside(height: float) -> float:
-    """Where a reading stands: above its dot, or below it when the dot is near the top."""
-    return height - 0.13 if height > 0.85 else height + 0.07
 
 
 class WhoAttends(Explorable):

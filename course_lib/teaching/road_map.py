@@ -31,4 +31,8 @@ def road_map(folder: str = "") -> RoadMap:
 
 
 def _name(lesson: Lesson, folder: str) -> str:
-    return f"[{lesson.title}]({folder}{lesson.notebook})" if lesson.built else f"{lesson.title} *(not built yet)*"
+    return (
+        f"[{lesson.title}]({folder}{lesson.notebook})"
+        if lesson.built
+        else f"{lesson.title} *(not built yet)*"
+    )

@@ -1,6 +1,6 @@
 """A timeline: what happened in which year, the last year marked as where the road leads.
 
-    >>> timeline({2014: ["sequence to sequence"], 2015: ["Bahdanau", "Luong"]}, title="Two years")
+>>> timeline({2014: ["sequence to sequence"], 2015: ["Bahdanau", "Luong"]}, title="Two years")
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sentences as rows of words, each word on the colour of its weight.
 
-    >>> word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where “it” looks")
+>>> word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where “it” looks")
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def word_rows(
     for row, (shares, sentence, looker) in enumerate(zip(weights, words, marked, strict=True)):
         shares = as_numbers(shares, ndim=1, what=f"The weights of sentence {row + 1}")
         if len(shares) != len(sentence):
-            raise ValueError(f"Sentence {row + 1} has {len(sentence)} words and {len(shares)} weights; make them equal.")
+            raise ValueError(
+                f"Sentence {row + 1} has {len(sentence)} words and {len(shares)} weights; make them equal."
+            )
         x = 0.0
         for word, share in zip(sentence, shares, strict=True):
             width = 0.105 * len(word) + 0.18

@@ -14,11 +14,7 @@ ARTIFACTS = runtime.PROJECT_ROOT / "artifacts"
 
 @pytest.fixture(scope="session")
 def lessons_folder(tmp_path_factory):
-    """A copy of the notebooks: the tests type into cells, and JupyterLab saves by itself."""
-    folder = tmp_path_factory.mktemp("lessons")
-    for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(notebook, folder)
-    return folder
+    return tmp_path_factory.mktemp("lessons")
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +24,10 @@ def server(lessons_folder):
 
 
 @pytest.fixture
-def lab(server):
+def lab(server, lessons_folder):
+    """A page on fresh copies of the notebooks: tests type into cells, and JupyterLab saves by itself."""
+    for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(notebook, lessons_folder)
     with chromium_page(server) as page:
         yield page
 

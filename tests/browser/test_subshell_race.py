@@ -64,7 +64,9 @@ def whole_figures(outputs: list[dict]) -> int:
             continue
         pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")).reshape(-1, 3)
         colours, counts = np.unique(pixels, axis=0, return_counts=True)
-        thick_lines = [c for c, n in zip(colours, counts, strict=True) if n > 300 and np.ptp(c.astype(int)) > 40]
+        thick_lines = [
+            c for c, n in zip(colours, counts, strict=True) if n > 300 and np.ptp(c.astype(int)) > 40
+        ]
         whole += len(thick_lines) >= 6
     return whole
 
@@ -87,7 +89,9 @@ def test_figures_stay_whole_while_a_slider_moves(race_folder, photograph, starte
             lab.page.keyboard.press("ArrowRight" if press % 10 < 5 else "ArrowLeft")
             lab.page.wait_for_timeout(30)
         lab.page.evaluate("() => window.drawing")
-        lab.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.sessionContext.kernelDisplayStatus === 'idle'")
+        lab.page.wait_for_function(
+            "() => window.jupyterapp.shell.currentWidget.sessionContext.kernelDisplayStatus === 'idle'"
+        )
         photograph(lab.page, started_by.replace(" ", "-"))
         outputs = lab.cells()[1]["outputs"]
         assert whole_figures(outputs) == N_FIGURES == len(outputs)

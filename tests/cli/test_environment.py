@@ -154,6 +154,16 @@ def test_a_setting_that_installs_nothing_changes_nothing(place):
     assert pins.fingerprint(place.root) == before
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_an_active_environment_is_told_why_it_is_not_used(
+    place, pip, restarts, venvs, monkeypatch, capsys, inside
+):
+    monkeypatch.setattr(sys, "prefix", str(place.venv if inside else place.root / "theirs"))
+    enter("runtime", ["lab"], place)
+    told = "The active environment lacks no-such-package 1.0: the course uses a .venv of its own."
+    assert (told in capsys.readouterr().out) != inside
+
+
 # ---- what can go wrong
 
 

@@ -120,8 +120,15 @@ def test_quick_text_without_text_paints_nothing():
 
 
 def test_blocks_stand_between_their_edges():
-    def paint(axes):
-        axes.set(xlim=(0, 1), ylim=(0, 1))
-        Blocks(axes, 2, theme.INK).place(left=[0.25, 0.5], right=[0.5, 0.75], low=0, high=[0.5, 0.25])
-
-    assert np.abs(np.subtract(ink_box(paint), (80, 159, 80, 239))).max() <= 1
+    figure = theme.figure(2, 1)
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, 320), ylim=(0, 160))
+    axes.set_axis_off()
+    blocks = Blocks(axes, 2, theme.INK)
+    blocks.place(left=[80, 160], right=[160, 240], low=0, high=[80, 40])
+    figure.canvas.draw()
+    dark = np.asarray(figure.canvas.buffer_rgba())[..., 0] < 128
+    wanted = np.zeros((160, 320), dtype=bool)
+    wanted[80:, 80:160] = wanted[120:, 160:240] = True
+    assert np.array_equal(dark, wanted)

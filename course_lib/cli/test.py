@@ -20,6 +20,7 @@ PYTEST = (sys.executable, "-m", "pytest", "-q")
 SIDE_BY_SIDE = ("-n", "2")
 # nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
 NBVAL = (*PYTEST, "--no-summary", "--nbval", "--nbval-cell-timeout", "300", "-o", "filterwarnings=default")
+OWN_HOME = ("-p", "course_lib.authoring.nbval_home")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +50,7 @@ def stages(args: argparse.Namespace, home: Path) -> Iterator[Stage | Outcome]:
         yield unit_tests("not browser", home, ["-k", args.k])
         return
     yield Stage("style", (sys.executable, "-m", "ruff", "check", "."))
+    yield Stage("layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."))
     yield unit_tests("not browser and not slow" if args.quick else "not browser", home)
     if args.quick:
         return
@@ -77,7 +79,15 @@ def notebook_tests(edition: str, notebooks: list[Path], home: Path) -> Stage:
     from course_lib.authoring.execute import kernel_environment
 
     report = REPORTS / f"{edition}.xml"
-    command = (*NBVAL, *SIDE_BY_SIDE, "--dist", "loadscope", f"--junitxml={report}", *map(str, notebooks))
+    command = (
+        *NBVAL,
+        *OWN_HOME,
+        *SIDE_BY_SIDE,
+        "--dist",
+        "loadscope",
+        f"--junitxml={report}",
+        *map(str, notebooks),
+    )
     name = "learner's notebooks" if edition == "learner" else f"{edition} notebooks"
     return Stage(name, command, kernel_environment(edition, home), report, notebooks=edition)
 

@@ -40,11 +40,11 @@ def test_every_cell_runs(lab, photograph, name, theme):
 def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
     """Reopened without a kernel run, a lesson shows pictures, not "model not found"."""
     lab.open("08_query_key_value.ipynb")
-    index = lab.index_of("predict")
+    index = lab.indices_of("predict")[0]
     still = lab.cell(index).locator(".jp-OutputArea img")
     expect(still).to_be_visible()
     assert still.evaluate("image => image.naturalWidth") > 600
-    quiz = lab.cell(lab.index_of("quiz"))
+    quiz = lab.cell(lab.indices_of("quiz")[0])
     expect(quiz.locator(".jp-OutputArea")).to_contain_text("plate")
     photograph(quiz, "quiz")
     assert_clean(lab)
@@ -53,8 +53,7 @@ def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
 def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
     lab.open("08_query_key_value.ipynb")
     lab.run_all()
-    indices = [cell["index"] for cell in lab.cells() if cell["course"].get("kind") == "predict"]
-    cell = lab.cell(indices[1])  # the number: how large is the largest weight?
+    cell = lab.cell(lab.indices_of("predict")[1])  # the number: how large is the largest weight?
     picture = cell.get_by_role("img")
     expect(picture).to_have_count(0)
     cell.get_by_label("Your number").fill("0.5")
@@ -75,8 +74,7 @@ def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
 def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
     lab.open("08_query_key_value.ipynb")
     lab.run_all()
-    indices = [cell["index"] for cell in lab.cells() if cell["course"].get("kind") == "quiz"]
-    cell = lab.cell(indices[-1])
+    cell = lab.cell(lab.indices_of("quiz")[-1])
     question = cell.locator("form", has_text="Why do we divide the scores")
     question.get_by_label(re.compile("does not overflow")).check()
     question.get_by_role("button", name="Check").click()
@@ -95,7 +93,7 @@ def test_a_saved_lesson_reopens_with_what_was_done(lab, photograph):
     """The next day, before anything is run again: the answer is still there, and nothing is broken."""
     lab.open("00_start_here.ipynb")
     lab.run_all()
-    index = lab.index_of("quiz")
+    index = lab.indices_of("quiz")[0]
     lab.cell(index).get_by_label("0.9").check()
     lab.cell(index).get_by_role("button", name="Check").first.click()
     expect(lab.cell(index)).to_contain_text("A softmax shares out exactly 1")
@@ -103,14 +101,14 @@ def test_a_saved_lesson_reopens_with_what_was_done(lab, photograph):
     lab.open("00_start_here.ipynb")
     expect(lab.cell(index)).to_contain_text("A softmax shares out exactly 1")
     photograph(lab.cell(index), "quiz")
-    photograph(lab.cell(lab.index_of("predict")), "predict")
+    photograph(lab.cell(lab.indices_of("predict")[0]), "predict")
     assert_clean(lab)
 
 
 def test_quiz_by_keyboard_alone(lab):
     lab.open("00_start_here.ipynb")
     lab.run_all()
-    question = lab.cell(lab.index_of("quiz")).locator("form").first
+    question = lab.cell(lab.indices_of("quiz")[0]).locator("form").first
     question.get_by_role("radio").first.focus()
     lab.page.keyboard.press("Space")
     lab.page.keyboard.press("Tab")
@@ -123,9 +121,9 @@ def test_quiz_by_keyboard_alone(lab):
 def test_typing_a_solution_makes_its_check_pass(lab, photograph):
     lab.open("08_query_key_value.ipynb")
     lab.run_all()
-    check = lab.index_of("check", exercise="soft_lookup")
+    check = lab.indices_of("check", exercise="soft_lookup")[0]
     expect(lab.cell(check)).to_contain_text("Not tried yet")
-    stub = lab.index_of("exercise", exercise="soft_lookup")
+    stub = lab.indices_of("exercise", exercise="soft_lookup")[0]
     lab.write_cell(
         stub, "def soft_lookup(query, keys, values):\n    return (keys @ query) @ values, keys @ query"
     )

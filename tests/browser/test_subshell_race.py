@@ -81,8 +81,9 @@ def test_figures_stay_whole_while_a_slider_moves(race_folder, photograph, starte
         handle.focus()
         lab.page.keyboard.press("ArrowRight")
         lab.page.evaluate(
-            """() => { const lab = window.jupyterapp; const notebook = lab.shell.currentWidget.content;
-                 notebook.activeCellIndex = 1; window.drawing = lab.commands.execute('notebook:run-cell'); }"""
+            """() => { const lab = window.jupyterapp;
+                 lab.shell.currentWidget.content.activeCellIndex = 1;
+                 window.drawing = lab.commands.execute('notebook:run-cell'); }"""
         )
         handle.focus()
         for press in range(60):

@@ -108,7 +108,7 @@ def names(stages: list[Stage | Outcome]) -> list[str]:
 def test_everything_is_run_in_this_order(put_together):
     every = put_together()
     assert names(every) == [
-        "style", "unit tests", "notebooks fresh", "learner's notebooks", "solved notebooks", "browser",
+        "style", "layout", "unit tests", "notebooks fresh", "learner's notebooks", "solved notebooks", "browser",
     ]  # fmt: skip
     learner, solved = every[3], every[4]
     assert "loadscope" in learner.command and "--nbval" in learner.command  # strict: outputs are compared
@@ -118,7 +118,7 @@ def test_everything_is_run_in_this_order(put_together):
 
 def test_quick_is_style_and_quick_unit_tests(put_together):
     quick = put_together(quick=True)
-    assert names(quick) == ["style", "unit tests"]
+    assert names(quick) == ["style", "layout", "unit tests"]
     assert "not browser and not slow" in quick[1].command
 
 

@@ -33,8 +33,8 @@ class Lesson:
 
     @property
     def built(self) -> bool:
-        """Whether the lesson's notebook is there yet."""
-        return (PROJECT_ROOT / "notebooks" / self.notebook).exists()
+        """Whether the lesson is there. Its source tells: it is there before the first notebook is built."""
+        return (PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}.py").exists()
 
 
 @cache

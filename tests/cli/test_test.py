@@ -108,9 +108,10 @@ def names(stages: list[Stage | Outcome]) -> list[str]:
 def test_everything_is_run_in_this_order(put_together):
     every = put_together()
     assert names(every) == [
-        "style", "layout", "unit tests", "notebooks fresh", "learner's notebooks", "solved notebooks", "browser",
+        "style", "layout", "unit tests", "notebooks fresh",
+        "learner's notebooks", "solved notebooks", "browser",
     ]  # fmt: skip
-    learner, solved = every[3], every[4]
+    learner, solved = every[4], every[5]
     assert "loadscope" in learner.command and "--nbval" in learner.command  # strict: outputs are compared
     assert "COURSE_STRICT" not in learner.environment and solved.environment["COURSE_STRICT"] == "1"
     assert learner.environment["COURSE_HOME"] != solved.environment.get("HOME")
@@ -119,7 +120,7 @@ def test_everything_is_run_in_this_order(put_together):
 def test_quick_is_style_and_quick_unit_tests(put_together):
     quick = put_together(quick=True)
     assert names(quick) == ["style", "layout", "unit tests"]
-    assert "not browser and not slow" in quick[1].command
+    assert "not browser and not slow" in quick[2].command
 
 
 def test_words_choose_unit_tests(put_together):
@@ -155,7 +156,7 @@ def test_a_lesson_that_cannot_be_built_fails_its_stage_alone(put_together, monke
 
     monkeypatch.setattr(testing, "write_solved", broken)
     every = list(testing.stages(Namespace(quick=False, k=None), tmp_path))
-    assert every[4].counts == "0 passed, 1 failed" and names(every)[5] == "browser"
+    assert every[5].counts == "0 passed, 1 failed" and names(every)[6] == "browser"
     assert "unbalanced marker" in capsys.readouterr().err
 
 

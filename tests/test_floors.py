@@ -25,7 +25,7 @@ FLOORS = {
     4: ["training", "translation"],
     5: ["views", "explore"],
     6: ["teaching"],
-    7: ["authoring", "cli", "__main__"],
+    7: ["authoring", "bench", "cli", "__main__"],
 }
 HEIGHT = {part: (floor, place) for floor, parts in FLOORS.items() for place, part in enumerate(parts)}
 

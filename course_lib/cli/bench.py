@@ -10,6 +10,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from course_lib.explore.bench import run as bench_explorables
+    from course_lib.bench.explorables import run as bench_explorables
 
     return bench_explorables()

@@ -134,7 +134,7 @@ def draw(figure: Figure) -> Moving:
         bbox={"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE},
     )
 
-    right.set_title("Gradient let through")
+    right.set_title("Softmax slope, median")
     right.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
     right.set_xticks((1, 8, 64, 512))
     right.set_yticks((1e-4, 1e-2, 1))
@@ -194,5 +194,5 @@ class SaturationLab(Explorable):
             f"the scores spread by {facts['std']:.2f}, "
             f"the largest of {N_KEYS} weights is {facts['mean_max']:.2f} on average "
             f"({facts['weights'].max():.2f} for query {facts['query']}), "
-            f"and the softmax lets through a gradient of {facts['gradient']:.2g}."
+            f"and the median slope of the softmax is {facts['gradient']:.2g}."
         )

@@ -169,7 +169,7 @@ def draw(figure: Figure) -> Moving:
 class WhoAttends(Explorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, and not one for both?"
-    projections = Enum((SHARED, SEPARATE), default_value=SHARED)
+    projections = Enum((SHARED, SEPARATE), default_value=SEPARATE)
     d_k = Enum(WIDTHS, default_value=32)
     seed = Int(0, min=0, max=N_SEEDS - 1)
     controls = (

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from course_lib import theme
 from course_lib.teaching.card import MUTED, card, folded, prose, side_by_side
+from course_lib.teaching.misconceptions import misconceptions
 
 Status = Literal["passed", "not tried", "wrong"]
 
@@ -83,7 +84,10 @@ class Verdict:
 
 
 def _known(misconception: str) -> str:
-    return f"A known misconception: {misconception}"
+    """In words; the id is for the list of misconceptions and for progress."""
+    return (
+        f"A common belief behind this: “{misconceptions()[misconception].belief}” Not so ({misconception})."
+    )
 
 
 def _indented(text: str) -> str:

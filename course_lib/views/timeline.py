@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from course_lib import theme
 from course_lib.views.fit import fit
@@ -18,7 +19,11 @@ def timeline(events: Mapping[int, Sequence[str]], *, title: str = "", alt: str |
         raise ValueError(f"A timeline needs years, each with at least one event; this came: {dict(events)}.")
     years = sorted(events)
     axes = theme.figure().subplots()
-    axes.plot([-0.5, len(years) - 0.5], [0, 0], color=theme.HAIRLINE, linewidth=3, zorder=1)
+    for x, (year, following) in enumerate(pairwise(years)):
+        skips = following - year > 1  # dots say that years are left out
+        axes.plot(
+            [x, x + 1], [0, 0], color=theme.HAIRLINE, linewidth=3, linestyle=":" if skips else "-", zorder=1
+        )
     for x, year in enumerate(years):
         last = year == years[-1]
         axes.plot(x, 0, "o", markersize=11, color=theme.ORANGE if last else theme.BLUE, zorder=2)

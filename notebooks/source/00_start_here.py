@@ -86,7 +86,8 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-You will see many pictures like this one. In lesson 06 a network learns to draw it, and nobody tells it how.
+You will see many pictures like this one. In lesson 06 a network learns to draw it, and nobody tells it how. This one looks easy, nearly a diagonal. What it does *not* show is the hard part: that to
+write *il*, one must have looked from *it* to *cat* and to *thirsty*. That kind of looking begins in lesson 09.
 
 ## Look: an explorable
 
@@ -97,7 +98,7 @@ see. Nobody grades the guess. If you are in a hurry, there is a button for that.
 """
 
 # %% kind="predict" minutes=2
-predict("00", "sharper", SoftmaxDial())
+predict("00", "times-eight", SoftmaxDial())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -164,14 +165,6 @@ road_map()
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-One more round of questions, about the two sentences and about what the course remembers.
-"""
-
-# %% kind="quiz" minutes=1.5
-quiz("00", "closing")
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
 ## Your progress
 
 This page shows what you have done and what comes next. It lives in one file on your machine, and nothing is sent anywhere. In a terminal, `course progress` prints the same,
@@ -180,6 +173,14 @@ and `course progress --delete` deletes it.
 
 # %% kind="see" minutes=0.5
 progress_summary()
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+One more round of questions, about the two sentences and about what the course remembers.
+"""
+
+# %% kind="quiz" minutes=1.5
+quiz("00", "closing")
 
 # %% [markdown] kind="summary"
 r"""
@@ -194,7 +195,7 @@ r"""
 | progress | what you did, on your machine only |
 | softmax | turns scores into shares that sum to 1 |
 
-**To get a lesson back as it was:** close it, and run `git checkout -- notebooks` in the course's folder.
+**To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another lesson's name).
 
 **Next:** lessons 01 to 07 tell how recurrent networks read, and what they lose on the way. Those that are not built yet are marked in the table above.
 [Lesson 08: query, key, value](08_query_key_value.ipynb) stands on its own: go there now.

@@ -6,15 +6,16 @@ r"""
 
 **The question:** how can a network look something up when nothing matches exactly?
 
-About {minutes} minutes. You need the dot product, and the softmax from [lesson 00](00_start_here.ipynb). The rest is here.
+About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb), the dot product, and an idea of what a gradient is: which way,
+and how much, a result moves when a number moves. In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
 """
 
 # %% [markdown] kind="goals" minutes=0.5
 r"""
 After this lesson you can
 
-1. **compute** a soft look-up by hand, from six numbers;
-2. **say** what the query, the key and the value each decide, and **prove** that a value cannot move a weight;
+1. **compute** a soft look-up by hand, from five numbers;
+2. **say** what the query, the key and the value each decide, and **show** that a value cannot move a weight;
 3. **derive** why scores are divided by $\sqrt{d_k}$, and **measure** what happens without it;
 4. **explain** why $W_Q$ and $W_K$ are two matrices;
 5. **tell** weights that are learned from weights that are computed.
@@ -38,7 +39,7 @@ start_lesson("query_key_value", seed=8)
 r"""
 ## Warm up
 
-Two questions about score functions, from the lesson before. Answer from memory. If you miss one, good: now you know.
+Two questions about score functions, from lesson 07. Answer from memory. If you came straight from lesson 00, skip them: nothing below needs them.
 """
 
 # %% kind="recall" minutes=2
@@ -69,7 +70,7 @@ actually get, its **value**. You come with a wish in the same numbers as the lab
 
 | dish | key: (warm, sweet) | value: (salt, sugar) in grams |
 |---|---|---|
-| soup | (2, 0) | (3, 0) |
+| soup | (3, 0) | (3, 0) |
 | cake | (0, 2) | (0, 9) |
 | tea | (1, 1) | (0, 2) |
 
@@ -78,25 +79,26 @@ The query "something warm, please" is (1, 0).
 
 # %% kind="example" minutes=0.5
 dishes = ["soup", "cake", "tea"]
-keys = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+keys = torch.tensor([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 values = torch.tensor([[3.0, 0.0], [0.0, 9.0], [0.0, 2.0]])
 query = torch.tensor([1.0, 0.0])
 
 scores = keys @ query  # one dot product for each dish: how well does it match?
 best = scores.argmax()
 print("scores: ", dict(zip(dishes, scores.tolist(), strict=True)))
-print("nearest:", dishes[best], values[best].tolist())
+print("best:   ", dishes[best], values[best].tolist())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-This is the **nearest look-up**: score every key, take the best. It always answers. It still has no slope, though:
-move the query a little, and nothing changes, until suddenly everything does. And tea, which is half as warm, gets no say.
+This is a **best-match look-up**: score every key, take the best. It always answers. It still has no slope, though:
+move the query a little, and nothing changes, until suddenly everything does. And tea, which is a little warm, gets no say.
 
 The cure is to **share instead of pick**. Every dish gets a share of the plate, and a better match gets a larger share.
-You know a function that turns scores into shares: the softmax.
+You know a function that turns scores into shares: the softmax. It raises $e = 2.718…$ to each score, which makes every number positive
+and the large ones much larger, and then divides by the sum.
 
-> **Before you run the next cell.** The scores are 2, 0 and 1. Will soup get *all* of the plate, about *two thirds*,
-> or *half*? Say it out loud, then look.
+> **Before you run the next cell.** The scores are 3, 0 and 1. Three out of four would be 75%. Will soup get *less* than that, *just* that,
+> or *more*? Say it out loud, then look.
 """
 
 # %% kind="loop" minutes=1
@@ -117,7 +119,7 @@ print("plate:  ", [round(p, 3) for p in plate], "(salt, sugar)")
 
 # %% [markdown] kind="formula" minutes=1
 r"""
-Two thirds for soup, a quarter for tea, and even cake gets a spoonful. On the plate: 2.0 g of salt and 1.3 g of sugar.
+More: 84% for soup, 11% for tea, and even cake gets a spoonful. On the plate: 2.5 g of salt and 0.6 g of sugar.
 No dish on the menu has these numbers. It is a **blend**.
 
 $$ \text{weights}_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
@@ -133,7 +135,8 @@ $$ \text{weights}_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
 | $\text{weights}_j$ | `weights[j]` | (keys) | 3, sum to 1 |
 | $\sum_j \text{weights}_j v_j$ | `context` | (value_dim) | 2 |
 
-Query and keys must share their width, because they are compared. Values may have any width.
+Query and keys must share their width, because they are compared. Values may have any width. And look at the formula for the weights: there is no $v$ in it. No value can
+move a weight. (Not within this one look-up, that is: what is handed out feeds the next layer, and training.)
 """
 
 # %% kind="tensor" minutes=0.5
@@ -148,11 +151,11 @@ quiz("08", "first-blend")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Both older look-ups are still inside, as the two ends of one dial. Divide the scores by a **temperature** before the
-softmax. A cold softmax picks; a hot one takes a bit of everything.
+The best-match look-up is still inside. Divide the scores by a **temperature** before the softmax: the colder, the more it picks the best
+match alone. At the hot end everybody gets the same.
 
-After the next cell it is your turn to turn the dial. First commit to a guess: the explorable opens when you have. A wrong guess
-teaches more than no guess.
+After the next cell comes a larger cafeteria, where you can turn the temperature yourself, and change one dish: its label (the key) or its contents (the
+value). First commit to a guess: the explorable opens when you have. A wrong guess teaches more than no guess.
 """
 
 # %% kind="example" minutes=0.5
@@ -161,7 +164,13 @@ for temperature in (0.05, 1.0, 100.0):
     print(f"temperature {temperature:>6}: ", [round(w, 3) for w in weights.tolist()])
 
 # %% kind="predict" minutes=2
-predict("08", "triple-cream", SoftDictionary())
+predict("08", "more-cream", SoftDictionary())
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+**What you saw.** The cream went onto the plate (look at the fat), and no weight moved. Try the other two: *crunch* changes the waffle's label, and with it every weight.
+A low temperature gives the plate to one dish.
+"""
 
 # %% [markdown] kind="instructor"
 r"""
@@ -169,11 +178,16 @@ r"""
 autocorrect, a helpful librarian. Follow-up: which part is the query, which the key, which the value?
 """
 
+# %% [markdown] kind="text" minutes=0.5 exercise="soft_lookup"
+r"""
+Write the whole look-up for one query: score every key with a dot product, turn the scores into weights, blend the values.
+"""
+
 # %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 minutes=6 track="core"
 def soft_lookup(query, keys, values):
-    """query (d,), keys (n, d), values (n, v)  ->  context (v,), weights (n,)
+    """query (key_dim,), keys (n, key_dim), values (n, value_dim)
 
-    Score every key with a dot product, turn the scores into shares, blend the values.
+    ->  context (value_dim,), weights (n,)
     """
     # solution
     scores = keys @ query
@@ -200,7 +214,7 @@ Return both, the context first.
 
 ---
 ### "mat1 and mat2 shapes cannot be multiplied"
-The inner sizes must meet: (n, d) @ (d,) gives (n,), and (n,) @ (n, v) gives (v,).
+The inner sizes must meet: (n, key_dim) @ (key_dim,) gives (n,), and (n,) @ (n, value_dim) gives (value_dim,).
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -224,8 +238,8 @@ r"""
 Think of a video search. You type a few words: the **query**. They are compared with titles: the **keys**. A film plays: the
 **value**. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
 
-Bahdanau's attention of 2015 had no such split. One vector for each source word, the encoder's state, was both the label that is
-searched and the content that is handed out. What goes wrong when one vector does two jobs? Let us eat the menu.
+The first attention had no such split. In Luong's dot score (2015) the encoder's state for a word is both the label that is searched and the content that is handed
+out. Bahdanau (2015) projected it for the search, and still handed out the state itself. What goes wrong when one vector does two jobs? Let us eat the menu.
 """
 
 # %% kind="example" minutes=0.5
@@ -234,7 +248,7 @@ print("on the plate:", eaten[0], "(warm, sweet)")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-We ordered soup and were served a label. Worse, the two jobs pull against each other. Suppose training wants tea to bring more
+We asked for something warm and were served a label. Worse, the two jobs pull against each other. Suppose training wants tea to bring more
 sugar. With one shared vector, changing what tea *gives* also changes how tea is *found*.
 """
 
@@ -256,8 +270,9 @@ assert torch.equal(before, two_vectors)
 r"""
 With one vector, a richer tea pushes cake off the plate: nobody asked for that. With two, the shares stay as they were.
 
-Daniluk and colleagues (2017) took this seriously for language models. They gave each word one vector to be found by, one to hand out,
-and even a third to predict the next word with. The Transformer keeps the first two for every word, and adds the query.
+Daniluk and colleagues (2017) measured this in language models. They gave each word one vector to be found by, one to hand out,
+and even a third to predict the next word with, and each split helped. (They also found that their models hardly looked back more than five words; hence the title of the paper,
+in the reading below.) The Transformer keeps key and value for every word, and adds the query.
 """
 
 # %% kind="quiz" minutes=2
@@ -267,22 +282,22 @@ quiz("08", "keys-and-values")
 r"""
 ## 3 · Why the square root of d_k
 
-`d_k` is the width of a key. Our keys had two numbers; real ones have 64. Does the width matter?
-Take the smallest case that shows it: every number in a query and a key is a coin flip, +1 or −1.
+`d_k` is the width of a key. Our keys had two numbers; those of the 2017 paper have 64. Does the width matter?
+Take the smallest case that shows it: every number in a query and a key is a coin flip, +1 or −1. Then each product of two of them is a coin flip too,
+and a score is the sum of `d_k` such products. The loop lists every outcome there is. *Spread* is the standard deviation: the usual distance from the mean.
 """
 
 # %% kind="example" minutes=2
 for d_k in (1, 4, 16):
-    every_outcome = list(itertools.product([-1.0, 1.0], repeat=d_k))
-    scores = torch.tensor(every_outcome).sum(dim=-1)  # a dot product adds d_k of them
+    products = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))
+    scores = products.sum(dim=-1)
     low, high, spread = scores.min(), scores.max(), scores.std(correction=0)
     print(f"d_k {d_k:>2}: scores from {low:>3.0f} to {high:>2.0f}, spread {spread:.0f}")
 
 # %% [markdown] kind="formula" minutes=1
 r"""
-Nothing here was random: the loop lists every outcome. Wider keys, wider scores: 16 numbers, spread 4. The reason fits in one line.
-If the $q_i$ and $k_i$ are independent, with mean 0 and variance 1, each product has mean 0 and variance 1. Variances of independent
-numbers add up:
+Wider keys, wider scores: 16 numbers, spread 4. The reason fits in one line. If the $q_i$ and $k_i$ are independent, with mean 0 and variance 1 (a fair picture of a
+network before training), each product has mean 0 and variance 1. Variances of independent numbers add up:
 
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; d_k
 \qquad\Longrightarrow\qquad \text{spread of the scores} = \sqrt{d_k} $$
@@ -321,11 +336,11 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Try the three divisors at 512. Dividing by 1: one dish takes the plate. Dividing by $d_k$: everybody gets an eighth, whatever they
-scored. Dividing by $\sqrt{d_k}$: the same picture at every width.
+Try the three divisors at 512. Dividing by 1: one key takes nearly all, and for most queries almost no gradient gets through. Dividing by $d_k$: the slope is fine, but every score is
+close to 0, so everybody gets an eighth, whatever they scored, and the signal that reaches the query is divided by $d_k$ as well. Dividing by $\sqrt{d_k}$: the same picture at every width.
 
-Why is "one takes all" so bad at the start of training? Because the softmax then has **no slope**. Its slopes are
-$\partial w_i / \partial s_j = w_i(\delta_{ij} - w_j)$, where $\delta_{ij}$ is 1 if $i = j$ and else 0. Put in two weights:
+Why does "one takes all" stop the gradient? Because the softmax is flat there. Its slopes are
+$\partial w_i / \partial s_j = w_i(\delta_{ij} - w_j)$, where $\delta_{ij}$ is 1 if $i = j$ and else 0. Put in two weights, and watch the slopes vanish:
 """
 
 # %% kind="example" minutes=1
@@ -334,18 +349,18 @@ for weights in ([0.5, 0.5], [0.9, 0.1], [0.999, 0.001]):
     slopes = torch.diag(w) - torch.outer(w, w)
     print(weights, " size of all slopes together:", round(slopes.norm().item(), 3))
 
-by_autograd = torch.func.jacrev(lambda s: torch.softmax(s, dim=-1))(w.log())
-torch.testing.assert_close(by_autograd, slopes)  # torch finds the same slopes
+by_torch = torch.func.jacrev(lambda s: torch.softmax(s, dim=-1))(w.log())  # all slopes
+torch.testing.assert_close(by_torch, slopes)
+print("scores of 10,000:", torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A network that starts out sure of itself cannot be told that it is wrong. That is the reason for $\sqrt{d_k}$.
+A network that starts out sure of itself is hard to correct: the loss may be large, and hardly any of it comes back through the softmax. That is the reason the paper gives for $\sqrt{d_k}$ ("we
+suspect", it says). It is about the start: training then changes the spread as it needs.
 
-It is **not** about overflow, as one often reads. Every softmax in use subtracts the largest score first, so nothing overflows:
+It is **not** about overflow, as one often reads. The last line shows it: softmax subtracts the largest score first, so even scores of 10,000 give finite weights. (In half precision the dot product itself can
+overflow, and scaling the query first helps. That is a bonus, not the reason.)
 """
-
-# %% kind="example" minutes=0.5
-print(torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1))
 
 # %% [markdown] kind="formula" minutes=0.5
 r"""
@@ -363,9 +378,17 @@ $$ \text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sq
 | result | `context` | (queries, value_dim) |
 """
 
+# %% [markdown] kind="text" minutes=0.5 exercise="scaled_attention"
+r"""
+Now for many queries at once, and scaled. Write the formula above.
+"""
+
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=2 importance=5 minutes=5 track="core"
 def scaled_attention(queries, keys, values):
-    """queries (m, d), keys (n, d), values (n, v)  ->  context (m, v), weights (m, n)"""
+    """queries (m, key_dim), keys (n, key_dim), values (n, value_dim)
+
+    ->  context (m, value_dim), weights (m, n)
+    """
     # solution
     key_dim = keys.shape[-1]
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(key_dim)
@@ -400,7 +423,7 @@ more_keys = torch.randn(5, 16, generator=generator)
 more_values = torch.randn(5, 4, generator=generator)
 
 context, weights = attend(queries, more_keys, more_values)  # scaled unless told not to
-sdpa = torch.nn.functional.scaled_dot_product_attention  # torch's own, one fused call
+sdpa = torch.nn.functional.scaled_dot_product_attention  # torch's own, in one call
 torch.testing.assert_close(context, sdpa(queries, more_keys, more_values))
 
 rows, columns = ["query 1", "query 2", "query 3"], [f"key {j}" for j in range(1, 6)]
@@ -411,7 +434,7 @@ r"""
 ## 4 · Where queries, keys and values come from
 
 In a cafeteria, labels and contents are given. In a network nothing is given but one vector $x_i$ for each word. The three roles are
-**three projections of it**, by three learned matrices:
+**three projections of it**: $x_i$ times one of three learned matrices.
 
 $$ Q = X W_Q \qquad K = X W_K \qquad V = X W_V $$
 
@@ -441,14 +464,28 @@ print("score of 'cat' for 'it':", scores[cat, it].item())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-"It" looks for nouns. Nouns do not look for "it". Asking and being found are two different things, so two matrices.
+"It" looks for nouns. "Cat" has no wish at all: its scores are 0 for every word, so it looks everywhere alike. Asking and being found are two different things, so two matrices.
 
 Now suppose we save one and set $W_Q = W_K$. The score of $i$ for $j$ becomes $x_i W W^\top x_j^\top$, which is the same number with
 $i$ and $j$ swapped.
 """
 
 # %% kind="predict" minutes=3
-predict("08", "shared-diagonal", WhoAttends())
+predict("08", "one-matrix", WhoAttends())
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+**What you saw.** With one matrix the scores are a mirror image of themselves, and with `d_k` large enough every word likes itself best: its score with itself is its own squared length. With
+two matrices the diagonal wins about one row in eight, as any other column does. Move `d_k` down to 1 or 2: little room, and even one matrix lets others win.
+
+Only the product $W_Q W_K^\top$ enters a score. One full matrix in its place could do the same (that is Luong's *general* score); two thin ones cost less, $2 \cdot 512 \cdot 64$ numbers
+instead of $512^2$ in the paper's sizes, and limit the scores to rank $d_k$.
+"""
+
+# %% [markdown] kind="text" minutes=0.5 exercise="project_qkv"
+r"""
+Make the three roles from the words' vectors, and the scaled scores of every word for every word. Stop before the softmax.
+"""
 
 # %% kind="exercise" exercise="project_qkv" title="Three projections and their scores" difficulty=2 importance=4 minutes=5 track="core"
 def project_qkv(x, w_q, w_k, w_v):
@@ -503,7 +540,6 @@ for sentence in (words, moved):
     print(f"'it' is word {place}: {on_nouns:.0%} of its weight is on cat and water")
     assert on_nouns > 0.8
 
-# %% kind="see" minutes=0.5
 views.word_rows(
     [weights_of_it(words), weights_of_it(moved)],
     words=[words, moved],
@@ -513,7 +549,7 @@ views.word_rows(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-No matrix changed between the two rows. Three ways to say what happened, all of them right:
+No matrix changed between the two rows. Three ways to say what happened:
 
 - **Context decides.** What "it" means is settled by the words around it. Attention is how they get a say.
 - **Attention shares out a budget.** Each word has a weight of exactly 1 to spend. More here is less there.
@@ -523,11 +559,16 @@ Which of the two nouns is meant, the cat or the water? Our hand-made word vector
 vectors that know more, and more than one round of looking. Lesson 09 does it.
 """
 
+# %% [markdown] kind="text" minutes=0.5 exercise="masked_attention"
+r"""
+A look ahead to lesson 09. Some dishes are sold out for some guests: `may_look` says which. A sold-out dish gets a weight of exactly 0, and the others share the whole plate.
+"""
+
 # %% kind="exercise" exercise="masked_attention" title="Two dishes are sold out" difficulty=3 importance=4 minutes=5 track="stretch"
 def masked_attention(queries, keys, values, may_look):
-    """may_look (m, n): True where query i may look at key j  ->  context, weights
+    """as before, and may_look (m, n): True where query i may look at key j
 
-    A sold-out dish gets a weight of exactly 0, and the others share the whole plate.
+    ->  context (m, value_dim), weights (m, n)
     """
     # solution
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
@@ -559,7 +600,7 @@ r"""
 ## Does the scaling matter for learning?
 
 A small test. Eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn $W_Q$ and $W_K$ so that
-the right value comes out. Same start, same data; only the divisor differs. It takes a few seconds.
+the right value comes out. Same start, same data; only the divisor differs. A hundred steps of Adam (gradient descent with a memory, lesson 14) take a few seconds.
 """
 
 # %% kind="train" minutes=1
@@ -589,19 +630,22 @@ half_way = {name: sum(losses[40:50]) / 10 for name, losses in curves.items()}
 
 assert half_way["÷ √d_k"] < 0.5 * half_way["÷ 1"]
 assert half_way["÷ 1"] < half_way["÷ d_k"]
-steps = range(1, 101)
-title = "Learning to look up, d_k = 64"
-views.lines(steps, curves, x_name="step", y_name="loss", title=title, log_y=True)
+smooth = {name: torch.tensor(c).view(20, 5).mean(dim=1) for name, c in curves.items()}
+smooth["answer 0"] = torch.ones(20)  # the values have variance 1: what silence costs
+views.lines(
+    range(5, 101, 5), smooth, x_name="training step", y_name="loss, mean of 5 steps",
+    title="Learning to look up, d_k = 64", log_y=True,
+)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-With $\sqrt{d_k}$ it learns at once. Without scaling it starts out sure and wrong: its first losses are *worse* than answering nothing at
-all, and it needs longer to be talked out of it. Divided by $d_k$ it starts undecided and stays so for long. All three arrive in the end here, because the task is
-tiny and Adam is patient. Stack six layers, and a bad start is no longer a detail.
+With $\sqrt{d_k}$ it learns fastest. Without scaling it starts out sure and wrong, *worse than answering 0*, and loses its first dozen steps to that; then it catches up, and here it ends as low.
+Divided by $d_k$ it starts undecided, and the matrices must grow a long way before any score stands out: after a hundred steps it is still far behind. One learning rate serves all three here, and a larger one
+would help the last. So this shows no law, only the start: with $\sqrt{d_k}$ the same settings work at every width.
 
 ## Break it
 
-Here is the most common attention bug. It raises no error, and the shapes are right.
+Here is a common attention bug. It raises no error, and the shapes are right.
 
 > **Before you run it:** what do the rows sum to now? And the columns?
 """
@@ -617,7 +661,7 @@ print("columns", wrong.sum(dim=0))
 # %% [markdown] kind="text" minutes=0.5
 r"""
 The *keys* are now sharing out the *queries*. One query may end up with almost nothing on its plate, another with three helpings. The habit
-that catches it is one line: `assert torch.allclose(weights.sum(-1), torch.ones(len(weights)))`.
+that catches it is one line: `torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))`.
 
 ## Check yourself
 
@@ -656,14 +700,14 @@ r"""
 | weights | after the softmax, each row sums to 1 | (queries, keys) |
 | context | the blend: `weights @ values` | (queries, value_dim) |
 
-- Attention is a look-up that always answers: exact and nearest look-up are its cold end.
+- Attention is a look-up that always answers: picking the best match alone is its cold end.
 - Keys and queries settle the weights. Values are handed out afterwards and cannot move them.
-- $\sqrt{d_k}$ keeps the spread of the scores at 1, so the softmax starts out with a slope.
+- $\sqrt{d_k}$ brings the spread of the scores to 1 at the start, whatever the width, so the softmax starts out with a slope.
 - Two matrices, because asking and being found are two jobs.
 - What is learned are the matrices. The weights are computed anew for every sentence.
 
-**Still missing.** Our words looked at each other, but one at a time and by hand. What happens when every word of a sentence asks all the others at once? How do we hide what a word must
-not see? And who told the model which word comes first? Lesson 09 begins with that.
+**Still missing.** Our matrices were wired by hand or random. What do words learn to look for in each other? What must stay hidden from whom, and how? And nothing here knows which word comes
+first: shuffle the keys and values together, and the answer is the same. Lesson 09 takes up the first two questions, lesson 10 the order.
 """
 
 # %% [markdown] kind="reading" minutes=0.5
@@ -672,5 +716,5 @@ r"""
 
 - Vaswani and others, *Attention Is All You Need* (2017), section 3.2.1, with its footnote 4 on why the dot products grow. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Daniluk and others, *Frustratingly Short Attention Spans in Neural Language Modeling* (2017), section 2: key, value and predict, each with its own vector. [arXiv 1702.04521](https://arxiv.org/abs/1702.04521)
-- Grant Sanderson (3Blue1Brown), *Attention in transformers, step by step*: the same three roles as moving pictures. His text calls the scaling a matter of numerical stability; after section 3 you know better.
+- Grant Sanderson (3Blue1Brown), *Attention in transformers, step by step*: the same three roles as moving pictures. Where he explains the scaling, compare with section 3.
 """

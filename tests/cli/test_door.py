@@ -156,7 +156,7 @@ def test_thin_commands_call_what_does_the_work(monkeypatch, capsys):
     )
     assert main(["build", "08", "00", "--check"]) == 3
     assert built == [(["08", "00"], True)]
-    monkeypatch.setattr("course_lib.explore.bench.run", lambda: 4)
+    monkeypatch.setattr("course_lib.bench.explorables.run", lambda: 4)
     assert main(["bench", "explorables"]) == 4
     assert main(["progress"]) == 0 and "Lessons" in capsys.readouterr().out
     assert main(["progress", "--delete"]) == 0 and "no progress to delete" in capsys.readouterr().out

@@ -316,7 +316,7 @@ PROJECT_QKV = Exercise(
     ),
     invariants=(
         Invariant(
-            "`scores` less `queries @ keys.T / √d_k`, made from your own queries and keys, is 0",
+            "your `scores` are your own `queries @ keys.T / √d_k` (shown is the difference)",
             lambda it: it.scores - scaled(it.queries, it.keys),
             equals=0,
         ),
@@ -365,6 +365,11 @@ PROJECT_QKV = Exercise(
             lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_k, x @ w_q)),
             "the scores lie on their side. A row belongs to a query, a column to a key: `queries @ keys.T`.",
             misconception="M11",
+        ),
+        Slip(
+            "weights-for-scores",
+            lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_q, x @ w_k).softmax(-1)),
+            "these are weights, after a softmax. The scores come before it: leave the softmax out.",
         ),
         Slip(
             "values-from-w_k",

@@ -480,7 +480,7 @@ WRONG = {
         (values_by_w_k, "values-from-w_k"),
         (values_are_x, "values-unprojected"),
         (weights_on_the_left, "The shapes do not fit"),
-        (softmaxed, "made from your own queries and keys"),
+        (softmaxed, "weights-for-scores"),
         (values_and_scores_wrong, "values-unprojected"),
         (one_matrix_and_plain_values, "shared-w_q"),
         (one_matrix_and_plain_values, "That explains a part"),

@@ -103,7 +103,7 @@ def judge(rows: list[Row]) -> list[tuple[bool, str]]:
 def _in_browser() -> dict[str, list[float]] | str:
     """Milliseconds by explorable, or why there are none."""
     try:
-        from course_lib.explore.bench_browser import key_press_to_picture
+        from course_lib.bench.in_browser import key_press_to_picture
     except ImportError:
         return "Playwright is not installed"
     return key_press_to_picture(NAMES)
@@ -141,7 +141,7 @@ def _measure(name: str) -> dict:
 
     try:
         client.execute_interactive(
-            f"from course_lib.explore import bench_kernel; bench_kernel.report({name!r})",
+            f"from course_lib.bench import in_kernel; in_kernel.report({name!r})",
             output_hook=listen,
             timeout=300,
         )

@@ -7,7 +7,9 @@ from statistics import median
 
 import pytest
 
-from course_lib.explore import SaturationLab, SoftDictionary, bench, bench_kernel
+from course_lib.bench import explorables as bench
+from course_lib.bench import in_kernel
+from course_lib.explore import SaturationLab, SoftDictionary
 
 
 def row(**changes) -> bench.Row:
@@ -75,7 +77,7 @@ def test_the_table_shows_it_side_by_side():
 @pytest.mark.parametrize("kind", [SaturationLab, SoftDictionary])
 def test_the_moves_sweep_every_control(kind):
     explorable = kind()
-    moves = list(islice(bench_kernel.stops(explorable), 120))
+    moves = list(islice(in_kernel.stops(explorable), 120))
     assert {name for name, _ in moves} == set(explorable.state)
     assert len({value for name, value in moves if name == kind.controls[0].trait}) == len(
         kind.class_traits()[kind.controls[0].trait].values
@@ -104,6 +106,6 @@ def test_run_returns_the_verdict(monkeypatch, capsys):
 @pytest.mark.slow
 def test_a_real_kernel():
     measured = bench._measure("SoftmaxDial")
-    assert len(measured["kernel"]) == bench_kernel.OUR_MOVES
+    assert len(measured["kernel"]) == in_kernel.OUR_MOVES
     assert median(measured["interact"]) > 10 * median(measured["kernel"])
     assert 5_000 < measured["kernel_bytes"] < measured["interact_bytes"]

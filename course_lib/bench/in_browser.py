@@ -1,0 +1,58 @@
+"""The half of the bench that a learner feels: from a key press on a slider to the new picture on screen."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Page
+
+from course_lib.authoring.lab_browser import chromium_page, chromium_path, lab_server
+
+PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
+WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
+
+# From the key press to the end of the frame that paints the new picture; one press at a time.
+STOPWATCH = """canvas => new Promise(done => {
+  let pressed;
+  document.addEventListener('keydown', () => { pressed = performance.now(); }, { capture: true, once: true });
+  const watch = new MutationObserver(() => { watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - pressed), 0)); });
+  watch.observe(canvas, { attributes: true, attributeFilter: ['data-moves'] });
+})"""
+
+
+def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]] | str:
+    """Milliseconds for each explorable, or why they were not measured."""
+    if chromium_path() is None:
+        return "no Chromium on this machine"
+    with tempfile.TemporaryDirectory() as folder:
+        _write_notebook(Path(folder) / "bench.ipynb", names)
+        with lab_server(Path(folder)) as server, chromium_page(server) as lab:
+            lab.open("bench.ipynb")
+            lab.run_all()
+            return {name: _press(lab.page, i) for i, name in enumerate(names)}
+
+
+def _write_notebook(path: Path, names: Sequence[str]) -> None:
+    sources = [f"from course_lib.explore import {name}\n{name}()" for name in names]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
+def _press(page: Page, number: int) -> list[float]:
+    explorable = page.locator(".course-explorable").nth(number)
+    canvas = explorable.locator("canvas[data-moves]")
+    canvas.wait_for()
+    explorable.locator(".noUi-handle").first.scroll_into_view_if_needed()
+    explorable.locator(".noUi-handle").first.focus()
+    times = []
+    for key in PRESSES:
+        page.evaluate("canvas => { window.shown = (" + STOPWATCH + ")(canvas); }", canvas.element_handle())
+        page.keyboard.press(key)
+        times.append(page.evaluate("() => window.shown"))
+        page.wait_for_timeout(60)  # a learner's finger, not a flood
+    return times[WARM_UP:]

@@ -21,6 +21,7 @@ ONCE = ("title", "goals", "setup", "summary", "reading")
 NOT_IN_SHORT = ("recall", "break")
 FEWEST_CELLS, MOST_CELLS = 40, 70
 MOST_CODE_LINES = 25
+MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
 FEWEST_EXERCISES = 2
 MOST_MINUTES_UNCHECKED = 12
 
@@ -34,6 +35,7 @@ def check_anatomy(lesson: Lesson, learner: list[BuiltCell], solved: list[BuiltCe
         *long_silences(lesson),
         *remote_pictures(lesson),
         *long_code([*learner, *solved]),
+        *wide_code([*learner, *solved]),
     ]
     if not lesson.short:
         found += [*wrong_length(learner), *too_few_exercises(lesson), *unpredicted(lesson)]
@@ -125,6 +127,19 @@ def long_code(cells: list[BuiltCell]) -> Iterator[Finding]:
                 f"the code cell has {len(cell.lines)} lines, at most {MOST_CODE_LINES}; "
                 "split it, or move its machinery into course_lib",
             )
+
+
+def wide_code(cells: list[BuiltCell]) -> Iterator[Finding]:
+    for cell in cells:
+        if cell.form != CODE:
+            continue
+        for number, text in zip(cell.lines, cell.text.split("\n"), strict=True):
+            if len(text) > MOST_CODE_WIDTH:
+                yield (
+                    number,
+                    f"the line has {len(text)} characters, at most {MOST_CODE_WIDTH}: "
+                    "learners would have to scroll",
+                )
 
 
 def wrong_length(learner: list[BuiltCell]) -> Iterator[Finding]:

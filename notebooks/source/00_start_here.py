@@ -73,7 +73,7 @@ recurrent networks to the Transformer. Here is what looking means, drawn by hand
 # %% kind="see" minutes=0.5
 english = "the cat drank the water because it was thirsty".split()
 french = "le chat a bu l' eau parce qu' il avait soif".split()
-comes_from = [0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8]  # "a" and "bu": both from word 2, "drank"
+comes_from = [0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8]  # "a" and "bu": both from "drank"
 
 alignment = torch.zeros(len(french), len(english))
 alignment[torch.arange(len(french)), torch.tensor(comes_from)] = 1

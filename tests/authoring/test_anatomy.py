@@ -128,6 +128,13 @@ def test_long_code_cells_are_refused(problems):
     assert problems(long) == [f"{at(long, 'break')}: {TOO_LONG}"]
 
 
+def test_a_wide_line_of_code_is_refused(problems):
+    parts = full_lesson() | {"break": code("break", "x = 1\n# " + 87 * "x")}
+    assert problems(parts) == [
+        f"{at(parts, 'break') + 2}: the line has 89 characters, at most 88: learners would have to scroll"
+    ]
+
+
 def test_a_solution_counts_as_code_too(problems):
     solution = "\n".join(["    x = 1"] * 25)
     parts = full_lesson()

@@ -35,6 +35,7 @@ def test_the_limits_are_the_code_s(guide):
     for limit in (
         f"{anatomy.FEWEST_CELLS} to {anatomy.MOST_CELLS} cells",
         f"at most {anatomy.MOST_CODE_LINES} lines",
+        f"at most {anatomy.MOST_CODE_WIDTH} characters",
         f"At most {anatomy.MOST_MINUTES_UNCHECKED} minutes between",
         f"In order: {', '.join(anatomy.ORDER)}",
         f"{outputs.LARGEST_OUTPUT // 1000} kB at most each",

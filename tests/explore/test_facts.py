@@ -253,7 +253,7 @@ def test_the_words_say_the_numbers():
     assert who.description.startswith(
         "Separate projections, d_k = 32: 3 of 8 words look most at themselves (12% over 500"
     )
-    assert who.description.endswith("The symmetry error of the scores is 0.00, their rank 8.")
+    assert who.description.endswith("The symmetry error of the scores is 0.45, their rank 8.")
     plate = ", ".join(
         f"{name} {grams:.1f} g"
         for name, grams in zip(("sugar", "protein", "fat"), cafe()["plate"], strict=True)

@@ -18,56 +18,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.cli.installing import run_pip
-from course_lib.cli.pins import PROJECT_ROOT, STAGES, fingerprint, missing, requirements
+from course_lib.cli.pins import STAGES, fingerprint, missing, requirements
+from course_lib.cli.place import WINDOWS, Place
 from course_lib.cli.trouble import Trouble
 
-WINDOWS = os.name == "nt"
 GIGABYTE = 10**9
 ROOM = 2.5 * GIGABYTE  # 1.4 for the packages, the rest while pip unpacks torch
 ROOM_TO_ADD = 0.5 * GIGABYTE
 CAME_THROUGH = "COURSE_CAME_THROUGH_THE_DOOR"  # set while `.venv` takes over, so that nobody goes in circles
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the parts of the environment lie, for a course folder anywhere."""
-
-    root: Path = PROJECT_ROOT
-
-    @property
-    def venv(self) -> Path:
-        return self.root / ".venv"
-
-    @property
-    def programs(self) -> Path:
-        return self.venv / ("Scripts" if WINDOWS else "bin")
-
-    @property
-    def python(self) -> Path:
-        return self.programs / ("python.exe" if WINDOWS else "python")
-
-    @property
-    def stamp(self) -> Path:
-        return self.venv / "course.json"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "build" / "setup.log"  # not in .venv, which may be made anew
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "build" / "setup.lock"
-
-    def packages(self) -> Path:
-        unix = sorted(self.venv.glob("lib/python3*/site-packages"))
-        return unix[-1] if unix else self.venv / "Lib" / "site-packages"
-
-    def shown(self, path: Path) -> str:
-        return str(path.relative_to(self.root))
 
 
 def enter(stage: str, argv: list[str], place: Place | None = None) -> None:

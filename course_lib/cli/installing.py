@@ -17,12 +17,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from course_lib.cli.place import Place
 from course_lib.cli.trouble import Trouble
-
-if TYPE_CHECKING:
-    from course_lib.cli.environment import Place
 
 SECONDS_BETWEEN_LINES = 15  # where the output is not a terminal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli.environment import Place
+from course_lib.cli.place import Place
 
 PYPROJECT = """
 [build-system]

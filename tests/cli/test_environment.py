@@ -360,6 +360,7 @@ def test_on_unix_the_environment_takes_the_place_of_the_process(place, monkeypat
 
 def test_on_windows_it_is_a_child_whose_exit_code_is_ours(place, monkeypatch):
     monkeypatch.setattr(environment, "WINDOWS", True)
+    monkeypatch.setattr("course_lib.cli.place.WINDOWS", True)
     assert Place(place.root).python.parts[-2:] == ("Scripts", "python.exe")
     waits = [KeyboardInterrupt(), 7]
 

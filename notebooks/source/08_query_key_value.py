@@ -168,8 +168,12 @@ predict("08", "more-cream", SoftDictionary())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-**What you saw.** The cream went onto the plate (look at the fat), and no weight moved. Try the other two: *crunch* changes the waffle's label, and with it every weight.
-A low temperature gives the plate to one dish.
+<details><summary><b>What you saw</b> (after your guess)</summary>
+
+The cream went onto the plate (look at the fat), and no weight moved. Try the other two controls: *crunch* changes the waffle's label, and with it every weight. A low temperature gives the
+plate to one dish.
+
+</details>
 """
 
 # %% [markdown] kind="instructor"
@@ -260,7 +264,7 @@ _, before = attend(wish, keys, keys, score=dot)
 _, one_vector = attend(wish, keys + sweeter, keys + sweeter, score=dot)
 _, two_vectors = attend(wish, keys, values + sweeter, score=dot)
 
-print("                       soup   cake   tea")
+print("                               soup   cake   tea")
 print("before               ", before[0])
 print("one vector, two jobs ", one_vector[0])
 print("key and value apart  ", two_vectors[0])
@@ -475,8 +479,12 @@ predict("08", "one-matrix", WhoAttends())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-**What you saw.** With one matrix the scores are a mirror image of themselves, and with `d_k` large enough every word likes itself best: its score with itself is its own squared length. With
+<details><summary><b>What you saw</b> (after your guess)</summary>
+
+With one matrix the scores are a mirror image of themselves, and with `d_k` large enough every word likes itself best: its score with itself is the squared length of its projection. With
 two matrices the diagonal wins about one row in eight, as any other column does. Move `d_k` down to 1 or 2: little room, and even one matrix lets others win.
+
+</details>
 
 Only the product $W_Q W_K^\top$ enters a score. One full matrix in its place could do the same (that is Luong's *general* score); two thin ones cost less, $2 \cdot 512 \cdot 64$ numbers
 instead of $512^2$ in the paper's sizes, and limit the scores to rank $d_k$.
@@ -624,7 +632,7 @@ def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64)
     return losses
 
 # %% kind="train" minutes=1 ignore_output=true
-divisors = {"÷ 1": 1, "÷ √d_k": 8, "÷ d_k": 64}
+divisors = {"÷ √d_k": 8, "÷ 1": 1, "÷ d_k": 64}
 curves = {name: learn_to_look_up(divisor) for name, divisor in divisors.items()}
 half_way = {name: sum(losses[40:50]) / 10 for name, losses in curves.items()}
 
@@ -641,7 +649,7 @@ views.lines(
 r"""
 With $\sqrt{d_k}$ it learns fastest. Without scaling it starts out sure and wrong, *worse than answering 0*, and loses its first dozen steps to that; then it catches up, and here it ends as low.
 Divided by $d_k$ it starts undecided, and the matrices must grow a long way before any score stands out: after a hundred steps it is still far behind. One learning rate serves all three here, and a larger one
-would help the last. So this shows no law, only the start: with $\sqrt{d_k}$ the same settings work at every width.
+would help the last. So this is no law about where training ends, only a look at how it starts.
 
 ## Break it
 

@@ -45,7 +45,7 @@ class Picture:
         return "Picture()"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        view = {"model_id": "0123456789abcdef0123456789abcdef", "version_major": 2, "version_minor": 0}
+        view = {"model_id": "0" * 32, "version_major": 2, "version_minor": 0}
         return {
             "application/vnd.jupyter.widget-view+json": view,
             "image/png": "iVBORw0KGgo=",

@@ -45,7 +45,7 @@ def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
     expect(still).to_be_visible()
     assert still.evaluate("image => image.naturalWidth") > 600
     quiz = lab.cell(lab.indices_of("quiz")[0])
-    expect(quiz.locator(".jp-OutputArea")).to_contain_text("plate")
+    expect(quiz.locator(".jp-OutputArea")).to_contain_text("What is the context?")
     photograph(quiz, "quiz")
     assert_clean(lab)
 
@@ -80,7 +80,7 @@ def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
     question.get_by_role("button", name="Check").click()
     expect(question).to_contain_text("subtracts the largest score first")
     photograph(cell, "wrong")
-    question.get_by_label(re.compile("keep a spread near 1")).check()
+    question.get_by_label(re.compile("spread alike at any width")).check()
     question.get_by_role("button", name="Check").click()
     expect(question).to_contain_text("gradients survive")
     photograph(cell, "right")

@@ -11,6 +11,7 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_OPEN         "1": predictions open without a guess (CI, a learner in a hurry)
     COURSE_STRICT       "1": an exercise check that does not pass raises (solved notebooks in CI)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
+    COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
 """
 
 from __future__ import annotations

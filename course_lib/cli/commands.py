@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from course_lib import __version__
-from course_lib.cli import bench, build, lab, progress, test
+from course_lib.cli import bench, build, data, lab, progress, test
 from course_lib.cli.environment import enter
 from course_lib.cli.pins import PROJECT_ROOT
 from course_lib.cli.trouble import Trouble
@@ -29,6 +29,7 @@ COMMANDS = {
     "lab": Command(lab, "runtime", "set up on the first run, then open JupyterLab", passes_on=True),
     "test": Command(test, "test", "set up what is missing, then run every test"),
     "build": Command(build, "runtime", "make the notebooks from their sources"),
+    "data": Command(data, "runtime", "show samples of the toy language, or get the real corpus"),
     "progress": Command(progress, "runtime", "show what you have done so far, or delete it"),
     "bench": Command(bench, "test", "measure how fast the explorables answer"),
 }

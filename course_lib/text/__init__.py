@@ -1,0 +1,16 @@
+"""Text: from sentences to batches.
+
+    pair.py         a sentence, its translation, and the gold word alignment
+    toy/            the toy language: English into French, generated, with the truth known
+    tasks.py        small tasks that test one thing: recall, copy, reverse, sort
+    corpus.py       real corpora, read from files; lines.py reads the lines
+    multi30k.py     one of them: where it is, whether it is whole; download.py fetches it
+    special.py      padding, unknown, begin, end: the four tokens every vocabulary starts with
+    tokenizer.py    what a tokenizer can do; words.py and bpe.py do it, merges.py shows how BPE learns
+    encoded.py      a whole corpus as numbers, on any device
+    batch.py        sentences padded into tensors, with their masks; batching.py says which go together
+
+Take each from its own file, so that a reader sees where it lives:
+
+    >>> from course_lib.text.toy.generate import generate
+"""

@@ -1,0 +1,148 @@
+"""A batch: sentences of different lengths in one rectangle, with all that a model needs to know of them.
+
+    >>> batch = make_batch(sources=[[7, 8], [9]], targets=[[5], [6, 4, 5]])
+    >>> batch.src                                           # words, EOS (3), then PAD (0)
+    tensor([[7, 8, 3],
+            [9, 3, 0]])
+    >>> batch.tgt_in                                        # what the decoder reads: BOS (2), then words
+    tensor([[2, 5, 0, 0],
+            [2, 6, 4, 5]])
+    >>> batch.tgt_out                                       # what it shall say next: words, then EOS
+    tensor([[5, 3, 0, 0],
+            [6, 4, 5, 3]])
+    >>> batch.src_lengths, batch.tgt_lengths, batch.n_tokens
+    (tensor([3, 2]), tensor([2, 4]), tensor(6))
+
+`tgt_out` is `tgt_in` one step on: at each position the model is asked for the word that comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import torch
+
+from course_lib.shapes import Bool, Int, Tensor
+from course_lib.text.special import BOS, EOS, PAD, UNK
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentence pairs ready for a model. Lengths count EOS in the source and BOS in the target.
+
+    `pairs` says which pair of the corpus a row is; -1 is a blank row, which only fills a fixed shape up:
+    an empty source (EOS alone) and a target of PAD alone, so no loss counts it, and yet nothing in it has
+    length 0 (a packed recurrent layer refuses that, and a softmax over nothing is 0/0).
+    """
+
+    src: Int[Tensor, "batch src"]
+    src_lengths: Int[Tensor, " batch"]
+    tgt_in: Int[Tensor, "batch tgt"]
+    tgt_out: Int[Tensor, "batch tgt"]
+    tgt_lengths: Int[Tensor, " batch"]
+    pairs: Int[Tensor, " batch"]
+
+    @property
+    def src_may_look(self) -> Bool[Tensor, "batch 1 src"]:
+        """Every query may look at every source word, never at padding."""
+        return _inside(self.src_lengths, self.src.shape[1])[:, None, :]
+
+    @property
+    def tgt_may_look(self) -> Bool[Tensor, "batch tgt tgt"]:
+        """Each target position may look at itself and back, never ahead and never at padding."""
+        n = self.tgt_in.shape[1]
+        causal = torch.ones(n, n, dtype=torch.bool, device=self.tgt_in.device).tril()
+        return _inside(self.tgt_lengths, n)[:, None, :] & causal
+
+    @property
+    def counts(self) -> Bool[Tensor, "batch tgt"]:
+        """Which target positions a loss counts: words and EOS, not padding."""
+        return self.tgt_out != PAD
+
+    @property
+    def n_tokens(self) -> Int[Tensor, ""]:
+        """How many target tokens count. A tensor, so that a GPU need not wait for it; `int(...)` to print."""
+        return self.counts.sum()
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
+
+def make_batch(
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    *,
+    src_len: int | None = None,
+    tgt_len: int | None = None,
+    n_rows: int | None = None,
+    pairs: Sequence[int] | None = None,
+) -> Batch:
+    """Pairs of sentences, as ids without BOS and EOS, padded to the longest, or to a fixed shape.
+
+        >>> make_batch([[7]], [[8]], src_len=4, tgt_len=3, n_rows=2).src
+        tensor([[7, 3, 0, 0],
+                [3, 0, 0, 0]])
+
+    The second row above is blank: see `Batch`.
+    """
+    if not sources or len(sources) != len(targets):
+        raise ValueError(
+            "Expected at least one pair, and as many targets as sources, "
+            f"but got {len(sources)} sources and {len(targets)} targets."
+        )
+    for words in (*sources, *targets):
+        check_words(words)
+    n_rows = len(sources) if n_rows is None else n_rows
+    src_len = _room("src_len", src_len, sources)
+    tgt_len = _room("tgt_len", tgt_len, targets)
+    if n_rows < len(sources):
+        raise ValueError(f"Expected n_rows of at least {len(sources)}, one for each pair, but got {n_rows}.")
+    blank = n_rows - len(sources)
+    pairs = [*(range(len(sources)) if pairs is None else pairs), *[-1] * blank]
+    if len(pairs) != n_rows:
+        raise ValueError(f"Expected one number in pairs for each source, but got {len(pairs) - blank}.")
+
+    nothing: list[list[int]] = [[]] * blank
+    return Batch(
+        src=_rectangle([[*words, EOS] for words in [*sources, *nothing]], src_len),
+        src_lengths=torch.tensor([len(words) + 1 for words in [*sources, *nothing]]),
+        tgt_in=_rectangle([[BOS, *words] for words in [*targets, *nothing]], tgt_len),
+        tgt_out=_rectangle([*([*words, EOS] for words in targets), *nothing], tgt_len),
+        tgt_lengths=torch.tensor([len(words) + 1 for words in [*targets, *nothing]]),
+        pairs=torch.tensor(pairs),
+    )
+
+
+def check_words(words: Sequence[int], vocab_size: int | None = None) -> None:
+    """A sentence is made of words of the vocabulary (or UNK); BOS, EOS and PAD are put on by the batch."""
+    for token_id in words:
+        if token_id < 0 or (vocab_size is not None and token_id >= vocab_size):
+            expected = "ids of 0 or more" if vocab_size is None else f"ids from 0 to {vocab_size - 1}"
+            raise ValueError(
+                f"Expected {expected}, but got {token_id}. Were they made with another vocabulary?"
+            )
+        if token_id in (PAD, BOS, EOS):
+            raise ValueError(
+                f"Expected the ids of words alone ({UNK} for an unknown one, else 4 and up), but got "
+                f"{token_id}. PAD, BOS and EOS are added when a batch is made: leave them out."
+            )
+
+
+def _room(name: str, wanted: int | None, sentences: Sequence[Sequence[int]]) -> int:
+    needed = max(len(words) for words in sentences) + 1
+    if wanted is not None and wanted < needed:
+        raise ValueError(
+            f"Expected {name} of at least {needed}, for the longest sentence and one special token, "
+            f"but got {wanted}. Take a larger shape, or leave such pairs out."
+        )
+    return needed if wanted is None else wanted
+
+
+def _rectangle(rows: list[list[int]], width: int) -> Int[Tensor, "batch width"]:
+    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
+
+
+def _inside(lengths: Int[Tensor, " batch"], width: int) -> Bool[Tensor, "batch width"]:
+    return torch.arange(width, device=lengths.device) < lengths[:, None]

@@ -1,0 +1,244 @@
+"""Which sentences go together: batches of similar length, a budget of tokens, an order that a seed decides.
+
+    >>> from course_lib.text.encoded import encode_ids
+    >>> corpus = encode_ids(sources=[[7], [7, 8], [7, 8, 9], [9]], targets=[[4], [4, 5], [4, 5, 6], [6]])
+    >>> epochs = Epochs(corpus, budget=8, seed=1)
+    >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
+    [[0, 3], [1, 2]]
+    >>> print(epochs.report())
+    4 pairs in 2 batches, 0 left out; of 24 places 2 are padding (8.3%)
+
+Sentences of similar length lie together, since a batch is as long as its longest pair. The **budget** is
+the places of one side, padding included: rows times length, as in the Transformer paper's 25,000 source
+and 25,000 target tokens. Long sentences make batches of few rows, short ones of many.
+
+Every epoch has an order of its own, the same on every machine, and two numbers tell where one is:
+
+    >>> batch, position = next(epochs), epochs.position
+    >>> position
+    Position(epoch=0, step=1)
+    >>> again = Epochs(corpus, budget=8, seed=1, start=position)      # goes on as if never stopped
+    >>> torch.equal(next(again).src, next(epochs).src)
+    True
+
+**Fixed shapes** (`lengths=FIXED_LENGTHS`): each batch has one of a few lengths, on both sides, and
+`budget // length` rows, so that a GPU can record its work once for each shape and play it back. The last
+places of an epoch are filled with blank rows (see `Batch`), so no pair is lost and none comes twice.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+
+from course_lib.text.batch import Batch
+from course_lib.text.encoded import EncodedCorpus
+
+# Fine where Multi30k has most sentences: 12 to 15% of the places are padding up to a budget of 8192.
+FIXED_LENGTHS = (12, 14, 16, 18, 20, 24, 28, 36, 64)
+
+
+class Position(NamedTuple):
+    """Where the next batch is: all that has to be remembered to go on."""
+
+    epoch: int
+    step: int
+
+
+class Shape(NamedTuple):
+    """The size of a batch."""
+
+    rows: int
+    src_len: int
+    tgt_len: int
+
+
+class Planned(NamedTuple):
+    """A batch before it is made: its shape, and the pairs in it. Rows without a pair will be blank."""
+
+    shape: Shape
+    pairs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an epoch's batches hold, and what of it is padding."""
+
+    n_pairs: int
+    n_left_out: int  # too long for the budget or for the largest fixed shape
+    n_batches: int
+    n_places: int  # on both sides
+    n_padding: int
+    shapes: frozenset[Shape]
+
+    @property
+    def waste(self) -> float:
+        """The part of all places that is padding, blank rows included."""
+        return self.n_padding / self.n_places
+
+    def __str__(self) -> str:
+        verb = "is" if self.n_padding == 1 else "are"
+        return (
+            f"{self.n_pairs:,} pairs in {self.n_batches:,} batches, {self.n_left_out:,} left out; "
+            f"of {self.n_places:,} places {self.n_padding:,} {verb} padding ({self.waste:.1%})"
+        )
+
+
+class Epochs:
+    """The batches of a corpus, epoch after epoch without end; `next` gives one and moves on."""
+
+    def __init__(
+        self,
+        corpus: EncodedCorpus,
+        *,
+        budget: int = 4096,
+        seed: int,
+        lengths: Sequence[int] | None = None,
+        over_long: Literal["refuse", "leave out"] = "refuse",
+        start: tuple[int, int] = (0, 0),
+    ):
+        """Pairs that fit no batch are `over_long`: an error, or left out and counted."""
+        self.corpus, self.budget, self.seed = corpus, _whole("budget", budget, least=1), seed
+        self.lengths = None if lengths is None else _check_lengths(lengths, budget)
+        if over_long not in ("refuse", "leave out"):
+            raise ValueError(f'Expected over_long to be "refuse" or "leave out", but got {over_long!r}.')
+        longest = min(budget, self.lengths[-1]) if self.lengths else budget
+        self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
+        if over_long == "refuse" or not self.kept:
+            _check_all_fit(corpus, len(self.kept), longest)
+        self._planned: tuple[int, list[Planned], list[torch.Tensor]] | None = None
+        self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
+        self.seek(*start)
+
+    @property
+    def position(self) -> Position:
+        """Where the next batch is."""
+        return Position(self._epoch, self._step)
+
+    def seek(self, epoch: int, step: int) -> None:
+        """Go to any batch of any epoch."""
+        _whole("epoch", epoch, least=0)
+        if not 0 <= step < self.n_batches:
+            raise ValueError(
+                f"Expected a step from 0 to {self.n_batches - 1}, for an epoch has {self.n_batches} batches, "
+                f"but got {step}. Was the position made with another corpus, budget or shapes?"
+            )
+        self._epoch, self._step = epoch, step
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        batch = self._make(self._epoch, self._step)
+        last = self._step + 1 == self.n_batches
+        self._epoch, self._step = (self._epoch + 1, 0) if last else (self._epoch, self._step + 1)
+        return batch
+
+    def one(self, epoch: int) -> Iterator[Batch]:
+        """The batches of one epoch; the position stays where it is."""
+        return (self._make(epoch, step) for step in range(self.n_batches))
+
+    def plan(self, epoch: int) -> list[Planned]:
+        """What will be in each batch of an epoch."""
+        return plan_epoch(self.corpus.lengths, self.kept, self.budget, self.lengths, f"{self.seed} {epoch}")
+
+    def report(self, epoch: int = 0) -> Report:
+        """Counts of an epoch; without fixed shapes the padding differs a little from epoch to epoch."""
+        shapes = [planned.shape for planned in self.plan(epoch)]
+        n_places = sum(rows * (src_len + tgt_len) for rows, src_len, tgt_len in shapes)
+        return Report(
+            n_pairs=len(self.kept),
+            n_left_out=len(self.corpus) - len(self.kept),
+            n_batches=len(shapes),
+            n_places=n_places,
+            n_padding=n_places - sum(sum(self.corpus.lengths[pair]) for pair in self.kept),
+            shapes=frozenset(shapes),
+        )
+
+    def _make(self, epoch: int, step: int) -> Batch:
+        if self._planned is None or self._planned[0] != epoch:
+            plan = self.plan(epoch)
+            rows = [[*pairs, *[-1] * (shape.rows - len(pairs))] for shape, pairs in plan]
+            # One transfer an epoch: a GPU never waits for the next batch's numbers.
+            order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)
+            self._planned = epoch, plan, list(order.split([len(row) for row in rows]))
+        _, plan, pairs = self._planned
+        shape = plan[step].shape
+        return self.corpus.batch(pairs[step], src_len=shape.src_len, tgt_len=shape.tgt_len)
+
+
+def plan_epoch(
+    sizes: Sequence[tuple[int, int]],
+    pairs: Sequence[int],
+    budget: int,
+    lengths: Sequence[int] | None,
+    seed: str,
+) -> list[Planned]:
+    """Shuffle, sort by length, cut from the longest down, shuffle the batches.
+
+        >>> for planned in plan_epoch([(2, 2), (3, 2), (5, 4), (2, 3)], range(4), 10, None, seed="0"):
+        ...     print(planned)
+        Planned(shape=Shape(rows=2, src_len=2, tgt_len=3), pairs=(3, 0))
+        Planned(shape=Shape(rows=2, src_len=5, tgt_len=4), pairs=(2, 1))
+
+    Cut from the longest down, a batch that runs out of its own length goes on with the next shorter
+    pairs, so that only the very last one can have rows to spare.
+    """
+    # Python keeps the numbers of `random()` the same in all versions; of `shuffle` it does not promise that.
+    draw = random.Random(seed).random
+
+    def place(pair: int) -> tuple[int, int, float]:
+        src, tgt = sizes[pair]
+        longest = max(src, tgt)
+        if lengths:  # all pairs of one shape mix freely
+            return -lengths[bisect_left(lengths, longest)], 0, draw()
+        return -longest, -src, draw()
+
+    ranked = sorted((*place(pair), pair) for pair in pairs)
+    batches, first = [], 0
+    while first < len(ranked):
+        length = -ranked[first][0]
+        members = tuple(pair for *_, pair in ranked[first : first + budget // length])
+        first += len(members)
+        src_len, tgt_len = (
+            (length, length) if lengths else map(max, zip(*map(sizes.__getitem__, members), strict=True))
+        )
+        rows = budget // length if lengths else len(members)
+        batches.append((draw(), Planned(Shape(rows, src_len, tgt_len), members)))
+    return [planned for _, planned in sorted(batches)]
+
+
+def _whole(name: str, number: int, *, least: int) -> int:
+    if not isinstance(number, int) or number < least:
+        raise ValueError(f"Expected {name} to be a whole number of {least} or more, but got {number!r}.")
+    return number
+
+
+def _check_lengths(lengths: Sequence[int], budget: int) -> tuple[int, ...]:
+    """Lengths go up, and each has room for a row."""
+    for length in lengths:
+        _whole("each of lengths", length, least=1)
+    if not lengths or sorted(set(lengths)) != list(lengths):
+        raise ValueError(f"Expected lengths that go up, such as {FIXED_LENGTHS}, but got {tuple(lengths)}.")
+    if lengths[-1] > budget:
+        raise ValueError(
+            f"Expected a budget of at least {lengths[-1]}, one row of the longest shape, but got {budget}. "
+            "Raise the budget, or leave the longest shape out."
+        )
+    return tuple(lengths)
+
+
+def _check_all_fit(corpus: EncodedCorpus, n_kept: int, longest: int) -> None:
+    if n_over := len(corpus) - n_kept:
+        pair = max(range(len(corpus)), key=lambda pair: max(corpus.lengths[pair]))
+        advice = 'or pass over_long="leave out"' if n_kept else "or check the tokenizer"
+        raise ValueError(
+            f"Expected pairs of at most {longest} tokens a side (EOS included), as budget and lengths allow, "
+            f"but {n_over} of {len(corpus)} are longer; pair {pair} needs {max(corpus.lengths[pair])}. "
+            f"Raise the budget or the longest fixed length, {advice}."
+        )

@@ -1,0 +1,119 @@
+"""Multi30k: 31,014 captions of photographs in English, German and French. A real corpus, and a small one.
+
+    >>> len(load_multi30k("de", "en")), len(load_multi30k("fr", "de", "test"))
+    (29000, 1000)
+
+It is not part of the course: the captions stem from Flickr30k, and nobody has said who may pass them on.
+So everyone gets it from its makers, and `course data multi30k --download` does that in a few seconds.
+Looked for in the folder you name, else in that of the environment variable COURSE_MULTI30K, else in the
+course's own folder for what belongs to you.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from course_lib.runtime import PROJECT_ROOT, data_path, user_folder
+from course_lib.text.corpus import Sentences, read_split, split_file
+from course_lib.text.download import Limits, download, has_checksum
+from course_lib.text.lines import CorpusError
+
+HOME = "https://github.com/multi30k/dataset"
+SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+VARIABLE = "COURSE_MULTI30K"
+COMMAND = "course data multi30k --download"
+
+LANGUAGES = ("de", "en", "fr")
+FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}
+LIMITS = Limits(largest=2_000_000)  # the largest file has 637,044 bytes
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder where Multi30k is looked for, and why there."""
+
+    folder: Path
+    why: str
+    command: str = COMMAND  # what fills it
+
+
+def load_multi30k(
+    src: str = "de", tgt: str = "en", split: str = "train", folder: str | Path | None = None
+) -> Sentences:
+    """A split (train, validation or test) in two of de, en and fr: every pair of it, checked."""
+    for name, language in {"src": src, "tgt": tgt}.items():
+        if language not in LANGUAGES:
+            raise ValueError(f"Expected {name} to be one of {', '.join(LANGUAGES)}, but got {language!r}.")
+    if split not in FILE_OF:
+        raise ValueError(f"Expected split to be train, validation or test, but got {split!r}.")
+    place, stem = find_place(folder), FILE_OF[split]
+    for language in (src, tgt):
+        _check(place, stem, language)
+    # The checksums are right, so a bad line would be a fault of ours: never pass over it.
+    return read_split(place.folder, stem, src, tgt, bad_lines="refuse")
+
+
+def find_place(folder: str | Path | None = None) -> Place:
+    """Where to look: the one place that is named, never a second one behind it."""
+    if folder is not None:
+        return Place(Path(folder).expanduser(), "the folder you named", f'{COMMAND} "{folder}"')
+    if chosen := os.environ.get(VARIABLE):
+        return Place(Path(chosen).expanduser(), f"named by {VARIABLE}")
+    return Place(user_folder() / "multi30k", "the course's own place for it")
+
+
+@cache
+def checksums() -> dict[str, str]:
+    """The SHA-256 of each file, packed (`train.de.gz`, as published) and unpacked (`train.de`)."""
+    lines = data_path("multi30k.sha256").read_text(encoding="utf-8").splitlines()
+    return {name: sha256 for sha256, name in map(str.split, lines)}
+
+
+def published() -> tuple[str, ...]:
+    """The nine files, as their makers call them."""
+    return tuple(name for name in checksums() if name.endswith(".gz"))
+
+
+def state(folder: Path, name: str) -> str:
+    """How it is with one of the nine files: `right`, `missing` or `wrong`. Unpacked ones count too."""
+    there = [each for each in (name, name.removesuffix(".gz")) if (folder / each).is_file()]
+    if not there:
+        return "missing"
+    # What is read is the packed one where both are there; so that one decides.
+    return "right" if has_checksum(folder / there[0], checksums()[there[0]]) else "wrong"
+
+
+def fetch(
+    folder: Path, *, source: str = SOURCE, limits: Limits = LIMITS, tell: Callable[[str], None] = print
+) -> None:
+    """Download each of the nine files that is missing or wrong."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if PROJECT_ROOT in folder.resolve().parents and not (folder / ".gitignore").exists():
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # never to be committed
+    for name in published():
+        if state(folder, name) != "right":
+            download(f"{source}/{name}", folder / name, sha256=checksums()[name], limits=limits)
+            tell(f"  {name} is there, and its checksum is right.")
+
+
+def _check(place: Place, stem: str, language: str) -> None:
+    """Missing or wrong: say so, and how to get the right one."""
+    name = f"{stem}.{language}.gz"
+    found = state(place.folder, name)
+    where = f"{place.folder} ({place.why})"
+    if found == "missing":
+        raise FileNotFoundError(
+            f"Multi30k is not part of the course, and {name} is not in {where}. "
+            f"`{place.command}` gets it. By hand: {SOURCE}/{name}"
+        )
+    if found == "wrong":
+        path = split_file(place.folder, stem, language)
+        raise CorpusError(
+            f"{path.name} in {where} is not the file that Multi30k published: its SHA-256 differs. "
+            f"`{place.command}` gets the right one; "
+            "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
+        )

@@ -1,0 +1,193 @@
+"""A batch and a corpus as one tensor: shifted targets, masks, blank rows, and both ways to make a batch."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.text import batch as batch_module
+from course_lib.text import encoded
+from course_lib.text.batch import Batch, make_batch
+from course_lib.text.encoded import encode_corpus, encode_ids
+from course_lib.text.special import BOS, EOS, PAD, UNK
+from course_lib.text.words import WordTokenizer
+
+SOURCES = [[7, 8, 9], [10], [], [UNK, 5]]
+TARGETS = [[11], [12, 13, 14, 15], [6], []]
+
+properties = settings(derandomize=True, deadline=None, max_examples=50, database=None)
+sentences = st.lists(st.integers(4, 50), max_size=7)
+corpora = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=9).map(
+    lambda pairs: ([src for src, _ in pairs], [tgt for _, tgt in pairs])
+)
+
+
+def tensors(batch: Batch) -> dict[str, torch.Tensor]:
+    return {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
+
+
+def assert_same(batch: Batch, other: Batch) -> None:
+    for name, tensor in tensors(batch).items():
+        expected = getattr(other, name)
+        assert tensor.dtype == expected.dtype == torch.int64 and torch.equal(tensor, expected), name
+
+
+@pytest.mark.parametrize("module", [batch_module, encoded])
+def test_examples_in_docstrings(module):
+    outcome = doctest.testmod(module, extraglobs={"torch": torch})
+    assert outcome.attempted > 0 and outcome.failed == 0
+
+
+# ---- what is in a batch
+
+
+def test_a_batch_by_hand():
+    batch = make_batch(SOURCES, TARGETS)
+    assert batch.src.tolist() == [[7, 8, 9, EOS], [10, EOS, 0, 0], [EOS, 0, 0, 0], [UNK, 5, EOS, 0]]
+    assert batch.tgt_in.tolist() == [[2, 11, 0, 0, 0], [2, 12, 13, 14, 15], [2, 6, 0, 0, 0], [2, 0, 0, 0, 0]]
+    assert batch.tgt_out.tolist() == [[11, 3, 0, 0, 0], [12, 13, 14, 15, 3], [6, 3, 0, 0, 0], [3, 0, 0, 0, 0]]
+    assert batch.src_lengths.tolist() == [4, 2, 1, 3] and batch.tgt_lengths.tolist() == [2, 5, 2, 1]
+    assert batch.pairs.tolist() == [0, 1, 2, 3] and int(batch.n_tokens) == 10
+
+
+def test_masks_by_hand():
+    batch = make_batch([[7, 8], [9]], [[5], [6, 4]])
+    assert batch.src_may_look.int().tolist() == [[[1, 1, 1]], [[1, 1, 0]]]
+    assert batch.tgt_may_look.int().tolist() == [
+        [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
+    ]
+
+
+@properties
+@given(corpora, st.integers(0, 3), st.integers(0, 3), st.integers(0, 2))
+def test_what_every_batch_promises(corpus, src_more, tgt_more, n_blank):
+    sources, targets = corpus
+    src_len, tgt_len = (max(map(len, side)) + 1 for side in corpus)
+    shape = {"src_len": src_len + src_more, "tgt_len": tgt_len + tgt_more, "n_rows": len(sources) + n_blank}
+    batch = make_batch(sources, targets, **shape)
+    assert batch.src.shape == (shape["n_rows"], shape["src_len"])
+    assert batch.tgt_in.shape == batch.tgt_out.shape == (shape["n_rows"], shape["tgt_len"])
+    # masks are those of the layers
+    assert torch.equal(batch.src_may_look, padding_mask(batch.src_lengths, shape["src_len"]))
+    expected = padding_mask(batch.tgt_lengths, shape["tgt_len"]) & causal_mask(shape["tgt_len"])
+    assert torch.equal(batch.tgt_may_look, expected)
+    # exactly what may be looked at is no padding, and every query has something to look at
+    assert torch.equal(batch.src_may_look[:, 0], batch.src != PAD)
+    assert torch.equal(batch.tgt_may_look[:, -1], batch.tgt_in != PAD)
+    assert batch.src_may_look.any(dim=-1).all() and batch.tgt_may_look.any(dim=-1).all()
+    # shifted by one
+    for row, words in enumerate(targets):
+        read, said = batch.tgt_in[row].tolist(), batch.tgt_out[row].tolist()
+        assert read[0] == BOS and read[1 : len(words) + 1] == said[: len(words)] == words
+        assert said[len(words)] == EOS
+    # blank rows count nothing
+    assert int(batch.n_tokens) == sum(len(words) + 1 for words in targets) == int(batch.counts.sum())
+    assert batch.pairs.tolist() == [*range(len(sources)), *[-1] * n_blank]
+    blank = batch.pairs == -1
+    assert not batch.counts[blank].any() and batch.tgt_out[blank].eq(PAD).all()
+    assert batch.src_lengths.ge(1).all() and batch.tgt_lengths.ge(1).all()
+
+
+def test_a_batch_cannot_be_changed_and_moves_whole():
+    batch = make_batch(SOURCES, TARGETS)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        batch.src = batch.tgt_in
+    assert {tensor.device.type for tensor in tensors(batch.to("meta")).values()} == {"meta"}
+    assert_same(batch.to("cpu"), batch)
+
+
+# ---- the corpus as one tensor
+
+
+@properties
+@given(corpora, st.data())
+def test_batches_from_one_tensor_equal_the_ordinary_ones(corpus, data):
+    sources, targets = corpus
+    chosen = data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=1, max_size=9))
+    n_blank, src_more, tgt_more = (data.draw(st.integers(0, 3)) for _ in range(3))
+    shape = {
+        "src_len": max(map(len, sources)) + 1 + src_more,
+        "tgt_len": max(map(len, targets)) + 1 + tgt_more,
+    }
+    ordinary = make_batch(
+        [sources[pair] for pair in chosen],
+        [targets[pair] for pair in chosen],
+        n_rows=len(chosen) + n_blank,
+        pairs=chosen,
+        **shape,
+    )
+    pairs = torch.tensor(chosen + [-1] * n_blank)
+    assert_same(encode_ids(sources, targets).batch(pairs, **shape), ordinary)
+
+
+def test_a_corpus_is_encoded_with_one_tokenizer_or_two():
+    english, french = WordTokenizer(["the", "cat"]), WordTokenizer(["chat", "le"])
+    two = encode_corpus(["the cat", "cat"], ["le chat", "chat !"], english, french)
+    assert len(two) == 2 and two.lengths == ((3, 3), (2, 3))
+    assert two.batch(torch.tensor([0, 1]), src_len=3, tgt_len=3).tgt_out.tolist() == [[5, 4, 3], [4, UNK, 3]]
+    one = encode_corpus(["the cat"], ["le chat"], english)
+    assert one.batch(torch.tensor([0]), src_len=3, tgt_len=3).tgt_out.tolist() == [[UNK, UNK, 3]]
+
+
+def test_a_corpus_moves_whole():
+    moved = encode_ids(SOURCES, TARGETS).to("meta")
+    names = ("ids", "src_start", "src_len", "tgt_start", "tgt_len")
+    assert {getattr(moved, name).device.type for name in names} == {moved.device.type} == {"meta"}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+def test_batches_made_on_a_gpu_equal_the_ordinary_ones():
+    pairs, shape = [3, 0, 1, 2], {"src_len": 4, "tgt_len": 6}
+    corpus = encode_ids(SOURCES, TARGETS).to("cuda")
+    batch = corpus.batch(torch.tensor([*pairs, -1], device="cuda"), **shape)
+    parts = [*tensors(batch).values(), batch.src_may_look, batch.tgt_may_look, batch.n_tokens]
+    assert {part.device.type for part in parts} == {"cuda"}
+    chosen = [SOURCES[pair] for pair in pairs], [TARGETS[pair] for pair in pairs]
+    ordinary = make_batch(*chosen, pairs=pairs, n_rows=5, **shape)
+    assert_same(batch.to("cpu"), ordinary)
+    assert torch.equal(batch.tgt_may_look.cpu(), ordinary.tgt_may_look)
+
+
+# ---- wrong input
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "more", "message"),
+    [
+        ([], [], {}, "at least one pair.*0 sources and 0 targets"),
+        ([[4]], [], {}, "1 sources and 0 targets"),
+        ([[4, EOS]], [[4]], {}, r"words alone.*but got 3.*leave them out"),
+        ([[4]], [[BOS, 4]], {}, r"words alone.*but got 2"),
+        ([[PAD]], [[4]], {}, r"words alone.*but got 0"),
+        ([[-1]], [[4]], {}, "ids of 0 or more, but got -1"),
+        ([[4, 5]], [[4]], {"src_len": 2}, "src_len of at least 3.*but got 2"),
+        ([[4]], [[4, 5]], {"tgt_len": -1}, "tgt_len of at least 3.*but got -1"),
+        ([[4], [5]], [[4], [5]], {"n_rows": 1}, "n_rows of at least 2.*but got 1"),
+        ([[4], [5]], [[4], [5]], {"pairs": [1]}, "one number in pairs for each source, but got 1"),
+    ],
+)
+def test_wrong_batches_are_refused(sources, targets, more, message):
+    with pytest.raises(ValueError, match=message):
+        make_batch(sources, targets, **more)
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "more", "message"),
+    [
+        ([], [], {}, "corpus of at least one pair.*0 sources"),
+        ([[4], [5]], [[4]], {}, "2 sources and 1 targets"),
+        ([[4], [9]], [[4], [4]], {"src_vocab_size": 9}, "In source 1: Expected ids from 0 to 8, but got 9"),
+        ([[4], [9]], [[4], [4, -1]], {"tgt_vocab_size": 9}, "In target 1: .*but got -1"),
+        ([[4], [9]], [[4], [EOS]], {}, "In target 1: .*words alone"),
+    ],
+)
+def test_wrong_corpora_are_refused(sources, targets, more, message):
+    with pytest.raises(ValueError, match=message):
+        encode_ids(sources, targets, **more)

@@ -1,0 +1,105 @@
+"""An English sentence as notes; complains of wrong articles, numbers and verb forms."""
+
+from __future__ import annotations
+
+from toy_opinion.reader import Reader
+from toy_opinion.words import EN_NOUNS, EN_VERBS, MEN, PLACES, TO_FRENCH, WHEN, WOMEN
+
+DETERMINERS = {"the": None, "a": False, "an": False, "this": False, "these": True, "some": True}
+DETERMINERS |= {"two": True, "three": True}
+
+
+class English(Reader):
+    """`the cat that sleeps` as notes."""
+
+    def sentence(self) -> list[dict]:
+        asked = self.word in ("does", "do", "did", "is", "are", "was", "were")
+        while True:
+            self.clause(asked)
+            if self.word in ("and", "but", "because"):
+                self.note("joint", word=self.word, at=self.take()[1])
+                continue
+            break
+        if asked:
+            self.note("joint", word="?", at=self.want("?"))
+        assert not self.word, f"left over: {self.items[self.at :]}"
+        return self.notes
+
+    def clause(self, asked: bool) -> None:
+        helper = self.take() if asked else None
+        if self.word in ("he", "she", "it", "they"):
+            word, at = self.take()
+            subject = self.note("pronoun", word=word, at=at, plural=word == "they")
+        elif self.word in DETERMINERS:
+            subject = self.phrase()
+        else:
+            subject = self.shared  # "the boy took the apple and ate it"
+        self.shared = subject
+        self.predicate(subject, helper)
+
+    def phrase(self) -> dict:
+        determiner, det_at = self.take()
+        start = self.word
+        very = self.maybe("very")
+        adjectives = []
+        while self.word in TO_FRENCH and self.word not in EN_NOUNS:
+            adjectives.append(self.take())
+        noun, plural = EN_NOUNS[self.word]
+        at = self.take()[1]
+        assert DETERMINERS[determiner] in (None, plural), f"{determiner} with {noun}"
+        if determiner in ("a", "an"):
+            assert (determiner == "an") == (start[0] in "aeiou"), f"{determiner} {start}"
+        note = self.note("phrase", noun=noun, plural=plural, at=at, adjectives=adjectives, very=very)
+        note |= {"det": determiner, "det_at": det_at}
+        self.behind(note)
+        return note
+
+    def behind(self, head: dict) -> None:
+        if self.word in PLACES:
+            self.note("joint", word=self.word, at=self.take()[1])
+            self.phrase()
+        elif self.word in ("who", "that"):
+            word, at = self.take()
+            if word == "that" and self.word in DETERMINERS:
+                self.note("joint", word="that … he sees", at=at)
+                self.predicate(self.phrase(), None, gap=True)
+            else:
+                self.note("joint", word="that sees", at=at)
+                assert (word == "who") == (head["noun"] in MEN + WOMEN)
+                self.predicate(head, None)
+
+    def predicate(self, subject: dict, helper, gap: bool = False) -> None:
+        plural = subject["plural"]
+        if self.word in ("is", "are", "was", "were") or (
+            helper and helper[0] in ("is", "are", "was", "were")
+        ):
+            be, be_at = helper or self.take()
+            assert be in (("are", "were") if plural else ("is", "was")), f"{be} with {subject}"
+            denied, very = self.maybe("not"), self.maybe("very")
+            quality, at = self.take()
+            facts = {"quality": quality, "at": at, "be_at": be_at, "denied": denied, "very": very}
+            self.note("state", past=be in ("was", "were"), **facts)
+            return
+        denied: tuple[int, ...] = ()
+        if self.word in ("does", "do", "did"):
+            helper, denied = self.take(), self.want("not")
+        if helper:
+            assert helper[0] in ("did", "do" if plural else "does")
+        often = self.maybe("often")
+        name, form = EN_VERBS[self.word]
+        at = self.take()[1]
+        assert form == "past" or form == ("base" if helper or plural else "third"), f"{form} {name} {subject}"
+        past = helper[0] == "did" if helper else form == "past"
+        note = self.note("verb", name=name, past=past, denied=denied, often=often, at=at)
+        note["helper"] = helper[1] if helper else ()
+        note["object"] = self.pronoun_object() if not gap else None
+        if not gap and self.word in DETERMINERS:
+            self.phrase()
+        if self.word in PLACES:
+            self.note("joint", word=self.word, at=self.take()[1])
+            self.phrase()
+        if self.word in WHEN:
+            self.note("when", word=self.word, at=self.take()[1])
+
+    def pronoun_object(self) -> tuple[str, tuple[int, ...]] | None:
+        return self.take() if self.word in ("him", "her", "it", "them") else None

@@ -17,6 +17,9 @@ from course_lib.authoring.build import choose
 from course_lib.authoring.notebook import from_text
 from course_lib.runtime import PROJECT_ROOT
 
+pytestmark = pytest.mark.slow  # real kernels
+
+
 SHORT = '''\
 # %% [markdown] kind="title" short=true
 """

@@ -224,6 +224,7 @@ def test_two_of_a_kind_do_not_disturb_each_other():
     assert pictures[1].tiles != pictures[0].tiles
 
 
+@pytest.mark.slow
 def test_no_figure_leaks():
     """Fifty reruns of a cell and two hundred moves later there is one figure, and pyplot knows of none."""
     SoftmaxDial().still()

@@ -44,6 +44,7 @@ def ink_at_the_edge(pixels: np.ndarray, depth: int = 10) -> bool:
     return any((np.abs(strip[..., :3] - PAPER) > 8).any() for strip in strips)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_state_is_drawn_whole_and_described(kind):
     explorable = kind()

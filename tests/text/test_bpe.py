@@ -170,6 +170,7 @@ def test_the_order_of_the_texts_does_not_matter():
     assert again.tokens(range(200)) == SMALL.tokens(range(200))
 
 
+@pytest.mark.slow
 def test_another_process_learns_the_same(tmp_path):
     """Rust's hash tables have an order of their own in each process: it must not show."""
     program = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from course_lib.text.toy.grammar import Preposition, grammar, starts_with_vowel
-from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb, lexicon
+from course_lib.text.toy.lexicon import LAST, Noun, Quality, Tags, Verb, lexicon
 
 FEW, MANY = 9, 40
 ENOUGH = 5  # words for which it no longer matters how many there are
@@ -61,7 +61,7 @@ class Words:
             noun: tuple(one for one in does if self.pool(one[1], MANY)) for noun, does in self.does.items()
         }
         self.at_length = tuple(one for one in self.with_object if self.pool(one[1][1], MANY))
-        self.linking = tuple(verb for verb in self.transitive if verb.links)
+        self.first_steps = tuple(verb for verb in self.transitive if verb.step < LAST)
 
     def _know(self, noun: Noun, rules: frozenset[str]) -> None:
         qualities = lexicon().qualities

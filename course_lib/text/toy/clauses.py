@@ -82,8 +82,11 @@ class Sentences(Phrases):
                 self.banned = frozenset()
             else:
                 parts.append(Part(self.clause(sizes[1 + index - (index > place)])))
+        joints = [part.joined_by for part in parts]
         for part in parts[1:]:
-            part.joined_by = part.joined_by or ("but" if self.chance(0.2) else "and")
+            if not part.joined_by:
+                part.joined_by = "but" if "but" not in joints and self.chance(0.25) else "and"
+                joints.append(part.joined_by)
         return parts
 
     def _how_many_others(self, size: int, least: int) -> int:
@@ -301,11 +304,11 @@ class Sentences(Phrases):
         return [Part(Clause(first, verb, what, past=self.past)), Part(second, "but" if negated else "and")]
 
     def _plan_linked(self) -> tuple[Verb, Verb, Noun, Noun, Tags]:
-        verb = self.pick(self.words.linking)
+        verb = self.pick(self.words.first_steps)
         subject_tags, object_tags = self.pick(verb.frames)
         subject, thing = self.noun(subject_tags), self.noun(object_tags)
         then, second_tags = self.pick(self.words.done_to[thing])
-        if then.fr == verb.fr or subject is thing:
+        if then.step <= verb.step or then.fr == verb.fr or subject is thing:
             raise DeadEnd
         self.said += [verb, then]
         return verb, then, subject, thing, second_tags

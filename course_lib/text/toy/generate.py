@@ -17,15 +17,14 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.clauses import Sentences
 from course_lib.text.toy.grammar import RULES, check_rules
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.phrases import DeadEnd
+from course_lib.text.toy.phrases import DeadEnd, NoWayOut
 from course_lib.text.toy.say import say
 from course_lib.text.toy.tree import Clause, Part, Phrase, State, pronoun_for
 
 ALL = RULES
 SHORTEST, LONGEST = 3, 40
-USUAL = (3, 16)  # what `length=None` draws from
-PATIENCE = 40  # new beginnings before another length is drawn
-DESPAIR = 100  # lengths drawn in vain before the rules are blamed
+USUAL = (3, 20)
+PATIENCE = 60  # new beginnings before a length is given up
 
 
 class Drawn(NamedTuple):
@@ -40,42 +39,40 @@ def generate(
     *,
     seed: int,
     rules: frozenset[str] = ALL,
-    length: tuple[int, int] | None = (SHORTEST, LONGEST),
+    length: tuple[int, int] | None = None,
 ) -> list[Pair]:
-    """`n` pairs whose English side has between `length[0]` and `length[1]` words, every length alike often.
+    """`n` pairs whose English side has `length[0]` to `length[1]` words, every length alike often.
 
-    With a few rules only, not every length can be had; `length=None` takes what comes most easily. The same
-    sentence may come twice, above all a short one.
+    From 3 to 40 words can be had, and 3 to 20 come where nothing is said. With a few rules only, not every
+    length is possible: then those come that are. The same sentence may come twice, above all a short one.
     """
     stream = draw(random.Random(seed), rules=rules, length=length)
     return [next(stream).pair for _ in range(n)]
 
 
 def draw(
-    rng: random.Random, *, rules: frozenset[str] = ALL, length: tuple[int, int] | None = (SHORTEST, LONGEST)
+    rng: random.Random, *, rules: frozenset[str] = ALL, length: tuple[int, int] | None = None
 ) -> Iterator[Drawn]:
     """Pairs without end."""
     shortest, longest = _check_length(length)
     drawer = Sentences(check_rules(rules), rng)
-    in_vain = 0
-    while True:
-        size = shortest + int(rng.random() * (longest - shortest + 1))
+    sizes = list(range(shortest, longest + 1))
+    while sizes:
+        size = sizes[int(rng.random() * len(sizes))]
         for _ in range(PATIENCE):
             try:
                 parts, question = drawer.sentence(size)
-            except DeadEnd:
+            except (DeadEnd, NoWayOut):
                 continue
-            in_vain = 0
             yield Drawn(say(parts, question), tuple(drawer.combinations))
             break
         else:
-            in_vain += 1
-            if in_vain == DESPAIR:
-                raise ValueError(
-                    f"No sentence of {shortest} to {longest} words could be made with the rules "
-                    f"{', '.join(sorted(rules)) or '(none)'}. Allow prepositions, relatives or coordination "
-                    "for longer ones, or take length=None."
-                )
+            sizes.remove(size)  # these rules make no such sentence
+    raise ValueError(
+        f"No sentence of {shortest} to {longest} words could be made with the rules "
+        f"{', '.join(sorted(rules)) or '(none)'}. Allow prepositions, relatives or coordination for longer "
+        "ones, or ask for shorter ones."
+    )
 
 
 def _check_length(length: tuple[int, int] | None) -> tuple[int, int]:
@@ -108,7 +105,7 @@ def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tu
         size = shortest + int(rng.random() * (longest - shortest + 1))
         try:
             two = drawer.contrast(size)
-        except DeadEnd:
+        except (DeadEnd, NoWayOut):
             continue
         combinations = tuple(drawer.combinations)
         first, second = (Drawn(say([part]), combinations) for part in two)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from course_lib.runtime import data_path
 
+LAST = 9
 Tags = frozenset[str]
 Frames = tuple[tuple[Tags, Tags], ...]
 
@@ -93,7 +94,8 @@ class Verb:
     needs_where: bool = False
     definite: bool = False  # its object is never a, some, two: nobody likes a lemonade in particular
     steady: bool = False  # lasts, so is not done often or every day
-    links: bool = False  # leaves its object as it was: "took it and ate it", never "ate it and took it"
+    bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
+    step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
 
     @cached_property
     def name(self) -> str:
@@ -230,7 +232,8 @@ def _verb(path: Path, entry: dict) -> Verb:
         needs_where=entry.get("needs_where", False),
         definite=entry.get("definite", False),
         steady=entry.get("steady", False),
-        links=entry.get("links", False),
+        bare=entry.get("bare", False),
+        step=entry.get("step", LAST),
     )
 
 

@@ -21,13 +21,18 @@ from course_lib.text.toy.tree import Clause, Phrase, Place, Relative, State
 
 T = TypeVar("T")
 TRIES = 8
+MOST_EFFORT = 150  # phrases begun for one sentence; tries within tries would else multiply
 LONG = 9  # so many words do not fit behind a place: a house does nothing that could be told at length
 ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
 SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
 
 
 class DeadEnd(Exception):
-    """These words cannot be spent here."""
+    """These words cannot be spent here: try others."""
+
+
+class NoWayOut(Exception):
+    """So much was tried in vain that the sentence is best begun again."""
 
 
 class Phrases:
@@ -35,12 +40,14 @@ class Phrases:
 
     def __init__(self, rules: frozenset[str], rng: random.Random) -> None:
         self.rules, self.words, self.random = rules, words_for(rules), rng.random
+        self.bare = not rules & {"prepositions", "relatives"}  # nothing can stand behind a noun
         self.begin()
 
     def begin(self) -> None:
         """A new sentence."""
         self.past = "past" in self.rules and self.chance(0.55)
         self.taken: list[Noun] = []
+        self.effort = 0
         self.said: list[Verb] = []
         self.last: Preposition | None = None
         self.banned: frozenset[Noun] = frozenset()
@@ -94,6 +101,9 @@ class Phrases:
         plural: bool | None = None,
     ) -> Phrase:
         """A phrase of `size` words around this noun."""
+        self.effort += 1
+        if self.effort > MOST_EFFORT:
+            raise NoWayOut
         rest = size - 1 - noun.n_words
         if rest < 0 or rest > self.words.most_words[noun]:
             raise DeadEnd
@@ -124,7 +134,7 @@ class Phrases:
     # ---- what belongs to a noun
 
     def _spend(self, phrase: Phrase, rest: int, simple: bool) -> None:
-        options = self.words.before_noun(phrase.noun, min(rest, ENOUGH), simple)
+        options = self.words.before_noun(phrase.noun, min(rest, ENOUGH), simple or self.bare)
         for _ in range(TRIES):
             n_words = self.pick(options)
             if n_words > 1 and n_words < rest and self.chance(0.6):
@@ -286,7 +296,7 @@ class Phrases:
                 left -= 1
             else:
                 left -= self._adverb(clause, left, least)
-        simple = clause.adverb is not None
+        simple = clause.adverb is not None or verb.bare
         if verb.transitive:
             definite = clause.negated or verb.definite
             clause.object = self.phrase(left, tags, definite=definite, simple=simple)

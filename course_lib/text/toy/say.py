@@ -71,43 +71,49 @@ class _Speaker:
     # ---- noun phrases
 
     def phrase(self, phrase: Phrase) -> None:
-        noun, number = phrase.noun, int(phrase.plural)
+        noun, number, very = phrase.noun, int(phrase.plural), int(phrase.very)
         before, after = phrase.before, phrase.after
         english, french = noun.words[number]
         determiner = RULES.determiners[phrase.determiner]
-        article = determiner["en"][number]
-        if article == "a":
-            follows = "very" if phrase.very else (before or after).en if before or after else english[0]
-            article = "an" if follows[0] in VOWELS else "a"
-        det = self.en(article)
-        very = self.en("very") if phrase.very else -1
-        adjective_at = [self.en(quality.en) for quality in (before, after) if quality]
-        noun_at = [self.en(word) for word in english]
-        phrase.at = noun_at[-1]
 
-        form = (0 if noun.gender == "m" else 1) + 2 * number
+        src, det = self.src, len(self.src)
+        src.append(determiner["en"][number])
+        if very:
+            src.append("very")
+        if before:
+            src.append(before.en)
+        if after:
+            src.append(after.en)
+        noun_at = tuple(range(len(src), len(src) + len(english)))
+        src += english
+        phrase.at = noun_at[-1]
+        if src[det] == "a" and src[det + 1][0] in VOWELS:
+            src[det] = "an"
+
+        form = (noun.gender == "f") + 2 * number
+        first = det + 1 + very  # the first adjective
         said = determiner["fr"]["plural" if number else noun.gender]
-        if said == "des" and before:
+        if before and said == "des":
             said = "de"
-        if said == "ce" and not before and starts_with_vowel(french[0]):
-            said = "cet"
+        elif not before and said in RULES.before_vowel and starts_with_vowel(french[0]):
+            said = RULES.before_vowel[said]
             self.mark("elision")
         self.fr(said, det)
         if before:
-            if phrase.very:
-                self.fr("très", very)
+            if very:
+                self.fr("très", det + 1)
             word = before.fr[form]
             if form == 0 and before.before_vowel and starts_with_vowel(french[0]):
                 word = before.before_vowel
                 self.mark("elision")
-            self.fr(word, adjective_at[0])
+            self.fr(word, first)
             self.mark("adjectives_before")
-        for word in french:
-            self.fr(word, *noun_at)
+        self.tgt += french
+        self.origins += [noun_at] * len(french)
         if after:
-            if phrase.very and not before:
-                self.fr("très", very)
-            self.fr(after.fr[form], adjective_at[-1])
+            if very and not before:
+                self.fr("très", det + 1)
+            self.fr(after.fr[form], first + (before is not None))
             self.mark("adjectives_after")
         self._mark_phrase(phrase, len(english) != len(french))
         if phrase.place:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.choices import words_for
-from course_lib.text.toy.generate import ALL, LONGEST, Drawn, draw, minimal_pairs, running_pair
+from course_lib.text.toy.generate import ALL, LONGEST, USUAL, Drawn, draw, minimal_pairs, running_pair
 
 SIZES = {
     "train": 20_000,
@@ -34,8 +34,8 @@ SIZES = {
     "recombination": 500,
     "coreference": 400,
 }
-TRAIN_LENGTH = (3, 20)
-LONG_LENGTH = (21, LONGEST)
+TRAIN_LENGTH = USUAL
+LONG_LENGTH = (USUAL[1] + 1, LONGEST)
 COREFERENCE_LENGTH = (9, 16)
 HELD_OUT = 0.04  # of all combinations
 SPARED = frozenset({("drink", "water")})  # the running pair must not need a new combination

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.runtime import data_path
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate, running_pair
+from course_lib.text.toy.grammar import grammar
 from course_lib.text.toy.splits import splits
 
 FOLDER = Path(__file__).with_name("toy_opinion")
@@ -120,3 +122,18 @@ def test_the_opinion_notices_a_wrong_antecedent(check):
     first, second = running_pair()
     assert faults(check, [replace(first, antecedents=second.antecedents)])
     assert faults(check, [replace(first, antecedents=())])
+
+
+def test_the_examples_of_the_readme_are_right(check):
+    """Read by the second opinion, and named after rules that exist, all of them."""
+    table = data_path("toy", "README.md").read_text(encoding="utf-8").partition("## The splits")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|\n ").split("|")] for line in table.splitlines() if "|" in line
+    ]
+    examples = [row for row in rows if len(row) == 3 and row[1] not in ("English", "holds", "---")]
+    examples = [row for row in examples if not row[0].endswith(".json`")]
+    assert {row[0].strip("`") for row in examples if row[0]} == set(grammar().rules)
+    for _, english, french in examples:
+        (fault,) = faults(check, [Pair(tuple(english.split()), tuple(french.split()))])
+        # A bare pair has no links, and where there is an "it" no antecedent, which is noticed first.
+        assert ("KeyError" if " it" in english else "links") in fault, fault

@@ -45,7 +45,7 @@ Combination = tuple[str, str]
 
 @dataclass(frozen=True)
 class Splits:
-    """`held_out` are the combinations that only `recombination` shows, each at least once in a sentence."""
+    """`held_out` are the combinations that only `recombination` shows, one or more in each sentence of it."""
 
     train: tuple[Pair, ...]
     validation: tuple[Pair, ...]

@@ -2,7 +2,7 @@
 
 >>> words = words_for(RULES)
 >>> [verb.name for verb, _ in words.done_to[lexicon().noun("milk")]]
-['like', 'drink', 'buy', 'sell']
+['like', 'drink', 'drink', 'buy', 'sell']
 """
 
 from __future__ import annotations

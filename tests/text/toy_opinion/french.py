@@ -122,6 +122,7 @@ class French(Reader):
                 b for b, g, p in FR_ADJECTIVES[form] if (g, p) == (gender, plural)
             )
             assert base in BEFORE_BASES, f"{form} stands before {noun}"
+            assert form not in SPECIAL or (gender == "m" and not plural), f"{form} {noun}"
             if gender == "m" and not plural and base in SPECIAL.values():
                 assert (form in SPECIAL) == vowel(noun), f"{form} {noun}"
         elif determiner == "de":

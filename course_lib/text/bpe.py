@@ -33,7 +33,7 @@ from tokenizers import Tokenizer as Library
 from course_lib.runtime import write_atomically
 from course_lib.text.merges import MARKER
 from course_lib.text.special import SPECIAL, UNK, check_id, spoken
-from course_lib.text.tokenizer import LONE_SURROGATE, REPLACEMENT, nfc
+from course_lib.text.tokenizer import LONE_SURROGATE, REPLACEMENT, check_training, nfc
 
 ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -67,13 +67,7 @@ class BpeTokenizer:
         Every character of the texts becomes a token, and those of `alphabet` too, met or not.
         The same texts in any order give the same tokenizer.
         """
-        if isinstance(texts, str):
-            raise TypeError(
-                "Expected several texts, such as a list of sentences, but got one string. "
-                "Wrap it: from_texts([text])."
-            )
-        if min_frequency < 1:
-            raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")
+        check_training(texts, min_frequency)
         prepared = [_prepare(text) for text in texts]
         if not any(prepared):
             raise ValueError(

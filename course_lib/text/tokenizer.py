@@ -65,3 +65,14 @@ def nfc(text: str) -> str:
     Half a character (a lone surrogate) becomes `\N{REPLACEMENT CHARACTER}`, for no file can hold it.
     """
     return unicodedata.normalize("NFC", LONE_SURROGATE.sub(REPLACEMENT, text))
+
+
+def check_training(texts: Iterable[str], min_frequency: int) -> None:
+    """What every `from_texts` insists on before it counts anything."""
+    if isinstance(texts, str):
+        raise TypeError(
+            "Expected several texts, such as a list of sentences, but got one string. "
+            "Wrap it: from_texts([text])."
+        )
+    if min_frequency < 1:
+        raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")

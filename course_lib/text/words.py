@@ -23,7 +23,7 @@ from pathlib import Path
 
 from course_lib.runtime import write_atomically
 from course_lib.text.special import SPECIAL, UNK, check_id, spoken
-from course_lib.text.tokenizer import nfc
+from course_lib.text.tokenizer import check_training, nfc
 
 FORMAT, VERSION = "attention-course word vocabulary", 1
 
@@ -46,13 +46,7 @@ class WordTokenizer:
 
         Only words met at least `min_frequency` times, and at most `max_size` tokens, special ones included.
         """
-        if isinstance(texts, str):
-            raise TypeError(
-                "Expected several texts, such as a list of sentences, but got one string. "
-                "Wrap it: from_texts([text])."
-            )
-        if min_frequency < 1:
-            raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")
+        check_training(texts, min_frequency)
         if max_size is not None and max_size <= len(SPECIAL):
             raise ValueError(
                 f"Expected a max_size above {len(SPECIAL)}, the number of special tokens, but got {max_size}."

@@ -1,0 +1,67 @@
+"""The one interface of all language models: score a whole text, or read it word by word.
+
+    logits, weights = model.decode(tokens, with_weights=True)           # (batch, tgt, vocab)
+
+    state = model.start(n_rows=2)
+    logits, state, weights = model.step(state, tokens)                  # (batch, vocab)
+
+It is a translator's decoder without a source. Weights look back at earlier words:
+(batch, layers, heads, tgt, tgt) from `decode`, (batch, layers, heads, seen) from `step`, where the last
+of the `seen` words is the newest; None for a model that does not attend.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from torch import nn
+
+from course_lib.layers.rows import Rows
+from course_lib.models.checks import check_target, check_tokens
+from course_lib.models.config import Config
+from course_lib.shapes import Float, Int, Tensor
+
+
+class LanguageModel(nn.Module, ABC):
+    """A system that reads words and says, after each, which may come next."""
+
+    attends: ClassVar[bool] = False
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+
+    def decode(
+        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+        """Logits for the word after each word, all in one call, and the weights if asked for."""
+        check_target(tokens, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        return self.say(tokens, with_weights=with_weights)
+
+    def step(
+        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+        """Read one word a row: logits for the next one, the new state, the weights if asked for."""
+        check_tokens(tokens, vocab_size=self.config.vocab_size)
+        return self.advance(state, tokens, with_weights=with_weights)
+
+    def forward(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
+        """Logits alone: what training calls."""
+        return self.decode(tokens)[0]
+
+    @abstractmethod
+    def start(self, n_rows: int) -> Rows:
+        """The state before the first word, for so many rows, on the model's device."""
+
+    @abstractmethod
+    def say(
+        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+        """`decode`, once the input is known to be sound."""
+
+    @abstractmethod
+    def advance(
+        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+        """`step`, once the input is known to be sound."""

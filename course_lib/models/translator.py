@@ -1,0 +1,120 @@
+"""The one interface of all translators: encode a source, decode a target whole or a step at a time.
+
+    memory = system.encode(src, src_lengths)
+    logits, weights = system.decode(memory, tgt_in, with_weights=True)     # teacher forcing, all at once
+
+    state = system.start(memory)                                           # or word by word
+    logits, state, weights = system.step(memory, state, tokens, with_weights=True)
+
+`memory` and `state` are rows (`layers/rows.py`): beam search takes, repeats and reorders them without
+knowing what is in them. Training, decoding, plots and the museum know this interface and nothing else.
+
+Attention weights have one shape for all: (batch, layers, heads, tgt, src) from `decode`, and
+(batch, layers, heads, src) from `step`. A system that attends once has 1 layer and 1 head; a system
+that does not attend gives None.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from course_lib.layers.rows import Rows
+from course_lib.models.checks import check_sentences, check_target, check_tokens
+from course_lib.models.config import Config
+from course_lib.shapes import Float, Int, Tensor
+
+
+class Translator(nn.Module, ABC):
+    """A system that reads a source sentence and says the target, one word after another."""
+
+    attends: ClassVar[bool] = True
+    """Whether it looks back at the source words, and so has weights to show."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+
+    def encode(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        """All that the decoder will ever know of the source. `src` ends with EOS, then PAD."""
+        check_sentences(src, src_lengths, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        return self.read(src, src_lengths)
+
+    def decode(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+        """Teacher forcing: logits for the word after each word of `tgt_in`, and the weights if asked for."""
+        check_target(tgt_in, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        return self.say(memory, tgt_in, with_weights=with_weights)
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src"],
+        src_lengths: Int[Tensor, " batch"],
+        tgt_in: Int[Tensor, "batch tgt"],
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        """Encode, then decode: what training calls."""
+        return self.decode(self.encode(src, src_lengths), tgt_in)[0]
+
+    @abstractmethod
+    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        """`encode`, once the input is known to be sound."""
+
+    @abstractmethod
+    def say(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+        """`decode`, once the input is known to be sound."""
+
+    @abstractmethod
+    def start(self, memory: Rows) -> Rows:
+        """The decoder's state before the first word (BOS) is read."""
+
+    @abstractmethod
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+        """Read one word a sentence: logits for the next one, the new state, the weights if asked for."""
+
+
+class SteppingTranslator(Translator):
+    """A translator whose next state needs the last context: it has to walk, in training too.
+
+    It gives `advance`, one step short of the vocabulary, and both ways of decoding follow. The costly
+    product with the vocabulary is then made once for the whole sentence.
+    """
+
+    def say(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+        state, features, weights = self.start(memory), [], []
+        for embedded in self.embed(tgt_in).unbind(dim=1):
+            feature, state, looked = self.advance(memory, state, embedded)
+            features.append(feature)
+            weights.append(looked)
+        logits = self.logits(torch.stack(features, dim=1))
+        return logits, torch.stack(weights, dim=3) if with_weights and self.attends else None
+
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+        check_tokens(tokens, vocab_size=self.config.vocab_size)
+        feature, state, weights = self.advance(memory, state, self.embed(tokens[:, None])[:, 0])
+        return self.logits(feature), state, weights if with_weights else None
+
+    @abstractmethod
+    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
+        """Target words as vectors."""
+
+    @abstractmethod
+    def advance(
+        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
+    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+        """One step, short of the vocabulary: what the next word is told from, the state, the weights."""
+
+    @abstractmethod
+    def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
+        """A score for every word of the vocabulary."""

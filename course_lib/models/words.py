@@ -1,0 +1,56 @@
+"""From words to vectors and back: the tables at both ends of every system.
+
+    >>> words = Words(vocab_size=500, embed=64, tied=True)
+    >>> words.source(torch.tensor([[7, 8, 3]])).shape
+    torch.Size([1, 3, 64])
+    >>> words.logits(torch.zeros(1, 5, 64)).shape
+    torch.Size([1, 5, 500])
+
+Tied, one table does all three jobs: it embeds source words, embeds target words and scores the next
+word (Press and Wolf 2017; Vaswani et al. 2017). As a scorer its numbers should be small, as an input
+they should have size 1: so the rows start at a size of 1/√embed and are multiplied by √embed when read.
+Untied, the three are tables of their own.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.shapes import Float, Int, Tensor
+
+
+class Words(nn.Module):
+    """The tables of a translator, or of a language model, which reads no source."""
+
+    def __init__(
+        self, *, vocab_size: int, embed: int, tied: bool, dropout: float = 0.0, reads_source: bool = True
+    ):
+        super().__init__()
+        self.output = nn.Linear(embed, vocab_size)
+        self.source_table = None if tied or not reads_source else nn.Embedding(vocab_size, embed)
+        self.target_table = None if tied else nn.Embedding(vocab_size, embed)
+        for table in (self.output, self.source_table, self.target_table):
+            if table is not None:
+                nn.init.normal_(table.weight, std=embed**-0.5)
+        nn.init.zeros_(self.output.bias)
+        self.scale = math.sqrt(embed)
+        self.dropout = nn.Dropout(dropout)
+
+    def source(self, tokens: Int[Tensor, "... src"]) -> Float[Tensor, "... src embed"]:
+        """Source words as vectors."""
+        return self._look_up(tokens, self.source_table)
+
+    def target(self, tokens: Int[Tensor, "... tgt"]) -> Float[Tensor, "... tgt embed"]:
+        """Target words as vectors."""
+        return self._look_up(tokens, self.target_table)
+
+    def logits(self, features: Float[Tensor, "... embed"]) -> Float[Tensor, "... vocab"]:
+        """How well each word of the vocabulary fits as the next one."""
+        return self.output(features)
+
+    def _look_up(self, tokens: Tensor, own_table: nn.Embedding | None) -> Tensor:
+        table = self.output if own_table is None else own_table
+        return self.dropout(F.embedding(tokens, table.weight) * self.scale)

@@ -12,8 +12,14 @@
 | attn_dim | width of the hidden layer inside an additive score |
 | max_len | the longest sentence a fixed-size table is made for |
 | embed, hidden, model | width of an embedding, a recurrent state, the Transformer's stream |
-| heads, head_dim | attention heads and the width of each |
-| vocab | words the model can say |
+| heads, head_dim | attention heads and the width of each; kv_heads: those that keys and values have |
+| layers, hops | layers that attend; ways in which one sentence is looked at |
+| vocab, classes | words the model can say; classes it can tell apart |
+| len, n | positions in any one sentence; any number of things |
+| seen, span, width | words read so far; words within reach; positions a kernel covers |
+| input, output, feature | what a layer reads and gives; what the next word is told from |
+| channels, out_channels | width of what a convolution reads and gives |
+| gates, d_ff, pairs | width of all gates of a cell; of a feed-forward layer's middle; halves of a vector |
 
 `...` stands for any axes in front (batch, or batch and heads), `#keys` for an axis that may also be 1.
 

@@ -1,9 +1,18 @@
-"""Every test works in a home of its own: nobody's real progress is read or written."""
+"""Every test works in a home of its own: nobody's real progress is read or written.
+
+And what several folders need: the layers and models with their annotations enforced.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import sys
+
 import pytest
 import torch
+
+FLOORS_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +29,29 @@ def torch_prints_as_ever():
     """A lesson that is started in a test sets how tensors print; the next test must not see it."""
     yield
     torch.set_printoptions(profile="default")
+
+
+@pytest.fixture(scope="session")
+def checked():
+    """Layers and models once more, every annotation enforced by jaxtyping and beartype: {"layers.masks": …}.
+
+    Everyone else keeps the ordinary ones. A class from here is another class than the ordinary one of its
+    name, so take all that belongs together from here: `checked["models.registry"].build(...)`.
+    """
+    from jaxtyping import install_import_hook
+
+    def loaded():
+        return [name for name in sys.modules if name.startswith(FLOORS_WITH_SHAPES)]
+
+    packages = [importlib.import_module(name) for name in FLOORS_WITH_SHAPES]
+    names = [f"{p.__name__}.{m.name}" for p in packages for m in pkgutil.iter_modules(p.__path__)]
+    ordinary = {name: sys.modules.pop(name) for name in loaded()}
+    try:
+        with install_import_hook(FLOORS_WITH_SHAPES, "beartype.beartype"):
+            return {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
+    finally:
+        for name in loaded():
+            del sys.modules[name]
+        sys.modules.update(ordinary)
+        for package in packages:
+            setattr(sys.modules["course_lib"], package.__name__.rpartition(".")[2], package)

@@ -1,9 +1,33 @@
 """The parts models are built from: each a function first, then a module that only owns weights.
 
-    masks.py        who may look at whom: `may_look`, the one convention, and the one fill
-    scores.py       how well each key fits each query: dot, scaled dot, additive and their kin
-    attention.py    scores to weights to context: `masked_softmax`, `mix`, `attend`
-    checks.py       what these insist on, and what they say when it is not so
+    masks.py            who may look at whom: `may_look`, the one convention, and the one fill
+    scores.py           how well each key fits each query: dot, scaled dot, additive and their kin
+    attention.py        scores to weights to context: `masked_softmax`, `mix`, `attend`
+    local.py            attention with a window: where its centre is, and how it fades (Luong 2015)
+    restricted.py       self-attention within a window, in memory that grows with the window
+    linear_attention.py attention without softmax, which a state of fixed size can carry
+    multi_head.py       several attentions side by side; keys shared among heads, if wished
+
+    cells.py            one step of an RNN, an LSTM, a GRU
+    recurrent.py        a sentence through cells: stacked, masked, in both directions
+    tape.py             an LSTM cell that looks back at all its earlier states (Cheng 2016)
+    reverse.py          a sentence backwards, padding left where it is
+    maxout.py           the larger of two: the output layer of 2014 and 2015
+
+    convolution.py      windows over a sentence, and gates on them
+    folding.py          a sentence folded into one vector by ever wider windows (2013)
+    windows.py          the last few words, for models that see no more
+
+    positions.py        where a word stands: sinusoids, a table, rotations
+    norms.py            LayerNorm, and BatchNorm over sentences
+    residual.py         the path around a layer, with its norm and dropout
+    feed_forward.py     two products with a bend between them, for each word by itself
+    block.py            one layer of a Transformer, and a stack of them
+
+    rows.py             named tensors, one row a sentence: states that can be reordered
+    checks.py           what these insist on, and what they say when it is not so
+    fused_norm.py       LayerNorm by kernels of our own, for a GPU
+    gpu_language.py     the language they are written in, where it is installed
 
 Take each from its own file, so that a reader sees where it lives:
 

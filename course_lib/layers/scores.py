@@ -111,12 +111,31 @@ def additive(
     It keeps attn_dim numbers for every pair of query and key, where a dot product keeps one.
     """
     check_query_and_keys(query, keys)
-    attn_dim = w_query.shape[0]
+    check_weight("w_key", w_key, "attn_dim, key_dim", (w_query.shape[0], keys.shape[-1]))
+    return additive_projected(query, keys @ w_key.mT, w_query=w_query, v=v)
+
+
+def additive_projected(
+    query: Float[Tensor, "... queries query_dim"],
+    projected_keys: Float[Tensor, "... keys attn_dim"],
+    *,
+    w_query: Float[Tensor, "attn_dim query_dim"],
+    v: Float[Tensor, " attn_dim"],
+) -> Float[Tensor, "... queries keys"]:
+    """`additive` for keys that W_k has been applied to: vᵀ tanh(W_q q + projected key).
+
+        >>> one = torch.ones(1, 1)
+        >>> additive_projected(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), w_query=one, v=one[0])
+        tensor([[0., 1.]])
+
+    A decoder asks the same keys at every step: it projects them once and keeps the result.
+    """
+    check_query_and_keys(query, projected_keys)
+    attn_dim = projected_keys.shape[-1]
     check_weight("w_query", w_query, "attn_dim, query_dim", (attn_dim, query.shape[-1]))
-    check_weight("w_key", w_key, "attn_dim, key_dim", (attn_dim, keys.shape[-1]))
     check_weight("v", v, "attn_dim,", (attn_dim,))
     from_query = (query @ w_query.mT).unsqueeze(-2)  # (..., queries, 1, attn_dim)
-    from_keys = (keys @ w_key.mT).unsqueeze(-3)  # (..., 1, keys, attn_dim)
+    from_keys = projected_keys.unsqueeze(-3)  # (..., 1, keys, attn_dim)
     return torch.tanh(from_query + from_keys) @ v
 
 
@@ -194,6 +213,18 @@ class AdditiveScore(nn.Module):
         self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
     ) -> Float[Tensor, "... queries keys"]:
         return additive(query, keys, w_query=self.w_query, w_key=self.w_key, v=self.v)
+
+    def project_keys(self, keys: Float[Tensor, "... keys key_dim"]) -> Float[Tensor, "... keys attn_dim"]:
+        """The part of the score that no query changes: make it once, for `score_projected`."""
+        return keys @ self.w_key.mT
+
+    def score_projected(
+        self,
+        query: Float[Tensor, "... queries query_dim"],
+        projected_keys: Float[Tensor, "... keys attn_dim"],
+    ) -> Float[Tensor, "... queries keys"]:
+        """The same scores as calling it, from keys that `project_keys` has prepared."""
+        return additive_projected(query, projected_keys, w_query=self.w_query, v=self.v)
 
 
 class ConcatScore(nn.Module):

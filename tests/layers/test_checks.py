@@ -7,7 +7,16 @@ import torch
 
 from course_lib.layers.attention import attend, masked_softmax, mix
 from course_lib.layers.masks import hide
-from course_lib.layers.scores import additive, concat, cosine, dot, general, location, scaled_dot
+from course_lib.layers.scores import (
+    additive,
+    additive_projected,
+    concat,
+    cosine,
+    dot,
+    general,
+    location,
+    scaled_dot,
+)
 
 zeros = torch.zeros
 yes = torch.ones(1, dtype=torch.bool)
@@ -26,6 +35,7 @@ EVERY_SCORE = [
     pytest.param(cosine, {}, id="cosine"),
     pytest.param(general, {"weight": zeros(4, 4)}, id="general"),
     pytest.param(additive, {"w_query": zeros(7, 4), "w_key": zeros(7, 4), "v": zeros(7)}, id="additive"),
+    pytest.param(additive_projected, {"w_query": zeros(4, 4), "v": zeros(4)}, id="additive_projected"),
     pytest.param(concat, {"weight": zeros(7, 8), "v": zeros(7)}, id="concat"),
     pytest.param(location, {"weight": zeros(9, 4)}, id="location"),
 ]
@@ -75,6 +85,7 @@ def test_whole_numbers_elsewhere():
         (additive, WIDTHLESS | {"w_query": zeros(7, 5)}, r"w_query .* = \(7, 4\).*got \(7, 5\)"),
         (additive, WIDTHLESS | {"w_key": zeros(9, 6)}, r"w_key .* = \(7, 6\).*got \(9, 6\)"),
         (additive, WIDTHLESS | {"v": zeros(7, 1)}, r"v .* = \(7,\).*got \(7, 1\)"),
+        (additive_projected, {"w_query": zeros(7, 4), "v": zeros(6)}, r"w_query .* = \(6, 4\).*got \(7, 4\)"),
         (concat, {"weight": zeros(7, 9), "v": zeros(7)}, r"query_dim \+ key_dim\) = \(7, 10\).*got \(7, 9\)"),
         (concat, {"weight": zeros(7, 10), "v": zeros(1)}, r"v .* = \(7,\).*got \(1,\)"),
         (location, {"weight": zeros(8, 3)}, r"\(max_len, query_dim\) = \(8, 4\).*got \(8, 3\)"),

@@ -15,6 +15,7 @@ from course_lib.layers.scores import (
     GeneralScore,
     LocationScore,
     additive,
+    additive_projected,
     concat,
     cosine,
     dot,
@@ -75,6 +76,18 @@ def test_additive_and_concat_equal_the_loop_and_each_other(draw, front):
     torch.testing.assert_close(scores, expected)
     torch.testing.assert_close(concat(query, keys, weight=torch.cat([w_query, w_key], dim=1), v=v), expected)
     assert scores.abs().max() <= v.abs().sum()
+
+
+@pytest.mark.parametrize("front", FRONTS, ids=str)
+def test_keys_may_be_projected_once_for_all_queries(draw, front):
+    query, keys = draw(*front, QUERIES, QUERY_DIM), draw(*front, KEYS, KEY_DIM)
+    w_query, w_key, v = draw(ATTN_DIM, QUERY_DIM), draw(ATTN_DIM, KEY_DIM), draw(ATTN_DIM)
+    expected = additive(query, keys, w_query=w_query, w_key=w_key, v=v)
+    torch.testing.assert_close(additive_projected(query, keys @ w_key.mT, w_query=w_query, v=v), expected)
+    module = AdditiveScore(query_dim=QUERY_DIM, key_dim=KEY_DIM, attn_dim=ATTN_DIM).double()
+    projected = module.project_keys(keys)
+    assert projected.shape == (*front, KEYS, ATTN_DIM)
+    torch.testing.assert_close(module.score_projected(query, projected), module(query, keys))
 
 
 @pytest.mark.parametrize("front", FRONTS, ids=str)

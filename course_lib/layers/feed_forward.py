@@ -1,0 +1,56 @@
+"""The position-wise feed-forward layer: each word, for itself, is widened, bent and narrowed again.
+
+    >>> w_in, w_out = torch.tensor([[1.0], [-1.0]]), torch.tensor([[1.0, 1.0]])
+    >>> words = torch.tensor([[3.0], [-4.0]])                          # two words, one feature each
+    >>> feed_forward(words, w_in=w_in, b_in=torch.zeros(2), w_out=w_out, b_out=torch.zeros(1))
+    tensor([[3.],
+            [4.]])
+
+Two units, one for each sign, and their sum: this one has become |x|. Attention mixes words and bends
+nothing but its weights; here words do not meet, and each is bent. The two take turns.
+
+    Vaswani et al. 2017    Attention Is All You Need, section 3.3
+"""
+
+from __future__ import annotations
+
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.shapes import Float, Tensor
+
+
+def feed_forward(
+    x: Float[Tensor, "... model"],
+    *,
+    w_in: Float[Tensor, "d_ff model"],
+    b_in: Float[Tensor, " d_ff"],
+    w_out: Float[Tensor, "model d_ff"],
+    b_out: Float[Tensor, " model"],
+) -> Float[Tensor, "... model"]:
+    """W_out max(0, W_in x + b_in) + b_out: the same for every word.
+
+    >>> eye, zeros = torch.eye(2), torch.zeros(2)
+    >>> feed_forward(torch.tensor([5.0, -5.0]), w_in=eye, b_in=zeros, w_out=eye, b_out=zeros)
+    tensor([5., 0.])
+    """
+    return F.linear(F.relu(F.linear(x, w_in, b_in)), w_out, b_out)
+
+
+class FeedForward(nn.Module):
+    """`feed_forward` with its weights: 2 · d_model · d_ff + d_ff + d_model parameters.
+
+    `dropout` acts inside, on the widened words: not in the paper, but in its authors' code.
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0):
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
+        return self.outer(self.dropout(F.relu(self.inner(x))))

@@ -1,0 +1,115 @@
+"""Local attention: look at a few words around one place, in place of the whole sentence.
+
+    >>> positions, lengths = torch.arange(6), torch.tensor([6])
+    >>> centres = monotonic_centres(torch.tensor([[0, 3, 9]]), lengths)     # target words 0, 3 and 9
+    >>> centres                                                             # the source ends at 5
+    tensor([[0, 3, 5]])
+    >>> window_mask(centres, positions, half_width=1).int()
+    tensor([[[1, 1, 0, 0, 0, 0],
+             [0, 0, 1, 1, 1, 0],
+             [0, 0, 0, 0, 1, 1]]], dtype=torch.int32)
+
+Each target word has a centre p in the source, and sees the positions from p - D to p + D (D is the
+`half_width`). Where is the centre? Luong, Pham and Manning (2015) have two answers:
+
+| name | centre | weights |
+|---|---|---|
+| local-m (monotonic) | target word t sits at source position t | softmax inside the window |
+| local-p (predictive) | p = S · sigmoid(v_pᵀ tanh(W_p h)), S words in the source | that times `gaussian` |
+
+The edge of a window is hard: nothing tells the centre to move. The bell is smooth, so through it the
+network learns where to look. Positions count from 0.
+
+With D at least 1, a window always holds a real word: a centre lies in [0, S], so it is at most 1 away
+from one of the positions 0 … S - 1.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from course_lib.layers.checks import check_weight
+from course_lib.shapes import Bool, Float, Int, Tensor
+
+
+def monotonic_centres(
+    steps: Int[Tensor, "batch queries"], lengths: Int[Tensor, " batch"]
+) -> Int[Tensor, "batch queries"]:
+    """local-m: word t of the target looks at word t of the source, or at its last one.
+
+    >>> monotonic_centres(torch.tensor([[0, 1, 2, 3]]), lengths=torch.tensor([3]))
+    tensor([[0, 1, 2, 2]])
+    """
+    return torch.minimum(steps, lengths[:, None] - 1)
+
+
+def predicted_centres(
+    query: Float[Tensor, "batch queries query_dim"],
+    lengths: Int[Tensor, " batch"],
+    *,
+    w_p: Float[Tensor, "attn_dim query_dim"],
+    v_p: Float[Tensor, " attn_dim"],
+) -> Float[Tensor, "batch queries"]:
+    """local-p: S · sigmoid(v_pᵀ tanh(W_p q)). The query says how far along the sentence to look.
+
+        >>> query, w_p, v_p = torch.tensor([[[0.0], [9.0]]]), torch.ones(1, 1), torch.tensor([2.0])
+        >>> predicted_centres(query, torch.tensor([8]), w_p=w_p, v_p=v_p)     # 8 · 0.5, 8 · sigmoid(2)
+        tensor([[4.0000, 7.0464]])
+
+    In float32 at least: bfloat16 has no number between 128 and 129.
+    """
+    attn_dim = w_p.shape[0]
+    check_weight("w_p", w_p, "attn_dim, query_dim", (attn_dim, query.shape[-1]))
+    check_weight("v_p", v_p, "attn_dim,", (attn_dim,))
+    how_far = torch.tanh(query @ w_p.mT) @ v_p  # (batch, queries)
+    return lengths[:, None] * torch.sigmoid(how_far.to(torch.promote_types(how_far.dtype, torch.float32)))
+
+
+def window_mask(
+    centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
+    positions: Int[Tensor, " keys"],
+    *,
+    half_width: int,
+) -> Bool[Tensor, "... queries keys"]:
+    """Positions at most `half_width` away from the centre may be looked at. Join it with a padding mask.
+
+    >>> window_mask(torch.tensor([1.5]), torch.arange(5), half_width=1)
+    tensor([[False,  True,  True, False, False]])
+    """
+    if half_width < 1:
+        raise ValueError(
+            f"Expected half_width of at least 1, but got {half_width}. "
+            "A narrower window could lie between two words and hold none."
+        )
+    return (positions - centres.unsqueeze(-1)).abs() <= half_width
+
+
+def gaussian(
+    centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
+    positions: Int[Tensor, " keys"],
+    *,
+    sigma: float,
+) -> Float[Tensor, "... queries keys"]:
+    """exp(-(position - centre)² / 2σ²): 1 at the centre, less the farther away.
+
+    >>> gaussian(torch.tensor([2.0]), torch.arange(5), sigma=1.0)     # 1, e to -1/2 and to -2
+    tensor([[0.1353, 0.6065, 1.0000, 0.6065, 0.1353]])
+    """
+    if sigma <= 0:
+        raise ValueError(f"Expected sigma above 0, but got {sigma}. Luong takes half of half_width.")
+    return torch.exp(-(positions - centres.unsqueeze(-1)).square() / (2 * sigma**2))
+
+
+class PredictedCentres(nn.Module):
+    """`predicted_centres` with its weights: attn_dim · query_dim + attn_dim parameters."""
+
+    def __init__(self, *, query_dim: int, attn_dim: int):
+        super().__init__()
+        self.w_p = nn.Linear(query_dim, attn_dim, bias=False)
+        self.v_p = nn.Linear(attn_dim, 1, bias=False)
+
+    def forward(
+        self, query: Float[Tensor, "batch queries query_dim"], lengths: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch queries"]:
+        return predicted_centres(query, lengths, w_p=self.w_p.weight, v_p=self.v_p.weight[0])

@@ -1,0 +1,221 @@
+"""Multi-head attention: several small attentions side by side, each with its own question.
+
+    >>> heads = MultiHead(d_model=8, n_heads=2)
+    >>> words = torch.randn(1, 5, 8)                       # one sentence of five words
+    >>> outputs, weights = heads(words, with_weights=True)
+    >>> outputs.shape, weights.shape                       # one table of weights for each head
+    (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 5]))
+
+Split, attend, join, project. The width d_model is shared out among the heads, so many heads cost no more
+multiplications than one; what grows is the number of weights.
+
+Heads may share keys and values. With `n_kv_heads` below `n_heads`, each key head serves a group of query
+heads (grouped-query attention), with 1 it serves all (multi-query): the cache shrinks by as much.
+
+    Vaswani et al. 2017    Attention Is All You Need
+    Shazeer 2019           Fast Transformer Decoding: One Write-Head is All You Need
+    Ainslie et al. 2023    GQA: Training Generalized Multi-Query Transformer Models
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from course_lib.layers.attention import attend
+from course_lib.layers.masks import causal_mask
+from course_lib.shapes import Bool, Float, Tensor
+
+# On a large GPU torch would rather take a kernel made for long rows. At 16 words it takes longer, and it is
+# planned anew for every length, of which a decoder that works word by word meets a new one at each step.
+KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+
+
+def split_heads(
+    features: Float[Tensor, "batch len model"], *, n_heads: int
+) -> Float[Tensor, "batch heads len head_dim"]:
+    """Give each head its own slice of every word's vector.
+
+        >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]).float(), n_heads=2)[0, 0]
+        tensor([[1., 2.],
+                [5., 6.]])
+
+    First cut the vectors, then bring the heads forward. A single `view` to the final shape runs without
+    an error, and gives each head whole words in place of a slice of all words.
+    """
+    return features.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def join_heads(
+    features: Float[Tensor, "batch heads len head_dim"],
+) -> Float[Tensor, "batch len heads*head_dim"]:
+    """Lay the heads' vectors end to end again: the reverse of `split_heads`.
+
+    >>> words = torch.arange(12.0).view(1, 3, 4)
+    >>> torch.equal(join_heads(split_heads(words, n_heads=2)), words)
+    True
+    """
+    return features.transpose(1, 2).flatten(-2)
+
+
+def multi_head(
+    query: Float[Tensor, "batch heads queries head_dim"],
+    keys: Float[Tensor, "batch kv_heads keys head_dim"],
+    values: Float[Tensor, "batch kv_heads keys head_dim"],
+    *,
+    may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+    causal: bool = False,
+    with_weights: bool = False,
+) -> tuple[Float[Tensor, "batch heads queries head_dim"], Float[Tensor, "batch heads queries keys"] | None]:
+    """Attention in every head at once: (context, weights), or (context, None) by the fused kernel.
+
+        >>> query, keys = torch.zeros(1, 2, 1, 4), torch.zeros(1, 1, 2, 4)      # two heads share one
+        >>> values = torch.tensor([[3.0] * 4, [5.0] * 4]).view(1, 1, 2, 4)
+        >>> multi_head(query, keys, values)[0][0, :, 0]
+        tensor([[4., 4., 4., 4.],
+                [4., 4., 4., 4.]])
+
+    With `causal` each position looks at itself and at what came before; then no other mask is needed,
+    as long as padding is at the right: nobody real sees it. Every query must have something to look at.
+
+    Asked for weights, it is `attend`, step by step. Otherwise torch's fused attention gives the same
+    context and never writes the weights to memory.
+    """
+    check_heads(query, keys, values)
+    if causal and may_look is not None:
+        raise ValueError(
+            "Expected either causal=True or a may_look mask, but got both. "
+            "Join them: may_look & causal_mask(n), and leave causal out."
+        )
+    if causal and query.shape[2] != keys.shape[2]:
+        raise ValueError(
+            "Expected as many queries as keys for causal=True, since word i looks at words up to i, "
+            f"but got {query.shape[2]} queries and {keys.shape[2]} keys. "
+            "A single new word after a cache may look at everything: leave causal out."
+        )
+    shared = query.shape[1] != keys.shape[1]
+    if not with_weights:
+        with sdpa_kernel(KERNELS) if query.is_cuda else nullcontext():
+            fused = F.scaled_dot_product_attention(
+                query, keys, values, attn_mask=may_look, is_causal=causal, enable_gqa=shared
+            )
+        return fused, None
+    if causal:
+        may_look = causal_mask(query.shape[2], device=query.device)
+    if shared:
+        group = query.shape[1] // keys.shape[1]
+        keys, values = (heads.repeat_interleave(group, dim=1) for heads in (keys, values))
+    return attend(query, keys, values, may_look=may_look)
+
+
+class MultiHead(nn.Module):
+    """Multi-head attention with its four matrices: W_Q, W_K, W_V and W_O, as (width out, width in).
+
+    The rows of `w_query` belong to head 0, then head 1 and so on; `w_key` and `w_value` likewise.
+
+    The paper's formula has no biases, and neither has this. One on the keys would be idle: it adds the same
+    to all scores of a query, and softmax does not notice. One on the values would come out of every
+    mean as it went in. Torch's `nn.MultiheadAttention` has them all, and starts them at 0.
+    """
+
+    def __init__(self, *, d_model: int, n_heads: int, n_kv_heads: int | None = None):
+        super().__init__()
+        n_kv_heads = n_kv_heads or n_heads
+        if d_model % n_heads or n_heads % n_kv_heads:
+            raise ValueError(
+                "Expected d_model to be a multiple of n_heads, and n_heads a multiple of n_kv_heads, "
+                f"but got d_model={d_model}, n_heads={n_heads}, n_kv_heads={n_kv_heads}. "
+                "The width is shared out evenly among the heads, and the heads among the key heads."
+            )
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
+        kv_width = d_model // n_heads * n_kv_heads
+        self.w_query = _fresh_weight(d_model, d_model)
+        self.w_key = _fresh_weight(kv_width, d_model)
+        self.w_value = _fresh_weight(kv_width, d_model)
+        self.w_output = _fresh_weight(d_model, d_model)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "batch queries model"],
+        source: Float[Tensor, "batch keys model"] | None = None,
+        *,
+        may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        causal: bool = False,
+        with_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
+        """Self-attention: the inputs look at one another. Given a source, they look at that instead."""
+        if source is None:
+            query, keys, values = self.project(inputs)
+        else:
+            query, (keys, values) = self.project_query(inputs), self.project_source(source)
+        return self.look(query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights)
+
+    def look(
+        self,
+        query: Float[Tensor, "batch heads queries head_dim"],
+        keys: Float[Tensor, "batch kv_heads keys head_dim"],
+        values: Float[Tensor, "batch kv_heads keys head_dim"],
+        *,
+        may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        causal: bool = False,
+        with_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
+        """What follows the projections: attend in each head, join the heads, mix them with W_O.
+
+        A decoder that works word by word keeps keys and values, and enters here.
+        """
+        context, weights = multi_head(
+            query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
+        )
+        return F.linear(join_heads(context), self.w_output), weights
+
+    def project(
+        self, inputs: Float[Tensor, "batch len model"]
+    ) -> tuple[
+        Float[Tensor, "batch heads len head_dim"],
+        Float[Tensor, "batch kv_heads len head_dim"],
+        Float[Tensor, "batch kv_heads len head_dim"],
+    ]:
+        """Query, keys and values of the same words, for self-attention."""
+        query, keys, values = _multiply(inputs, self.w_query, self.w_key, self.w_value)
+        return split_heads(query, n_heads=self.n_heads), *self._split(keys, values)
+
+    def project_query(
+        self, inputs: Float[Tensor, "batch queries model"]
+    ) -> Float[Tensor, "batch heads queries head_dim"]:
+        """The questions alone."""
+        return split_heads(F.linear(inputs, self.w_query), n_heads=self.n_heads)
+
+    def project_source(
+        self, source: Float[Tensor, "batch keys model"]
+    ) -> tuple[Float[Tensor, "batch kv_heads keys head_dim"], Float[Tensor, "batch kv_heads keys head_dim"]]:
+        """What is looked at: keys and values of a source, made once however many queries will come."""
+        return self._split(*_multiply(source, self.w_key, self.w_value))
+
+    def _split(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        return split_heads(keys, n_heads=self.n_kv_heads), split_heads(values, n_heads=self.n_kv_heads)
+
+
+def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
+    """Four axes, keys and values in pairs, and key heads that share out the query heads evenly."""
+    if query.ndim != 4 or keys.shape != values.shape or keys.ndim != 4 or query.shape[1] % keys.shape[1]:
+        raise ValueError(
+            "Expected a query (batch, heads, queries, head_dim), and keys and values of one shape, (batch, "
+            "kv_heads, keys, head_dim), with heads a multiple of kv_heads, but got "
+            f"query {tuple(query.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}. "
+            "Cut vectors into heads with split_heads."
+        )
+
+
+def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+    """One product for several matrices: laid on one another, they keep a GPU busier than one by one."""
+    return F.linear(inputs, torch.cat(weights)).split([len(weight) for weight in weights], dim=-1)
+
+
+def _fresh_weight(rows: int, columns: int) -> nn.Parameter:
+    """Xavier's start: numbers of variance 1 stay so on the way forward and, nearly, on the way back."""
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

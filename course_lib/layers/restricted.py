@@ -1,0 +1,81 @@
+"""Restricted attention: each word looks at its neighbours only, so the cost grows with n, not with n².
+
+    >>> window_mask(5, 1)                                  # one neighbour on each side
+    tensor([[ True,  True, False, False, False],
+            [ True,  True,  True, False, False],
+            [False,  True,  True,  True, False],
+            [False, False,  True,  True,  True],
+            [False, False, False,  True,  True]])
+
+A mask alone saves nothing: all n² scores are made, and most thrown away. `attend_nearby` makes only those
+near the diagonal, at most 3r for each word. The price: word i hears of word j only after |i - j| / r layers.
+
+    Vaswani et al. 2017    Attention Is All You Need, section 4 (proposed there)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.layers.attention import attend
+from course_lib.layers.checks import check_query_and_keys
+from course_lib.shapes import Bool, Float, Tensor
+
+
+def window_mask(n: int, radius: int, *, device: torch.device | None = None) -> Bool[Tensor, "n n"]:
+    """Each position may look at itself and at `radius` neighbours on each side.
+
+    >>> window_mask(3, 0)
+    tensor([[ True, False, False],
+            [False,  True, False],
+            [False, False,  True]])
+    """
+    positions = torch.arange(n, device=device)
+    return (positions[:, None] - positions).abs() <= radius
+
+
+def attend_nearby(
+    query: Float[Tensor, "... len key_dim"],
+    keys: Float[Tensor, "... len key_dim"],
+    values: Float[Tensor, "... len value_dim"],
+    *,
+    radius: int,
+    may_look: Bool[Tensor, "... 1 len"] | None = None,
+    causal: bool = False,
+) -> Float[Tensor, "... len value_dim"]:
+    """What `attend` gives under `window_mask`, without ever making n × n scores.
+
+        >>> same, values = torch.zeros(4, 1), torch.tensor([[0.0], [3.0], [6.0], [60.0]])
+        >>> attend_nearby(same, same, values, radius=1)[:, 0]          # means of neighbours
+        tensor([ 1.5000,  3.0000, 23.0000, 33.0000])
+
+    The sentence is cut into blocks of `radius` words. Whatever a word may look at lies in its own block
+    or in one of the two beside it: each block attends to three. `may_look` hides padding, as `padding_mask`
+    makes it; `causal` hides the right half of each window too.
+    """
+    check_query_and_keys(query, keys)
+    if radius < 1 or query.shape[-2] != keys.shape[-2]:
+        raise ValueError(
+            "Expected a radius of at least 1 and as many queries as keys, for neighbours are counted within "
+            f"one sentence, but got radius={radius}, {query.shape[-2]} queries and {keys.shape[-2]} keys."
+        )
+    n = query.shape[-2]
+    n_blocks = -(-n // radius)
+    rest = n_blocks * radius - n  # what the last block lacks
+
+    def three_blocks(x: Tensor) -> Tensor:
+        """For each block the rows of it and its neighbours: (..., blocks, 3 · radius, width)."""
+        return F.pad(x, (0, 0, radius, radius + rest)).unfold(-2, 3 * radius, radius).mT
+
+    if may_look is None:
+        may_look = query.new_ones((1,) * (query.ndim - 1) + (n,), dtype=torch.bool)
+    real = three_blocks(may_look.mT).mT  # (..., blocks, 1, 3 · radius); False beyond both ends
+    asks = torch.arange(radius, device=query.device)[:, None] + radius  # places within the three blocks
+    looked_at = torch.arange(3 * radius, device=query.device)
+    near = (asks - looked_at).abs() <= radius
+    if causal:
+        near = near & (looked_at <= asks)
+    blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
+    context, _ = attend(blocks, three_blocks(keys), three_blocks(values), may_look=real & near)
+    return context.flatten(-3, -2)[..., :n, :]

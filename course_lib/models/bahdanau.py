@@ -1,0 +1,116 @@
+"""Bahdanau, Cho, Bengio 2015: Neural Machine Translation by Jointly Learning to Align and Translate.
+
+    >>> system = Bahdanau(BahdanauConfig(vocab_size=50, embed=8, hidden=16))
+    >>> memory = system.encode(torch.tensor([[7, 8, 9, 3]]), torch.tensor([4]))
+    >>> memory["annotations"].shape                       # 16 numbers read forwards, 16 backwards
+    torch.Size([1, 4, 32])
+    >>> logits, weights = system.decode(memory, torch.tensor([[2, 7]]), with_weights=True)
+    >>> weights.shape                                     # for each of 2 target words, 4 weights
+    torch.Size([1, 1, 1, 2, 4])
+
+What was new: the source is no longer squeezed into one vector. Each source word keeps an annotation of
+its own, and before each target word the decoder asks all of them how well they fit. Nobody tells it
+which word belongs to which: the alignment is learnt from the translations alone.
+
+    annotations   h_j = [→h_j ; ←h_j]                      a GRU each way
+    first state   s_0 = tanh(W ←h_1)                       the backward GRU ends at the first word
+    scores        e_ij = vᵀ tanh(W_a s_(i-1) + U_a h_j)    `additive`, from the state BEFORE this word
+    context       c_i = Σ_j softmax(e_i)_j h_j
+    state         s_i = GRU([E y_(i-1) ; c_i], s_(i-1))    the context enters the recurrence
+    next word     W_o maxout(s_i, E y_(i-1), c_i)
+
+What was still missing: both halves are recurrent, so one word waits for the other, in training too; the
+decoder attends once a word, with one set of weights.
+
+Where this differs from the paper:
+- The output reads s_i. The text says g(y_(i-1), s_i, c_i), the appendix s_(i-1); with s_i, what the
+  decoder has just read counts for the very next word.
+- Scores have a hidden layer as wide as the state, as in the paper's experiments (n' = n = 1000). Sizes
+  are smaller: 620 and 1000 there.
+- The layer before the vocabulary is as wide as an embedding, so that one table can serve both ends
+  (`tied`). The paper has a table for each, and 500 there.
+- The GRU is torch's: its reset gate acts after the product with the state, not before it.
+- Dropout, where asked for, acts on embeddings and before the vocabulary. The paper has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from course_lib.layers.attention import attend
+from course_lib.layers.cells import GRUCell
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.maxout import Maxout
+from course_lib.layers.recurrent import Recurrent
+from course_lib.layers.rows import Rows
+from course_lib.layers.scores import AdditiveScore
+from course_lib.models.config import Config
+from course_lib.models.translator import SteppingTranslator
+from course_lib.models.words import Words
+from course_lib.shapes import Float, Int, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class BahdanauConfig(Config):
+    """`hidden` is the width of each of the three GRUs and of the score's hidden layer."""
+
+    embed: int
+    hidden: int
+
+
+class Bahdanau(SteppingTranslator):
+    """The first translator that looks back at the source words."""
+
+    config: BahdanauConfig
+
+    def __init__(self, config: BahdanauConfig):
+        super().__init__(config)
+        embed, hidden = config.embed, config.hidden
+        annotation = 2 * hidden  # one half for each direction
+        self.words = Words(
+            vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=config.dropout
+        )
+        self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden, bidirectional=True)
+        self.first_state = nn.Linear(hidden, hidden)
+        self.score = AdditiveScore(query_dim=hidden, key_dim=annotation, attn_dim=hidden)
+        self.decoder = GRUCell(input_size=embed + annotation, hidden=hidden)
+        self.maxout = Maxout(input_size=hidden + embed + annotation, output_size=embed)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        annotations, _ = self.encoder(self.words.source(src), lengths=src_lengths)
+        return {
+            "annotations": annotations,
+            # The same at every step, so made once.
+            "keys": self.score.project_keys(annotations),
+            "may_look": padding_mask(src_lengths, src.shape[1]),
+        }
+
+    def start(self, memory: Rows) -> Rows:
+        backward = memory["annotations"][:, 0, self.config.hidden :]  # (batch, hidden), at the first word
+        return {"hidden": torch.tanh(self.first_state(backward))}
+
+    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
+        return self.words.target(tokens)
+
+    def advance(
+        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
+    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
+        """Look with the old state, then move on: all that the next word is told from, side by side."""
+        context, weights = attend(
+            state["hidden"].unsqueeze(1),
+            memory["keys"],
+            memory["annotations"],
+            may_look=memory["may_look"],
+            score=self.score.score_projected,
+        )
+        context = context.squeeze(1)  # (batch, annotation)
+        hidden = self.decoder(torch.cat([embedded, context], dim=-1), state["hidden"])
+        told_from = torch.cat([hidden, embedded, context], dim=-1)
+        return told_from, {"hidden": hidden}, weights.unsqueeze(1)
+
+    def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
+        return self.words.logits(self.dropout(self.maxout(features)))

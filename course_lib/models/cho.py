@@ -1,0 +1,96 @@
+"""RNN encoder-decoder: read the source into one vector, look at that vector at every word said (2014).
+
+    Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger Schwenk,
+    Yoshua Bengio 2014    Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
+                          Translation
+
+What was new: two recurrent networks trained as one, and the gated unit now called GRU, made for it.
+
+    c = tanh(V h_T)                                      the source in one vector, from the last state
+    h'_0 = tanh(V' c)                                    the decoder starts from it ...
+    h'_t = GRU([word_t; c], h'_{t-1})                    ... and meets it again at every word
+    next word = softmax(G maxout(O [h'_t; word_t; c]))   and once more on the way out
+
+What was still missing: c has the same few hundred numbers for a sentence of five words and of fifty.
+The authors scored phrases of a few words with it, for a phrase-based system to use; they then showed
+themselves how it falls off with length (Cho et al. 2014, On the Properties of Neural Machine Translation).
+
+Where this differs from the paper:
+- In the encoder's GRU the reset gate acts after the product with U, as cuDNN has it, and not before
+  (`layers/cells.py`). In the decoder's, the paper lets the reset gate scale C c too; here c comes in beside
+  the word, where no gate touches it. Both make the whole target one fused call in training.
+- The source ends with EOS, and the decoder reads BOS before the first word; the paper starts from zeros.
+- The paper writes its output matrix G as a product of two, by way of 100 numbers. Here the maxout layer
+  has the width of the embeddings, and G is the table of words itself when `tied`.
+- Widths are the config's (the paper: words 100, states 1000, maxout 500), and there is dropout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from course_lib.layers.maxout import Maxout
+from course_lib.layers.recurrent import Recurrent
+from course_lib.layers.rows import Rows
+from course_lib.models.checks import check_tokens
+from course_lib.models.config import Config
+from course_lib.models.translator import Translator
+from course_lib.models.words import Words
+from course_lib.shapes import Float, Int, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoConfig(Config):
+    """The context is as wide as a state: `hidden`."""
+
+    embed: int
+    hidden: int
+
+
+class Cho(Translator):
+    """A GRU reads, a GRU speaks, and one vector goes between them, at every word."""
+
+    attends = False
+
+    def __init__(self, config: ChoConfig):
+        super().__init__(config)
+        embed, hidden = config.embed, config.hidden
+        self.words = Words(
+            vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=config.dropout
+        )
+        self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden)
+        self.to_context = nn.Linear(hidden, hidden)
+        self.to_start = nn.Linear(hidden, hidden)
+        self.decoder = Recurrent(kind="gru", input_size=embed + hidden, hidden=hidden)
+        self.output = Maxout(input_size=hidden + embed + hidden, output_size=embed)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        _, last = self.encoder(self.words.source(src), lengths=src_lengths)
+        return {"context": torch.tanh(self.to_context(last["hidden"][:, 0]))}
+
+    def start(self, memory: Rows) -> Rows:
+        return {"hidden": torch.tanh(self.to_start(memory["context"]))[:, None]}
+
+    def say(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+        embedded = self.words.target(tgt_in)
+        context = memory["context"][:, None].expand(-1, tgt_in.shape[1], -1)  # the same at every word
+        hidden, _ = self.decoder(torch.cat([embedded, context], dim=-1), self.start(memory))
+        return self._logits(hidden, embedded, context), None
+
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+        check_tokens(tokens, vocab_size=self.config.vocab_size)
+        embedded, context = self.words.target(tokens), memory["context"]
+        hidden, state = self.decoder.step(torch.cat([embedded, context], dim=-1), state)
+        return self._logits(hidden, embedded, context), state, None
+
+    def _logits(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
+        told_from = torch.cat([hidden, embedded, context], dim=-1)
+        return self.words.logits(self.dropout(self.output(told_from)))

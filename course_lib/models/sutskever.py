@@ -1,0 +1,100 @@
+"""Sequence to sequence: a deep LSTM reads the source backwards, another starts from where it ended (2014).
+
+    Ilya Sutskever, Oriol Vinyals, Quoc V. Le 2014    Sequence to Sequence Learning with Neural Networks
+
+What was new: nothing but LSTMs, large and deep, and for the first time a neural network alone translated
+as well as a phrase-based system. The source goes over only as the first state of the decoder, all layers
+of it. And a trick: the source is read in reverse, so that its first words, which the target's first words
+mostly translate, are the freshest in memory. The mean distance between partners stays as it was, but
+a few of them are now close, and training gets hold of those first.
+
+    source    A B C EOS  is read as  C B A EOS
+    target    BOS W X Y  is read as it is, from the state after EOS
+
+EOS stays at the end. It says "over, now speak" wherever the sentence was read from; turned round with the
+words it would come first and say nothing.
+
+What was still missing: one state of fixed size holds the whole source, and only the start of the decoder
+sees it. A word needed late must survive every step until then.
+
+Where this differs from the paper:
+- The decoder opens with BOS. In the paper EOS does both jobs: after it, the same step says the first word.
+- Top states are mapped to the width of the embeddings before the output, so that the output can share its
+  table (`tied`); the paper has 1000 for both, and a table of its own for each job.
+- Forget biases start at 1 (`layers/cells.py`); the paper draws all weights from ±0.08.
+- Widths are the config's (the paper: 4 layers of 1000), there is dropout, and no ensemble.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from course_lib.layers.recurrent import Recurrent
+from course_lib.layers.reverse import reverse_within
+from course_lib.layers.rows import Rows
+from course_lib.models.checks import check_tokens
+from course_lib.models.config import Config
+from course_lib.models.translator import Translator
+from course_lib.models.words import Words
+from course_lib.shapes import Float, Int, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class SutskeverConfig(Config):
+    """`reverse`: read the source from its last word to its first."""
+
+    embed: int
+    hidden: int
+    n_layers: int = 2
+    reverse: bool = True
+
+
+class Sutskever(Translator):
+    """Two stacks of LSTMs; the last state of the one is the first state of the other."""
+
+    attends = False
+
+    def __init__(self, config: SutskeverConfig):
+        super().__init__(config)
+        self.words = Words(
+            vocab_size=config.vocab_size, embed=config.embed, tied=config.tied, dropout=config.dropout
+        )
+        self.encoder, self.decoder = (
+            Recurrent(
+                kind="lstm",
+                input_size=config.embed,
+                hidden=config.hidden,
+                n_layers=config.n_layers,
+                dropout=config.dropout,
+            )
+            for _ in range(2)
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.to_embed = nn.Linear(config.hidden, config.embed)
+
+    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        if self.config.reverse:
+            src = reverse_within(src, src_lengths - 1)  # the words; EOS, which is counted, stays
+        _, last = self.encoder(self.words.source(src), lengths=src_lengths)
+        return last
+
+    def start(self, memory: Rows) -> Rows:
+        return memory
+
+    def say(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+        hidden, _ = self.decoder(self.words.target(tgt_in), self.start(memory))
+        return self._logits(hidden), None
+
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+        check_tokens(tokens, vocab_size=self.config.vocab_size)
+        hidden, state = self.decoder.step(self.words.target(tokens), state)
+        return self._logits(hidden), state, None
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return self.words.logits(self.to_embed(self.dropout(hidden)))

@@ -1,0 +1,77 @@
+"""The Transformer as a language model: its decoder alone, with nothing to translate.
+
+    Liu, Saleh, Pot, Goodrich, Sepassi, Kaiser, Shazeer 2018
+        Generating Wikipedia by Summarizing Long Sequences
+    Radford, Narasimhan, Salimans, Sutskever 2018
+        Improving Language Understanding by Generative Pre-Training
+
+What was new: without a source, a decoder's block is self-attention and feed-forward. Every word looks
+straight at every earlier word; a recurrent model has to carry it through all the words between.
+
+What was still missing: an end to the cost. The cache grows with every word, and a text longer than `max_len`
+has to be cut.
+
+    score      scaled dot product of a word with the words up to itself
+    tied       one table embeds words and scores the next
+
+Where this differs from the papers:
+- Norms stand before each layer by default, as in GPT-2 (2019); the two papers follow the Transformer's order.
+- Sinusoids by default, as in the Transformer and in Liu et al.; Radford et al. learned their positions.
+- relu, as in the Transformer, where Radford et al. have gelu.
+- Liu et al.'s local and memory-compressed attention, made for texts of 11,000 words, is left out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from torch import nn
+
+from course_lib.layers.rows import Rows
+from course_lib.models.language_model import LanguageModel
+from course_lib.models.transformer import TransformerConfig
+from course_lib.models.words import Words
+from course_lib.shapes import Float, Int, Tensor
+
+
+class TransformerLM(LanguageModel):
+    """One stack in which no word sees what comes after it."""
+
+    attends: ClassVar[bool] = True
+    config: TransformerConfig
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__(config)
+        # Dropout acts on the sum of word and position, so Words has none of its own.
+        self.words = Words(
+            vocab_size=config.vocab_size, embed=config.d_model, tied=config.tied, reads_source=False
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.positions = config.make_positions()
+        self.stack = config.make_stack(crosses=False)
+
+    def say(
+        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+        x = self.dropout(self.positions.add(self.words.target(tokens)))
+        x, _, weights = self.stack(x, turn=self.positions.turn, causal=True, with_weights=with_weights)
+        return self.words.logits(x), weights.get("own")
+
+    def start(self, n_rows: int) -> Rows:
+        """The keys and values of no words yet."""
+        config = self.config
+        n_kv_heads = config.n_kv_heads or config.n_heads
+        nothing = self.words.output.weight.new_zeros(
+            n_rows, config.n_layers, n_kv_heads, 0, config.d_model // config.n_heads
+        )
+        return {"keys": nothing, "values": nothing}
+
+    def advance(
+        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+        seen = state["keys"].shape[-2]
+        x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=seen))
+        turn = partial(self.positions.turn, first=seen)
+        x, state, weights = self.stack(x, turn=turn, past=state, with_weights=with_weights)
+        return self.words.logits(x[:, 0]), state, weights["own"][..., 0, :] if with_weights else None

@@ -1,0 +1,50 @@
+"""The feed-forward layer: against torch's layers, word by word, and where its dropout falls."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from course_lib.layers.feed_forward import FeedForward, feed_forward
+
+D_MODEL, D_FF = 5, 9
+
+
+def made(dropout: float = 0.0) -> FeedForward:
+    torch.manual_seed(0)
+    module = FeedForward(d_model=D_MODEL, d_ff=D_FF, dropout=dropout)
+    for layer in (module.inner, module.outer):
+        nn.init.normal_(layer.bias)
+    return module
+
+
+def words() -> torch.Tensor:
+    return torch.randn(2, 3, D_MODEL, generator=torch.Generator().manual_seed(0))
+
+
+def test_module_function_and_torchs_layers_agree():
+    module = made()
+    by_name = {
+        "w_in": module.inner.weight,
+        "b_in": module.inner.bias,
+        "w_out": module.outer.weight,
+        "b_out": module.outer.bias,
+    }
+    expected = nn.Sequential(module.inner, nn.ReLU(), module.outer)(words())
+    torch.testing.assert_close(module(words()), expected)
+    torch.testing.assert_close(feed_forward(words(), **by_name), expected)
+
+
+def test_every_word_for_itself():
+    module, x = made(), words()
+    torch.testing.assert_close(module(x[1, 2]), module(x)[1, 2])
+
+
+def test_dropout_acts_inside_and_only_in_training():
+    module = made(dropout=0.5)
+    assert not torch.allclose(module(words()), made()(words()))
+    torch.testing.assert_close(module.eval()(words()), made()(words()))
+
+
+def test_parameters_are_as_many_as_it_says():
+    assert sum(p.numel() for p in made().parameters()) == 2 * D_MODEL * D_FF + D_FF + D_MODEL

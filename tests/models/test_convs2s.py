@@ -1,0 +1,193 @@
+"""ConvS2S: against the paper's formulas written out for one sentence, and by how far its windows see."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_lib.layers.convolution import receptive_field
+from course_lib.models.convs2s import ConvS2S, ConvS2SConfig
+
+VOCAB, EMBED, HIDDEN, LAYERS, WIDTH, MAX_LEN = 17, 6, 8, 2, 3, 12
+SRC = torch.tensor([[5, 9, 4, 11, 7, 3], [8, 3, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0], [6, 12, 6, 3, 0, 0]])
+LENGTHS = torch.tensor([6, 2, 1, 4])
+TGT = torch.tensor([[2, 7, 10, 4], [2, 5, 13, 0], [2, 9, 9, 9], [2, 0, 0, 0]])
+
+
+def convs2s(*, shaken: bool = True, **changes) -> ConvS2S:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": VOCAB, "embed": EMBED, "hidden": HIDDEN, "n_layers": LAYERS, "max_len": MAX_LEN}
+    model = ConvS2S(ConvS2SConfig(**(sizes | changes))).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters() if shaken else ():
+            parameter.add_(0.3 * torch.randn_like(parameter))  # no bias stays at 0, no softmax is flat
+    return model
+
+
+def written_out(model: ConvS2S, src, tgt, width=WIDTH):
+    """One sentence without padding, (len, ...) throughout: (logits, weights)."""
+    half, table = math.sqrt(0.5), model.words.output.weight
+
+    def embed(tokens, positions):
+        return 0.1 * math.sqrt(EMBED) * table[tokens] + positions.weight[: len(tokens)]
+
+    def gated(layer, x, before):
+        x = F.pad(x, (0, 0, before, width - 1 - before))
+        return F.glu(F.conv1d(x.T[None], layer.convolution.weight, layer.convolution.bias)[0].T, dim=-1)
+
+    e = embed(src, model.source_positions)
+    x = model.source_to_hidden(e)
+    for layer in model.encoder:
+        x = (gated(layer, x, (width - 1) // 2) + x) * half
+    z = model.source_to_embed(x)
+
+    g = embed(tgt, model.target_positions)
+    x, looked, m = model.target_to_hidden(g), [], len(src)
+    for layer, attention in zip(model.decoder, model.attention, strict=True):
+        h = gated(layer, x, width - 1)
+        d = (attention.to_query(h) + g) * half
+        a = (d @ z.T).softmax(dim=-1)
+        c = a @ ((z + e) * half) * m * math.sqrt(1 / m)
+        x = ((h + attention.to_hidden(c)) * half + x) * half
+        looked.append(a)
+    return model.words.output(model.target_to_embed(x)), torch.stack(looked)[:, None]
+
+
+# ---- equal to the formulas
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_equals_the_formulas_written_out(width):
+    model = convs2s(width=width)
+    logits, weights = model.decode(model.encode(SRC, LENGTHS), TGT, with_weights=True)
+    assert weights.shape == (4, LAYERS, 1, 4, 6)
+    for row, length in enumerate(LENGTHS):
+        expected, looked = written_out(model, SRC[row, :length], TGT[row], width)
+        torch.testing.assert_close(logits[row], expected)
+        torch.testing.assert_close(weights[row, ..., :length], looked)
+        assert weights[row, ..., length:].eq(0).all()
+
+
+def test_the_fused_attention_equals_ours_with_gradients():
+    gradients = []
+    for with_weights in (False, True):
+        model = convs2s()
+        logits, _ = model.decode(model.encode(SRC, LENGTHS), TGT, with_weights=with_weights)
+        logits.square().sum().backward()
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    torch.testing.assert_close(*gradients)
+
+
+# ---- how far it sees
+
+
+def test_an_output_knows_the_last_words_said_and_no_others():
+    """No state goes on from word to word: beyond the windows the past is forgotten, unlike in an RNN."""
+    model, field = convs2s(), receptive_field([WIDTH] * LAYERS)
+    assert field == 5
+    tgt = torch.arange(4, 13)[None]
+    memory = model.encode(SRC[:1], LENGTHS[:1])
+    before, _ = model.decode(memory, tgt)
+    for place in range(tgt.shape[1]):
+        changed = tgt.clone()
+        changed[0, place] = 2
+        after, _ = model.decode(memory, changed)
+        moved = (after - before).abs().amax(dim=-1)[0].gt(1e-9).nonzero().flatten().tolist()
+        assert moved == list(range(place, min(place + field, tgt.shape[1])))
+
+
+def test_a_source_state_knows_its_neighbours_and_no_others():
+    model, reach = convs2s(), receptive_field([WIDTH] * LAYERS) // 2
+    src, lengths = torch.arange(4, 13)[None], torch.tensor([9])
+    before = model.encode(src, lengths)["keys"]
+    for place in range(9):
+        changed = src.clone()
+        changed[0, place] = 2
+        moved = (model.encode(changed, lengths)["keys"] - before).abs().amax(dim=-1)[0].gt(1e-9)
+        assert moved.nonzero().flatten().tolist() == list(
+            range(max(0, place - reach), min(9, place + reach + 1))
+        )
+
+
+def test_the_plain_word_and_its_position_are_in_the_values():
+    model = convs2s()
+    memory = model.encode(SRC, LENGTHS)
+    embedded = 0.1 * model.words.source(SRC) + model.source_positions.weight[: SRC.shape[1]]
+    torch.testing.assert_close(memory["values"], (memory["keys"] + embedded) * math.sqrt(0.5))
+
+
+def test_without_positions_two_same_words_look_alike():
+    """Within the windows all words are the same one: only positions can tell them apart."""
+    model, same = convs2s(), torch.full((1, 9), 7)
+    middle = slice(2, 7)  # windows that see no end of the sentence
+    keys = model.encode(same, torch.tensor([9]))["keys"][0, middle]
+    assert not torch.allclose(keys[0], keys[1])
+    with torch.no_grad():
+        model.source_positions.weight.zero_()
+    keys = model.encode(same, torch.tensor([9]))["keys"][0, middle]
+    torch.testing.assert_close(keys, keys[:1].expand_as(keys))
+
+
+# ---- every layer attends
+
+
+def test_each_layer_looks_for_itself_and_passes_on_what_it_saw():
+    model = convs2s()
+    memory = model.encode(SRC, LENGTHS)
+    _, before = model.decode(memory, TGT, with_weights=True)
+    assert not torch.allclose(before[0, 0], before[0, 1])
+    with torch.no_grad():
+        model.attention[0].to_query.weight.add_(1.0)
+    _, after = model.decode(memory, TGT, with_weights=True)
+    assert not torch.allclose(after[0, 1], before[0, 1])  # layer 1 knows what layer 0 saw
+
+
+def test_at_the_start_every_word_is_looked_at_about_alike():
+    model = convs2s(shaken=False, embed=256, hidden=256, n_layers=4)
+    _, weights = model.decode(model.encode(SRC[:1], LENGTHS[:1]), TGT[:1], with_weights=True)
+    assert weights.min() > 0.5 / 6 and weights.max() < 2 / 6
+
+
+# ---- one step
+
+
+def test_the_state_is_a_window_a_layer_and_a_position_a_row():
+    model = convs2s()
+    memory = model.encode(SRC, LENGTHS)
+    state = model.start(memory)
+    assert state["windows"].shape == (4, LAYERS, WIDTH - 1, HIDDEN) and state["windows"].eq(0).all()
+    for place in range(4):
+        assert state["position"].tolist() == [place] * 4
+        _, state, _ = model.step(memory, state, TGT[:, place])
+    assert state["windows"].shape == (4, LAYERS, WIDTH - 1, HIDDEN)
+
+
+def test_one_step_too_many():
+    model = convs2s(max_len=6)
+    memory = model.encode(SRC, LENGTHS)
+    state = model.start(memory)
+    for _ in range(6):
+        _, state, _ = model.step(memory, state, TGT[:, 0])
+    with pytest.raises(ValueError, match=r"at most 6 steps, .* \(max_len\), but got one more\. Stop earlier"):
+        model.step(memory, state, TGT[:, 0])
+
+
+def test_dropout_acts_in_training_alone():
+    model = convs2s(dropout=0.4)
+    assert torch.equal(model(SRC, LENGTHS, TGT), model(SRC, LENGTHS, TGT))
+    model.train()
+    assert not torch.equal(model(SRC, LENGTHS, TGT), model(SRC, LENGTHS, TGT))
+
+
+def test_dropout_acts_on_words_before_every_convolution_and_before_the_output():
+    model, shapes = convs2s(dropout=0.4), []
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout) and module.p > 0:
+            module.register_forward_hook(lambda _, given, __: shapes.append(tuple(given[0].shape[1:])))
+    model(SRC, LENGTHS, TGT)
+    reading = [(6, EMBED), *[(6, HIDDEN)] * LAYERS]
+    saying = [(4, EMBED), *[(4, HIDDEN)] * LAYERS, (4, EMBED)]
+    assert shapes == reading + saying

@@ -1,0 +1,52 @@
+"""What is particular to the LSTMN as a language model: each word looks at all before it, never at itself."""
+
+from __future__ import annotations
+
+import torch
+
+from course_lib.models.lstmn_lm import LSTMNLM, LSTMNLMConfig
+
+TOKENS = torch.tensor([[1, 5, 6, 7, 8], [1, 9, 9, 4, 10]])
+
+
+def small() -> LSTMNLM:
+    torch.manual_seed(0)
+    return LSTMNLM(LSTMNLMConfig(vocab_size=12, embed=5, hidden=7, attn_dim=3)).double().eval()
+
+
+def test_it_is_the_tape_between_two_word_tables():
+    model = small()
+    logits, weights = model.decode(TOKENS, with_weights=True)
+    states, _, looked = model.reader.read(model.words.target(TOKENS), with_weights=True)
+    torch.testing.assert_close(logits, model.words.logits(model.output(states)))
+    torch.testing.assert_close(weights[:, 0, 0], looked)
+
+
+def test_the_newest_of_the_seen_words_is_itself_and_gets_nothing():
+    model = small()
+    _, whole = model.decode(TOKENS, with_weights=True)
+    assert whole.shape == (2, 1, 1, 5, 5) and whole[..., 0, :].eq(0).all()
+    state = model.start(n_rows=2)
+    for place, tokens in enumerate(TOKENS.unbind(dim=1)):
+        _, state, weights = model.step(state, tokens, with_weights=True)
+        assert weights.shape == (2, 1, 1, place + 1) and weights[..., -1].eq(0).all()
+        torch.testing.assert_close(weights, whole[..., place, : place + 1])
+
+
+def test_its_memory_grows_with_every_word():
+    model = small()
+    state = model.start(n_rows=2)
+    sizes = []
+    for tokens in TOKENS.unbind(dim=1):
+        _, state, _ = model.step(state, tokens)
+        sizes.append(state["tape"].shape)
+    assert sizes == [(2, seen, 14) for seen in range(1, 6)]
+
+
+def test_every_earlier_word_changes_the_last_prediction():
+    model = small()
+    last = model(TOKENS)[:, -1]
+    for place in range(5):
+        changed = TOKENS.clone()
+        changed[:, place] = 11
+        assert not torch.allclose(model(changed)[:, -1], last)

@@ -1,0 +1,164 @@
+"""The n-gram model against the formula in plain Python, by its sums, and saved and loaded."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from course_lib.models.ngram import NGramLM, NGramLMConfig, count_ngrams
+from course_lib.text.special import BOS, EOS, PAD
+
+VOCAB = 11
+SENTENCES = [[5, 6, 7], [5, 6, 8], [5, 6, 7, 9], [9], [], [7, 5, 6, 7]]
+TOKENS = torch.tensor([[BOS, 5, 6, 7, 9], [BOS, 9, 9, 6, PAD], [BOS, 7, 10, 5, 6]])
+orders = pytest.mark.parametrize("order", [1, 2, 3, 6])
+
+
+def small(order: int = 3, vocab_size: int = VOCAB) -> NGramLM:
+    model = NGramLM(NGramLMConfig(vocab_size=vocab_size, order=order))
+    model.fit(SENTENCES)
+    return model
+
+
+def by_the_formula(past: list[int], word: int) -> float:
+    """p(word | past), counted anew in the sentences each time it is asked for."""
+    shorter = by_the_formula(past[1:], word) if past else 1 / VOCAB
+    texts = [[BOS, *sentence, EOS] for sentence in SENTENCES]
+    followed = [
+        text[place]
+        for text in texts
+        for place in range(1, len(text))
+        if len(past) <= place and text[place - len(past) : place] == past
+    ]
+    kinds = len(set(followed))
+    return (followed.count(word) + kinds * shorter) / (len(followed) + kinds) if followed else shorter
+
+
+@orders
+def test_equals_the_formula(order):
+    logits, weights = small(order).decode(TOKENS, with_weights=True)
+    for row, tokens in enumerate(TOKENS.tolist()):
+        for place in range(len(tokens)):
+            past = tokens[max(0, place - order + 2) : place + 1] if order > 1 else []
+            expected = [math.log(by_the_formula(past, word)) for word in range(VOCAB)]
+            torch.testing.assert_close(logits[row, place], torch.tensor(expected))
+    assert weights is None
+
+
+def test_a_case_worked_by_hand():
+    """Bigrams, mixed with unigrams, mixed with 1/10."""
+    model = NGramLM(NGramLMConfig(vocab_size=10, order=2))
+    model.fit([[5, 6], [5, 7], [5, 6]])  # 9 words counted (EOS too), of 4 kinds: 5, 6, 7, EOS
+    unigram = (2 + 4 / 10) / (9 + 4)  # of 6
+    bigram = (2 + 2 * unigram) / (3 + 2)  # after 5: 6 twice, 7 once
+    likely = model(torch.tensor([[BOS, 5]])).exp()
+    assert likely[0, 1, 6].item() == pytest.approx(bigram)
+    assert likely[0, 1, 9].item() == pytest.approx(2 * (4 / 10 / 13) / 5)  # never seen, and yet possible
+
+
+@orders
+def test_probabilities_sum_to_one_and_none_is_zero(order):
+    everything = torch.cartesian_prod(*[torch.arange(VOCAB)] * 3)  # every three words, sense or nonsense
+    logits = small(order)(everything)
+    torch.testing.assert_close(logits.exp().sum(dim=-1), torch.ones(logits.shape[:-1]))
+    assert logits.isfinite().all()
+
+
+@orders
+def test_steps_equal_the_whole(order):
+    model = small(order)
+    state = model.start(n_rows=3)
+    assert state["window"].shape == (3, order - 1)
+    for place, tokens in enumerate(TOKENS.unbind(dim=1)):
+        logits, state, weights = model.step(state, tokens, with_weights=True)
+        torch.testing.assert_close(logits, model(TOKENS)[:, place])
+    assert weights is None
+
+
+def test_a_past_never_seen_is_left_to_the_shorter_one():
+    model, shorter = small(order=3), small(order=2)
+    seen, unseen = torch.tensor([[BOS, 5, 6]]), torch.tensor([[BOS, 10, 6]])
+    assert torch.equal(model(unseen)[:, 2], shorter(unseen)[:, 2])
+    assert not torch.allclose(model(seen)[:, 2], shorter(seen)[:, 2])
+
+
+def test_it_sees_no_further_than_its_order():
+    model = small(order=3)
+    near = model(torch.tensor([[BOS, 7, 5, 6]]))[0, 3]
+    assert torch.equal(model(torch.tensor([[BOS, 10, 5, 6]]))[0, 3], near)
+    assert not torch.allclose(model(torch.tensor([[BOS, 7, 10, 6]]))[0, 3], near)
+
+
+def test_before_it_has_counted_all_words_are_equal():
+    logits = NGramLM(NGramLMConfig(vocab_size=VOCAB))(TOKENS)
+    torch.testing.assert_close(logits, torch.full((3, 5, VOCAB), -math.log(VOCAB)))
+
+
+def test_counting_again_starts_anew():
+    model = small()
+    expected = model(TOKENS)
+    model.fit([[8, 8, 8]])
+    assert not torch.allclose(model(TOKENS), expected)
+    model.fit(iter(SENTENCES))
+    assert torch.equal(model(TOKENS), expected)
+
+
+def test_it_is_saved_and_loaded_like_any_other(tmp_path):
+    model = small()
+    save_file(model.state_dict(), tmp_path / "ngram.safetensors")
+    counted = copy.deepcopy(model)
+    counted.fit([[8, 8]])
+    for other in (NGramLM(model.config), counted):
+        other.load_state_dict(load_file(tmp_path / "ngram.safetensors"))
+        assert torch.equal(other(TOKENS), model(TOKENS))
+    whole = torch.nn.ModuleDict({"inner": NGramLM(model.config)})
+    whole.load_state_dict({f"inner.{name}": table for name, table in model.state_dict().items()})
+    assert torch.equal(whole["inner"](TOKENS), model(TOKENS))
+    with pytest.raises(RuntimeError, match="Missing key"):
+        NGramLM(model.config).load_state_dict({})
+
+
+def test_a_large_vocabulary_does_not_overflow():
+    """Words to the power of six would: 60,000⁶ has 29 digits, a 64-bit number 19."""
+    model = NGramLM(NGramLMConfig(vocab_size=60_000, order=6))
+    words = [59_999, 59_998, 59_997, 59_996, 59_995, 59_994]
+    model.fit([words])
+    likely = model(torch.tensor([[BOS, *words]])).exp()[0]
+    assert likely[torch.arange(6), torch.tensor(words)].gt(0.45).all() and likely[6, EOS] > 0.45
+
+
+def test_half_precision_leaves_the_counts_alone():
+    model = small()
+    assert torch.equal(copy.deepcopy(model).bfloat16()(TOKENS), model(TOKENS))
+    assert model.double()(TOKENS).dtype == torch.float64
+    assert not list(model.parameters())
+
+
+def test_pasts_have_the_nearest_word_first():
+    counts = count_ngrams([[5, 6]], order=3)
+    assert dict(counts) == {
+        (): {5: 1, 6: 1, EOS: 1},
+        (BOS,): {5: 1},
+        (5,): {6: 1},
+        (5, BOS): {6: 1},
+        (6,): {EOS: 1},
+        (6, 5): {EOS: 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        ([[5, VOCAB]], "Expected ids from 0 to 10"),
+        ([[BOS, 5]], "Expected sentences of words alone, but got the id 2"),
+        ([[5, PAD]], "Expected sentences of words alone, but got the id 0"),
+        ([], "Expected at least one sentence"),
+    ],
+)
+def test_what_cannot_be_counted_is_named(sentences, message):
+    with pytest.raises(ValueError, match=message):
+        small().fit(sentences)

@@ -1,0 +1,100 @@
+"""The RCTM: against its three formulas written out for one sentence, and by what the paper says of it."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.layers.folding import convolve_rows
+from course_lib.models.rctm import RCTM, RCTMConfig
+
+VOCAB, EMBED, HIDDEN, MAX_LEN = 17, 6, 9, 11
+SRC = torch.tensor([[5, 9, 4, 11, 7, 3], [8, 3, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0], [6, 12, 6, 3, 0, 0]])
+LENGTHS = torch.tensor([6, 2, 1, 4])
+TGT = torch.tensor([[2, 7, 10, 4], [2, 5, 13, 0], [2, 9, 9, 9], [2, 0, 0, 0]])
+
+
+def rctm(**changes) -> RCTM:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": VOCAB, "embed": EMBED, "hidden": HIDDEN, "max_len": MAX_LEN}
+    model = RCTM(RCTMConfig(**(sizes | changes))).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))  # nothing stays at 0
+    return model
+
+
+def written_out(model: RCTM, src, tgt):
+    """One sentence, one word after another, with the paper's letters."""
+    table = model.words.output.weight
+    columns, kernels = (
+        (table[src] * EMBED**0.5)[None],
+        list(model.folding.kernels.split(model.folding.widths, 1)),
+    )
+    while columns.shape[1] > 1:
+        columns = torch.tanh(convolve_rows(columns, kernels.pop(0)))
+    weights = dict(model.decoder.named_parameters())
+    (ih,) = (value for name, value in weights.items() if "weight_ih" in name)
+    (R,) = (value for name, value in weights.items() if "weight_hh" in name)
+    bias = sum(value for name, value in weights.items() if "bias" in name)
+    I, S = ih[:, :EMBED], ih[:, EMBED:]  # noqa: E741
+    s, h, logits = S @ columns[0, 0], torch.zeros(HIDDEN, dtype=torch.float64), []
+    for word in tgt:
+        h = torch.tanh(I @ (table[word] * EMBED**0.5) + R @ h + s + bias)
+        logits.append(model.words.output(model.to_embed(h)))
+    return torch.stack(logits)
+
+
+def test_equals_the_formulas_written_out():
+    model = rctm()
+    logits = model(SRC, LENGTHS, TGT)
+    for row, length in enumerate(LENGTHS):
+        torch.testing.assert_close(logits[row], written_out(model, SRC[row, :length], TGT[row]))
+
+
+def test_one_vector_of_one_size_is_all_that_is_known_of_a_source():
+    model = rctm()
+    for width in (2, 6):
+        memory = model.encode(SRC[:, :width], LENGTHS.clamp(max=width))
+        assert {name: part.shape for name, part in memory.items()} == {"sentence": (4, EMBED)}
+
+
+def test_the_sentence_is_told_at_every_step_not_only_at_the_first():
+    model = rctm()
+    memory = model.encode(SRC, LENGTHS)
+    _, state, _ = model.step(memory, model.start(memory), TGT[:, 0])
+    told, _, _ = model.step(memory, state, TGT[:, 1])
+    not_told, _, _ = model.step({"sentence": torch.zeros_like(memory["sentence"])}, state, TGT[:, 1])
+    assert (told - not_told).abs().amin(dim=-1).gt(1e-9).all()
+
+
+def test_it_has_no_weights_to_show():
+    model = rctm()
+    memory = model.encode(SRC, LENGTHS)
+    assert not model.attends
+    assert model.decode(memory, TGT, with_weights=True)[1] is None
+    assert model.step(memory, model.start(memory), TGT[:, 0], with_weights=True)[2] is None
+
+
+def test_the_longest_source_uses_every_kernel():
+    model = rctm()
+    longest = torch.arange(4, 4 + MAX_LEN)[None]
+    logits = model(longest, torch.tensor([MAX_LEN]), TGT[:1])
+    F.cross_entropy(logits[0], TGT[0]).backward()
+    for grad in model.folding.kernels.grad.split(model.folding.widths, dim=1):
+        assert grad.any()
+
+
+def test_the_encoder_has_hardly_any_weights():
+    """embed numbers for each column of each kernel: 2 + 3 + 4 + 5 columns for up to 11 words."""
+    assert sum(parameter.numel() for parameter in rctm().folding.parameters()) == EMBED * (2 + 3 + 4 + 5)
+
+
+def test_untied_tables():
+    model = rctm(tied=False)
+    before = model(SRC, LENGTHS, TGT)
+    with torch.no_grad():
+        model.words.source_table.weight[11] += 1  # a word of the first source alone
+    after = model(SRC, LENGTHS, TGT)
+    assert not torch.allclose(after[0], before[0])
+    torch.testing.assert_close(after[1:], before[1:])

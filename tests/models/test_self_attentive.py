@@ -1,0 +1,161 @@
+"""The self-attentive sentence encoder: its formula, its penalty, and that it learns."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_lib.models.self_attentive import SelfAttentive, SelfAttentiveConfig, redundancy
+
+TOKENS = torch.tensor([[5, 6, 7, 8, 3], [9, 4, 3, 0, 0], [3, 0, 0, 0, 0]])
+LENGTHS = torch.tensor([5, 3, 1])
+SIZES = {"vocab_size": 12, "embed": 5, "hidden": 4, "attn_dim": 6, "n_hops": 3, "n_classes": 2, "max_len": 9}
+
+
+def small(seed: int = 0, **changes) -> SelfAttentive:
+    torch.manual_seed(seed)
+    return SelfAttentive(SelfAttentiveConfig(**(SIZES | changes))).double().eval()
+
+
+# ---- the formula
+
+
+def test_equals_the_formula_sentence_by_sentence():
+    """A = softmax(W_s2 tanh(W_s1 Hᵀ)), M = A H, on each sentence alone and without padding."""
+    model = small()
+    embedding, weights = model.encode(TOKENS, LENGTHS)
+    assert embedding.shape == (3, 3, 8) and weights.shape == (3, 3, 5)
+    first, _, second = model.score
+    for row, length in enumerate(LENGTHS.tolist()):
+        states, _ = model.lstm.explicit(model.words(TOKENS[row : row + 1, :length]))
+        expected = (second.weight @ torch.tanh(first.weight @ states[0].T)).softmax(dim=-1)
+        torch.testing.assert_close(weights[row, :, :length], expected)
+        assert weights[row, :, length:].eq(0).all()
+        torch.testing.assert_close(embedding[row], expected @ states[0])
+
+
+def test_each_hop_is_shares_of_the_sentence_and_has_its_own_view():
+    _, weights = small().encode(TOKENS, LENGTHS)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(3, 3, dtype=torch.float64))
+    assert not torch.allclose(weights[0, 0], weights[0, 1])
+
+
+def test_classes_are_told_from_all_hops():
+    model = small()
+    embedding, _ = model.encode(TOKENS, LENGTHS)
+    logits = model(TOKENS, LENGTHS)
+    torch.testing.assert_close(logits, model.classify(embedding))
+    assert logits.shape == (3, 2)
+    for hop in range(3):
+        moved = embedding.clone()
+        moved[:, hop] += 1.0
+        assert not torch.allclose(model.classify(moved), logits)
+
+
+# ---- the penalty
+
+
+def test_penalty_equals_a_loop():
+    weights = torch.rand(2, 3, 5, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
+    for row, penalty in enumerate(redundancy(weights).tolist()):
+        by_hand = 0.0
+        for i in range(3):
+            for j in range(3):
+                overlap = sum(float(a * b) for a, b in zip(weights[row, i], weights[row, j], strict=True))
+                by_hand += (overlap - (i == j)) ** 2
+        assert penalty == pytest.approx(by_hand)
+
+
+def test_penalty_is_0_only_where_each_hop_takes_a_word_of_its_own():
+    own_words = torch.eye(4)[[2, 0, 3]]
+    assert redundancy(own_words) == 0
+    assert redundancy(torch.eye(4)[[2, 0, 2]]) == 2
+    assert redundancy(torch.full((3, 4), 0.25)) > 1
+
+
+def test_penalty_drives_the_hops_apart():
+    """Hops that start alike, pushed by the penalty alone, end up on different words."""
+    torch.manual_seed(0)
+    scores = (0.01 * torch.randn(1, 3, 5)).requires_grad_()
+    optimizer = torch.optim.Adam([scores], lr=0.1)
+    for _ in range(150):
+        optimizer.zero_grad()
+        redundancy(scores.softmax(dim=-1)).sum().backward()
+        optimizer.step()
+    best = scores.softmax(dim=-1).max(dim=-1)
+    assert best.values.gt(0.9).all() and len(set(best.indices[0].tolist())) == 3
+
+
+# ---- properties
+
+
+def test_padding_changes_nothing():
+    model = small()
+    wide = F.pad(TOKENS, (0, 3))
+    (embedding, weights), (wide_embedding, wide_weights) = (
+        model.encode(TOKENS, LENGTHS),
+        model.encode(wide, LENGTHS),
+    )
+    torch.testing.assert_close(wide_embedding, embedding)
+    torch.testing.assert_close(wide_weights, F.pad(weights, (0, 3)))
+    gradients = []
+    for tokens in (TOKENS, wide):
+        model.zero_grad()
+        (
+            model(tokens, LENGTHS).square().sum() + redundancy(model.encode(tokens, LENGTHS)[1]).sum()
+        ).backward()
+        gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
+    torch.testing.assert_close(*gradients)
+
+
+def test_every_parameter_gets_a_gradient():
+    model = small()
+    F.cross_entropy(model(TOKENS, LENGTHS), torch.tensor([0, 1, 1])).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.isfinite().all() and parameter.grad.abs().max() > 1e-9, name
+
+
+def test_dropout_acts_in_training_only_and_weights_can_be_loaded():
+    plain, dropping = small(), small(seed=1, dropout=0.5)
+    dropping.load_state_dict(plain.state_dict())
+    assert torch.equal(dropping(TOKENS, LENGTHS), plain(TOKENS, LENGTHS))
+    dropping.train()
+    assert not torch.equal(dropping(TOKENS, LENGTHS), dropping(TOKENS, LENGTHS))
+
+
+def test_no_number_is_read_on_the_way():
+    """A GPU would wait for it. The meta device has shapes and no numbers."""
+    model = small().to("meta")
+    logits = model(TOKENS.to("meta"), LENGTHS.to("meta"))
+    logits.sum().backward()
+    assert logits.shape == (3, 2)
+
+
+def test_it_learns_which_sentences_hold_a_word():
+    """Class 1 if word 7 is anywhere: all 32 right after 60 steps, with the penalty in the loss."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(8, 12, (32, 6), generator=generator)
+    labels = torch.arange(32) % 2
+    places = torch.randint(0, 6, (32,), generator=generator)
+    tokens[torch.arange(32), places] = torch.where(labels == 1, 7, tokens[torch.arange(32), places])
+    lengths = torch.full((32,), 6)
+    model = small(hidden=8).float().train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(60):
+        optimizer.zero_grad()
+        embedding, weights = model.encode(tokens, lengths)
+        loss = F.cross_entropy(model.classify(embedding), labels) + 0.1 * redundancy(weights).mean()
+        loss.backward()
+        optimizer.step()
+    assert model(tokens, lengths).argmax(dim=-1).equal(labels)
+
+
+def test_what_it_cannot_read_it_says():
+    model = small()
+    with pytest.raises(ValueError, match="lengths from 1 to 5, the width of the batch, but got 0"):
+        model(TOKENS, LENGTHS - 1)
+    with pytest.raises(ValueError, match="at most 9 tokens"):
+        model(F.pad(TOKENS, (0, 5)), LENGTHS)
+    with pytest.raises(ValueError, match="n_hops of at least 1, but got 0"):
+        small(n_hops=0)

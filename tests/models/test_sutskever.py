@@ -1,0 +1,83 @@
+"""Sequence to sequence of 2014, against torch's own LSTMs; and which way round the source is read."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.models.sutskever import Sutskever, SutskeverConfig
+from course_lib.text.batch import make_batch
+from course_lib.text.special import EOS
+
+SOURCES, TARGETS = [[5, 9, 4], [8, 6], []], [[7, 10], [6, 4, 9, 9], [11]]
+BATCH = make_batch(SOURCES, TARGETS)
+
+
+def small(**changes) -> Sutskever:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 12, "embed": 3, "hidden": 5, "n_layers": 3}
+    return Sutskever(SutskeverConfig(**sizes | changes)).double().eval()
+
+
+def torchs_own(recurrent) -> nn.LSTM:
+    lstm = nn.LSTM(3, 5, num_layers=3, batch_first=True).double()
+    lstm.load_state_dict(
+        {
+            name.replace("_l0", f"_l{depth}"): weight
+            for depth, (layer,) in enumerate(recurrent.layers)
+            for name, weight in layer.state_dict().items()
+        }
+    )
+    return lstm
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_equals_two_of_torchs_lstms(tied):
+    """One sentence at a time, its words turned round and EOS last; no padding, so no lengths are needed."""
+    model = small(tied=tied)
+    logits = model(BATCH.src, BATCH.src_lengths, BATCH.tgt_in)
+    for row, (source, length) in enumerate(zip(SOURCES, BATCH.tgt_lengths.tolist(), strict=True)):
+        read = model.words.source(torch.tensor([[*reversed(source), EOS]]))
+        _, last = torchs_own(model.encoder)(read)
+        hidden, _ = torchs_own(model.decoder)(model.words.target(BATCH.tgt_in[row : row + 1, :length]), last)
+        expected = model.words.logits(model.to_embed(hidden))[0]
+        torch.testing.assert_close(logits[row, :length], expected, rtol=0, atol=1e-12)
+
+
+def test_reading_backwards_is_reading_the_turned_sentence_forwards():
+    backwards, forwards = small(reverse=True), small(reverse=False)
+    turned = make_batch([source[::-1] for source in SOURCES], TARGETS)
+    expected = backwards.encode(BATCH.src, BATCH.src_lengths)
+    torch.testing.assert_close(forwards.encode(turned.src, turned.src_lengths), expected)
+    straight = forwards.encode(BATCH.src, BATCH.src_lengths)
+    assert not torch.allclose(straight["hidden"][:2], expected["hidden"][:2])
+    torch.testing.assert_close(straight["hidden"][2], expected["hidden"][2])  # nothing to turn round
+
+
+def test_reversed_the_first_word_is_the_freshest():
+    """How far the state moves when a word is swapped: in reverse, further for the first than for the last."""
+    batch = make_batch([[5, 6, 7, 8, 9, 10, 11, 4] * 2], [[5]])
+    moved = {}
+    for reverse in (True, False):
+        model = small(reverse=reverse)
+        before = model.encode(batch.src, batch.src_lengths)["cell"]
+        for place in (0, 15):
+            src = batch.src.clone()
+            src[0, place] = 7
+            after = model.encode(src, batch.src_lengths)["cell"]
+            moved[reverse, place] = (after - before).norm().item()
+    assert moved[True, 0] > 5 * moved[True, 15] and moved[False, 15] > 5 * moved[False, 0]
+
+
+def test_the_source_goes_over_as_the_first_state_alone():
+    model = small()
+    memory = model.encode(BATCH.src, BATCH.src_lengths)
+    state = model.start(memory)
+    assert {name: part.shape for name, part in state.items()} == {"hidden": (3, 3, 5), "cell": (3, 3, 5)}
+    other = {name: torch.zeros_like(part) for name, part in memory.items()}
+    for _ in range(3):  # once started, the memory is never looked at
+        tokens = torch.tensor([7, 7, 7])
+        expected, _, weights = model.step(memory, state, tokens, with_weights=True)
+        logits, state, _ = model.step(other, state, tokens)
+        assert torch.equal(logits, expected) and weights is None and not model.attends

@@ -1,0 +1,325 @@
+"""The Transformer against `nn.Transformer` with copied weights, and what is particular to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.layers.positions import sinusoids
+from course_lib.layers.rows import repeat, take
+from course_lib.models.transformer import Transformer, TransformerConfig
+
+VOCAB, D_MODEL, N_HEADS, D_FF, N_LAYERS = 23, 24, 3, 40, 2
+SRC = torch.tensor([[5, 6, 7, 8, 9, 3], [4, 3, 0, 0, 0, 0], [11, 12, 13, 3, 0, 0]])
+LENGTHS = torch.tensor([6, 2, 4])
+TGT = torch.tensor([[2, 5, 9, 9, 4], [2, 7, 0, 0, 0], [2, 8, 6, 0, 0]])
+REAL = TGT != 0
+
+
+def config(**changes) -> TransformerConfig:
+    sizes = {"vocab_size": VOCAB, "d_model": D_MODEL, "n_heads": N_HEADS, "d_ff": D_FF, "n_layers": N_LAYERS}
+    return TransformerConfig(**{**sizes, "max_len": 12, **changes})
+
+
+def made(**changes) -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(config(**changes)).double()
+
+
+# ---- equal to torch's own
+
+
+def torchs(*, pre_norm: bool) -> nn.Transformer:
+    """nn.Transformer as in the paper: it likes to add a last norm to post-norm stacks, which have one."""
+    sizes = {
+        "d_model": D_MODEL,
+        "nhead": N_HEADS,
+        "dim_feedforward": D_FF,
+        "dropout": 0.0,
+        "batch_first": True,
+        "norm_first": pre_norm,
+    }
+    last = (lambda: nn.LayerNorm(D_MODEL)) if pre_norm else (lambda: None)
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**sizes), N_LAYERS, norm=last(), enable_nested_tensor=False
+    )
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), N_LAYERS, norm=last())
+    return nn.Transformer(
+        d_model=D_MODEL, nhead=N_HEADS, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
+    ).double()
+
+
+def copy_into(theirs: nn.Transformer, ours: Transformer) -> None:
+    """All our weights, first shaken so that no norm and no bias is idle; their attention biases stay 0."""
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+        for our_stack, their_stack in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
+            for block, layer in zip(our_stack.blocks, their_stack.layers, strict=True):
+                attentions = [(block.attention, layer.self_attn)]
+                paths = [block.around_attention, block.around_feed_forward]
+                if block.crosses:
+                    attentions.append((block.cross, layer.multihead_attn))
+                    paths.insert(1, block.around_cross)
+                for heads, other in attentions:
+                    other.in_proj_weight.copy_(torch.cat([heads.w_query, heads.w_key, heads.w_value]))
+                    other.out_proj.weight.copy_(heads.w_output)
+                    other.in_proj_bias.zero_()
+                    other.out_proj.bias.zero_()
+                for number, path in enumerate(paths, start=1):
+                    getattr(layer, f"norm{number}").load_state_dict(path.norm.state_dict())
+                layer.linear1.load_state_dict(block.feed_forward.inner.state_dict())
+                layer.linear2.load_state_dict(block.feed_forward.outer.state_dict())
+            if our_stack.last_norm is not None:
+                their_stack.norm.load_state_dict(our_stack.last_norm.state_dict())
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_equals_nn_transformer_encoder_decoder_logits_and_gradients(pre_norm):
+    ours, theirs = made(pre_norm=pre_norm), torchs(pre_norm=pre_norm)
+    copy_into(theirs, ours)
+    padding = torch.arange(SRC.shape[1]) >= LENGTHS[:, None]
+    table = ours.words.output.weight.detach().clone().requires_grad_()
+    waves = sinusoids(12, D_MODEL).double()
+
+    def embed(tokens):
+        return F.embedding(tokens, table) * D_MODEL**0.5 + waves[: tokens.shape[1]]
+
+    encoded = theirs.encoder(embed(SRC), src_key_padding_mask=padding)
+    decoded = theirs.decoder(
+        embed(TGT),
+        encoded,
+        tgt_mask=torch.ones(TGT.shape[1], TGT.shape[1], dtype=torch.bool).triu(1),
+        memory_key_padding_mask=padding,
+    )
+    expected = F.linear(decoded, table, ours.words.output.bias.detach())
+
+    memory = ours.encode(SRC, LENGTHS)
+    for layer, block in enumerate(ours.decoder.blocks):  # the encoder's output, as each layer looks at it
+        keys, values = block.cross.project_source(encoded)
+        for row, length in enumerate(LENGTHS):
+            torch.testing.assert_close(memory["keys"][row, layer, :, :length], keys[row, :, :length])
+            torch.testing.assert_close(memory["values"][row, layer, :, :length], values[row, :, :length])
+    for with_weights in (False, True):
+        logits, _ = ours.decode(memory, TGT, with_weights=with_weights)
+        torch.testing.assert_close(logits[REAL], expected[REAL])
+
+    upstream = torch.randn(expected[REAL].shape, dtype=torch.float64)
+    logits[REAL].backward(upstream)
+    expected[REAL].backward(upstream)
+    torch.testing.assert_close(ours.words.output.weight.grad, table.grad)
+    first = ours.encoder.blocks[0].attention
+    torch.testing.assert_close(
+        torch.cat([first.w_query.grad, first.w_key.grad, first.w_value.grad]),
+        theirs.encoder.layers[0].self_attn.in_proj_weight.grad,
+    )
+
+
+def test_the_encoders_output_equals_torchs():
+    ours, theirs = made(), torchs(pre_norm=True)
+    copy_into(theirs, ours)
+    x = ours.source_positions.add(ours.words.source(SRC))
+    may_look = (torch.arange(SRC.shape[1]) < LENGTHS[:, None])[:, None, None]
+    states, _, _ = ours.encoder(x, may_look=may_look)
+    expected = theirs.encoder(x, src_key_padding_mask=~may_look[:, 0, 0])
+    real = may_look[:, 0, 0]
+    torch.testing.assert_close(states[real], expected[real])
+
+
+def test_the_papers_base_model_has_its_size():
+    """65 million in the paper's table, with a vocabulary of about 37,000."""
+    with torch.device("meta"):
+        base = Transformer(
+            config(vocab_size=37_000, d_model=512, n_heads=8, d_ff=2048, n_layers=6, pre_norm=False)
+        )
+    n_parameters = sum(parameter.numel() for parameter in base.parameters())
+    attention, feed_forward, norm = 4 * 512 * 512, 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    encoder, decoder = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
+    assert n_parameters == 6 * (encoder + decoder) + 37_000 * 512 + 37_000
+    assert 60e6 < n_parameters < 66e6
+
+
+# ---- step by step, in every form
+
+
+FORMS = [
+    {},
+    {"pre_norm": False},
+    {"positions": "learned"},
+    {"positions": "rotary"},
+    {"n_kv_heads": 1},
+    {"tied": False, "positions": "rotary", "n_kv_heads": 1, "pre_norm": False},
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_step_by_step_equals_all_at_once(form):
+    system = made(**form).eval()
+    memory = system.encode(SRC, LENGTHS)
+    expected, looked = system.decode(memory, TGT, with_weights=True)
+    torch.testing.assert_close(system.decode(memory, TGT)[0], expected)
+    state = system.start(memory)
+    for at in range(TGT.shape[1]):
+        logits, state, weights = system.step(memory, state, TGT[:, at], with_weights=at % 2 == 0)
+        torch.testing.assert_close(logits, expected[:, at])
+        if at % 2 == 0:
+            torch.testing.assert_close(weights, looked[..., at, :])
+        else:
+            assert weights is None
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_padding_changes_nothing(form):
+    """A wider batch: the same outputs, the same gradients, and no NaN."""
+    outcomes = []
+    for extra in (0, 4):
+        system = made(**form)
+        logits = system(F.pad(SRC, (0, extra)), LENGTHS, F.pad(TGT, (0, extra)))
+        real = logits[:, : TGT.shape[1]][REAL]
+        real.square().sum().backward()
+        grads = {name: parameter.grad for name, parameter in system.named_parameters()}
+        assert all(grad.isfinite().all() and grad.ne(0).any() for grad in grads.values()), form
+        outcomes.append((real, grads))
+    torch.testing.assert_close(*outcomes)
+
+
+def test_beams_can_be_repeated_and_reordered():
+    system = made().eval()
+    memory, which = repeat(system.encode(SRC, LENGTHS), 2), torch.tensor([1, 0, 3, 2, 5, 4])
+    state = repeat(system.start(system.encode(SRC, LENGTHS)), 2)
+    _, state, _ = system.step(memory, state, torch.tensor([2] * 6))
+    _, state, _ = system.step(memory, state, torch.tensor([4, 5, 6, 7, 8, 9]))
+    logits, _, _ = system.step(memory, take(state, which), torch.tensor([9] * 6))
+    sentences = torch.tensor([[2, 5, 9], [2, 4, 9], [2, 7, 9], [2, 6, 9], [2, 9, 9], [2, 8, 9]])
+    torch.testing.assert_close(logits, system.decode(memory, sentences)[0][:, -1])
+
+
+def test_the_cache_is_as_small_as_the_key_heads_are_few():
+    def cache(**form):
+        system = made(**form)
+        memory = system.encode(SRC, LENGTHS)
+        return system.step(memory, system.start(memory), TGT[:, 0])[1]["keys"].numel()
+
+    assert cache() == 3 * cache(n_kv_heads=1)
+
+
+# ---- the three uses of attention
+
+
+def test_all_weights_are_the_three_kinds_and_respect_their_masks():
+    system = made().eval()
+    kinds = system.all_weights(SRC, LENGTHS, TGT)
+    src, tgt = SRC.shape[1], TGT.shape[1]
+    front = (len(SRC), N_LAYERS, N_HEADS)
+    assert {name: tuple(weights.shape) for name, weights in kinds.items()} == {
+        "encoder": (*front, src, src),
+        "decoder": (*front, tgt, tgt),
+        "cross": (*front, tgt, src),
+    }
+    _, cross = system.decode(system.encode(SRC, LENGTHS), TGT, with_weights=True)
+    torch.testing.assert_close(kinds["cross"], cross)
+    for weights in kinds.values():
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
+    padding = (torch.arange(src) >= LENGTHS[:, None])[:, None, None, None]
+    for name in ("encoder", "cross"):
+        assert kinds[name].masked_select(padding.expand_as(kinds[name])).eq(0).all()
+        assert kinds[name].masked_select(~padding.expand_as(kinds[name])).gt(0).all()
+    assert kinds["decoder"].triu(1).eq(0).all()
+
+
+def test_order_is_known_by_positions_alone():
+    """Two source words swapped change what is said; with positions that never turn, nothing changes."""
+    swapped = SRC.clone()
+    swapped[0, [0, 1]] = SRC[0, [1, 0]]
+    for kind in ("sinusoidal", "learned", "rotary"):
+        system = made(positions=kind).eval()
+        assert not torch.allclose(system(swapped, LENGTHS, TGT)[0], system(SRC, LENGTHS, TGT)[0])
+    blind = made(positions="rotary").eval()
+    blind.source_positions.sin.zero_()
+    blind.source_positions.cos.fill_(1.0)
+    torch.testing.assert_close(blind(swapped, LENGTHS, TGT)[0], blind(SRC, LENGTHS, TGT)[0])
+
+
+def test_words_enter_times_the_root_of_d_model():
+    system = made(positions="rotary")  # which adds nothing
+    table = system.words.output.weight
+    torch.testing.assert_close(system.words.source(SRC), table[SRC] * D_MODEL**0.5)
+
+
+# ---- dropout, devices, configuration
+
+
+def test_dropout_acts_only_in_training_and_on_every_path():
+    system = made(dropout=0.4, ff_dropout=0.2)
+    n_dropouts = sum(isinstance(module, nn.Dropout) and module.p > 0 for module in system.modules())
+    assert n_dropouts == 1 + N_LAYERS * (2 + 3) + 2 * N_LAYERS  # embeddings, sub-layers, feed-forwards
+    assert not torch.equal(system(SRC, LENGTHS, TGT), system(SRC, LENGTHS, TGT))
+    system.eval()
+    assert torch.equal(system(SRC, LENGTHS, TGT), system(SRC, LENGTHS, TGT))
+
+
+def test_no_number_is_read_on_the_way():
+    """On the meta device tensors have no numbers: whatever reads one, or makes one elsewhere, fails."""
+    system = Transformer(config(dropout=0.1)).to("meta")
+    src, lengths, tgt = (tensor.to("meta") for tensor in (SRC, LENGTHS, TGT))
+    system(src, lengths, tgt).sum().backward()
+    memory = system.encode(src, lengths)
+    for with_weights in (False, True):
+        logits, state, _ = system.step(memory, system.start(memory), tgt[:, 0], with_weights=with_weights)
+        assert logits.is_meta and state["keys"].is_meta
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bf16: slower, no less right
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_bfloat16_is_near(form):
+    system = made(**form).float().eval()
+    expected = system(SRC, LENGTHS, TGT)[REAL]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        memory = system.encode(SRC, LENGTHS)
+        mixed = system.decode(memory, TGT)[0][REAL].float()
+        state = system.start(memory)
+        for at in range(2):
+            logits, state, _ = system.step(memory, state, TGT[:, at], with_weights=bool(at))
+    coarse = system.bfloat16()(SRC, LENGTHS, TGT)[REAL].float()
+    for near in (mixed, coarse):
+        torch.testing.assert_close(near, expected, atol=0.15, rtol=0)
+    torch.testing.assert_close(logits.float(), expected[[1, 6, 8]], atol=0.15, rtol=0)
+
+
+def test_a_configuration_goes_through_json():
+    for form in FORMS:
+        text = json.dumps(dataclasses.asdict(config(**form)))
+        assert TransformerConfig(**json.loads(text)) == config(**form)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_heads": 5}, "multiple of n_heads"),
+        ({"n_kv_heads": 2}, "n_heads a multiple of n_kv_heads"),
+        ({"n_kv_heads": 0}, "n_kv_heads of at least 1"),
+        ({"positions": "none"}, "sinusoidal, learned or rotary"),
+        ({"ff_dropout": 1.0}, "ff_dropout of at least 0 and below 1, but got 1.0"),
+        ({"n_layers": 0}, "n_layers of at least 1"),
+    ],
+    ids=str,
+)
+def test_wrong_configurations_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        made(**change)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
+def test_a_step_too_far_is_refused(kind):
+    system = made(positions=kind, max_len=6)
+    memory = system.encode(SRC, LENGTHS)
+    state = system.start(memory)
+    for _ in range(6):
+        _, state, _ = system.step(memory, state, TGT[:, 0])
+    with pytest.raises(ValueError, match=r"at most 6 positions.*up to the 7th"):
+        system.step(memory, state, TGT[:, 0])

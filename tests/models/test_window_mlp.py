@@ -1,0 +1,54 @@
+"""Bengio's network of 2003: what it sees, and that it sees no further."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.models.window_mlp import WindowMLP, WindowMLPConfig
+from course_lib.text.special import PAD
+
+TOKENS = torch.tensor([[2, 5, 9, 4, 8, 6], [2, 7, 7, 10, 0, 0]])
+
+
+def small(**changes) -> WindowMLP:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 12, "embed": 3, "hidden": 5, "window": 3}
+    return WindowMLP(WindowMLPConfig(**sizes | changes)).double()
+
+
+@pytest.mark.parametrize("window", [1, 3, 9])
+@pytest.mark.parametrize("tied", [True, False])
+def test_equals_the_paper_word_by_word(window, tied):
+    model = small(window=window, tied=tied)
+    logits, weights = model.decode(TOKENS, with_weights=True)
+    for row, tokens in enumerate(TOKENS.tolist()):
+        for place in range(len(tokens)):
+            seen = [PAD] * window + tokens[: place + 1]
+            x = torch.cat([model.words.target(torch.tensor([token]))[0] for token in seen[-window:]])
+            hidden = torch.tanh(model.to_hidden.weight @ x + model.to_hidden.bias)
+            expected = model.words.logits(model.to_embed(hidden))
+            torch.testing.assert_close(logits[row, place], expected, rtol=0, atol=1e-12)
+    assert weights is None and not model.attends
+
+
+def test_it_sees_the_window_and_nothing_before_it():
+    model = small()
+    expected = model(TOKENS)[0, 5]
+    for place in range(6):
+        changed = TOKENS.clone()
+        changed[0, place] = 11
+        assert torch.equal(model(changed)[0, 5], expected) == (place < 3)
+
+
+def test_order_inside_the_window_counts():
+    model = small()
+    assert not torch.allclose(
+        model(torch.tensor([[2, 5, 9, 4]]))[0, 3], model(torch.tensor([[2, 9, 5, 4]]))[0, 3]
+    )
+
+
+def test_its_weights_grow_with_the_window_alone():
+    """Not with vocabulary to the power of n, as a table of n-grams does."""
+    counts = [sum(p.numel() for p in small(window=window).parameters()) for window in (2, 3, 4)]
+    assert counts[2] - counts[1] == counts[1] - counts[0] == 3 * 5

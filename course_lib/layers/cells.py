@@ -66,6 +66,7 @@ def lstm_cell(
     weight_hh: Float[Tensor, "4*hidden hidden"],
     bias_ih: Float[Tensor, " 4*hidden"],
     bias_hh: Float[Tensor, " 4*hidden"],
+    brought: Float[Tensor, "... hidden"] | None = None,
 ) -> tuple[Float[Tensor, "... hidden"], Float[Tensor, "... hidden"]]:
     """The new (hidden, cell). The cell only ever fades and is added to: that is the road a gradient survives.
 
@@ -75,11 +76,14 @@ def lstm_cell(
         tensor([[4.]])
 
     cell' = forget · cell + write · new, and hidden' = show · tanh(cell'), each gate between 0 and 1.
+    What is `brought` from elsewhere, a memory of the source say, joins the cell before it is shown.
     """
     check_cell_inputs(inputs, hidden, weight_ih, n_gates=4)
     gates = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)
     write, forget, new, show = gates.chunk(4, dim=-1)  # (..., hidden) each
     cell = torch.sigmoid(forget) * cell + torch.sigmoid(write) * torch.tanh(new)
+    if brought is not None:
+        cell = cell + brought
     return torch.sigmoid(show) * torch.tanh(cell), cell
 
 

@@ -75,33 +75,6 @@ def tape_cell(
     return hidden, cell, summary, weights[:, 0]
 
 
-def lstm_cell_with(
-    inputs: Float[Tensor, "batch input"],
-    hidden: Float[Tensor, "batch hidden"],
-    cell: Float[Tensor, "batch hidden"],
-    brought: Float[Tensor, "batch hidden"],
-    *,
-    weight_ih: Float[Tensor, "4*hidden input"],
-    weight_hh: Float[Tensor, "4*hidden hidden"],
-    bias_ih: Float[Tensor, " 4*hidden"],
-    bias_hh: Float[Tensor, " 4*hidden"],
-) -> tuple[Float[Tensor, "batch hidden"], Float[Tensor, "batch hidden"]]:
-    """An LSTM cell that adds something brought from elsewhere to its memory: (hidden, cell).
-
-        >>> one, nothing = torch.ones(1, 1), torch.zeros(4, 1)            # gates half open
-        >>> gates = {"weight_ih": nothing, "weight_hh": nothing}
-        >>> gates |= {"bias_ih": nothing[:, 0], "bias_hh": nothing[:, 0]}
-        >>> lstm_cell_with(one, one, one, one, **gates)[1]                # half of the old memory, plus 1
-        tensor([[1.5000]])
-
-    cell' = brought + forget · cell + write · new, and hidden' = show · tanh(cell'). Deep fusion needs it.
-    """
-    gates = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)
-    write, forget, new, show = gates.chunk(4, dim=-1)  # (batch, hidden) each
-    cell = brought + torch.sigmoid(forget) * cell + torch.sigmoid(write) * torch.tanh(new)
-    return torch.sigmoid(show) * torch.tanh(cell), cell
-
-
 class TapeCell(nn.Module):
     """`tape_cell` with its weights.
 
@@ -152,7 +125,7 @@ class TapeCell(nn.Module):
             hidden, cell = self.cell(inputs, summary, memory)
         else:
             gates = dict(self.cell.named_parameters())
-            hidden, cell = lstm_cell_with(inputs, summary, memory, brought, **gates)
+            hidden, cell = lstm_cell(inputs, summary, memory, **gates, brought=brought)
         return hidden, self.write(rows, hidden, cell) | {"summary": summary}, weights[:, 0]
 
     def read(

@@ -1,4 +1,35 @@
-"""Every system of the road from 2013 to 2017, one file each, behind one small interface.
+"""Every system of the road from n-grams to the Transformer, one file each, behind one small interface.
 
-Take each from its own file, so that a reader sees where it lives.
+    translator.py       what every translator can do: encode, decode whole, decode a step
+    language_model.py   what every language model can do: a translator's decoder without a source
+    config.py           sizes and switches that all systems share, checked when they are made
+    checks.py           what systems insist on about sentences, and what they say when it is not so
+    words.py            the tables at both ends: words to vectors, vectors to scores of words
+
+    ngram.py            counting (1948)
+    window_mlp.py       the last few words through one hidden layer (2003)
+    recurrent_lm.py     RNN, LSTM and GRU as language models (2010 to 2014)
+    lstmn_lm.py         an LSTM with a tape in place of its memory (2016)
+    key_value_lm.py     attention over the last states; key, value and prediction part ways (2017)
+    ngram_rnn.py        the last few outputs side by side, no attention at all (2017)
+    transformer_lm.py   the Transformer's decoder alone (2018)
+
+    self_attentive.py   a sentence as several weighted views of itself (2017)
+
+    rctm.py             convolutions fold the source, a recurrent network unfolds it (2013)
+    cho.py              one vector for the source, seen at every word (2014)
+    sutskever.py        deep LSTMs, the source backwards, its state handed over (2014)
+    bahdanau.py         a learned soft search through the source (2015)
+    luong.py            four scores, three windows, input feeding (2015)
+    lstmn.py            tapes on both sides, fused shallow or deep (2016)
+    convs2s.py          convolutions with attention in every layer (2017)
+    transformer.py      attention alone (2017)
+
+    road.py             all of them in order, with year and paper
+    sizes.py            how large each is, for tests, for the toy language, for Multi30k
+    registry.py         find and build them by name; configurations as JSON
+
+Take each from its own file, so that a reader sees where it lives:
+
+    >>> from course_lib.models.registry import build, make_config
 """

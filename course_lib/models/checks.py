@@ -18,9 +18,9 @@ def check_sentences(sentences: Tensor, lengths: Tensor, *, vocab_size: int, max_
     """A batch of sentences: ids (batch, len), each with its length, none of them empty or too long."""
     _check_ids("sentences", sentences, axes="(batch, len)", n_axes=2, vocab_size=vocab_size)
     _check_width("sentences", sentences, max_len)
-    if lengths.shape != sentences.shape[:1] or lengths.is_floating_point():
+    if lengths.shape != sentences.shape[:1] or lengths.dtype != torch.int64:
         raise ValueError(
-            f"Expected one whole number a sentence as lengths, so a tensor of shape ({len(sentences)},), "
+            f"Expected one whole number (int64) a sentence as lengths, so a shape of ({len(sentences)},), "
             f"but got {tuple(lengths.shape)} of {lengths.dtype}."
         )
     if lengths.device.type == "cpu":

@@ -34,6 +34,9 @@ class Translator(nn.Module, ABC):
     attends: ClassVar[bool] = True
     """Whether it looks back at the source words, and so has weights to show."""
 
+    weights_sum_to_one: bool = True
+    """Whether each row of weights does; one system takes some away again."""
+
     def __init__(self, config: Config):
         super().__init__()
         self.config = config

@@ -9,7 +9,7 @@ import torch
 
 from course_lib.layers.cells import lstm_cell
 from course_lib.layers.rows import take
-from course_lib.layers.tape import TapeCell, lstm_cell_with, tape_cell
+from course_lib.layers.tape import TapeCell, tape_cell
 
 BATCH, LEN, INPUT, HIDDEN, ATTN = 2, 5, 3, 4, 6
 
@@ -92,9 +92,9 @@ def test_nothing_brought_is_the_ordinary_cell():
     draw = partial(torch.randn, BATCH, HIDDEN, dtype=words.dtype)
     hidden, cell, brought = draw(), draw(), draw()
     plain_hidden, plain_cell = layer.cell(words[:, 0], hidden, cell)
-    with_nothing = lstm_cell_with(words[:, 0], hidden, cell, torch.zeros_like(cell), **gates_of(layer))
+    with_nothing = lstm_cell(words[:, 0], hidden, cell, brought=torch.zeros_like(cell), **gates_of(layer))
     torch.testing.assert_close(with_nothing, (plain_hidden, plain_cell))
-    more_hidden, more = lstm_cell_with(words[:, 0], hidden, cell, brought, **gates_of(layer))
+    more_hidden, more = lstm_cell(words[:, 0], hidden, cell, brought=brought, **gates_of(layer))
     torch.testing.assert_close(more, plain_cell + brought)
     # The output gate does not know of it: only the memory behind the gate has grown.
     torch.testing.assert_close(more_hidden / more.tanh(), plain_hidden / plain_cell.tanh())

@@ -13,7 +13,7 @@ SRC, LENGTHS = torch.tensor([[5, 6, 3], [7, 3, 0]]), torch.tensor([3, 2])
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
 def test_sound_sentences_pass(dtype):
-    check_sentences(SRC.to(dtype), LENGTHS.to(dtype), **SIZES)
+    check_sentences(SRC.to(dtype), LENGTHS, **SIZES)
     check_target(SRC.to(dtype), **SIZES)
     check_tokens(SRC[:, 0].to(dtype), vocab_size=10)
 
@@ -58,9 +58,9 @@ def test_an_empty_batch(shape):
         check_target(ids, **SIZES)
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS[:1], LENGTHS[:, None], LENGTHS.float()], ids=str)
+@pytest.mark.parametrize("lengths", [LENGTHS[:1], LENGTHS[:, None], LENGTHS.float(), LENGTHS.int()], ids=str)
 def test_one_whole_number_a_sentence(lengths):
-    with pytest.raises(ValueError, match=r"one whole number a sentence as lengths.*\(2,\), but got"):
+    with pytest.raises(ValueError, match=r"whole number \(int64\) a sentence as lengths.*\(2,\), but got"):
         check_sentences(SRC, lengths, **SIZES)
 
 

@@ -241,34 +241,7 @@ def test_float32_is_close_to_float64(name):
 @every_model
 def test_no_number_is_read_on_the_way(name):
     """A GPU would wait for it, and a CUDA graph refuses it. The meta device has shapes and no numbers."""
-    model, batch = small(name).to("meta"), batch_of().to("meta")
+    model, batch = small(name).to("meta"), batch_of([[7], []]).to("meta")
     if not system(name).counts:
         loss_of(model, batch).backward()
-    assert model(batch.tgt_in).shape == walked(model, batch.tgt_in)[0].shape == (4, 9, VOCAB)
-
-
-# ---- what it cannot read
-
-
-@every_model
-def test_what_it_cannot_read_it_says(name):
-    model, tokens = small(name), batch_of().tgt_in
-    state, limit = model.start(4), model.config.max_len
-    refused = {
-        r"tgt_in to hold ids from 0 to 16, but got 30": lambda: model.decode(tokens + VOCAB),
-        r"tokens to hold ids from 0 to 16, but got 17": lambda: model.step(state, tokens[:, 0] + 15),
-        r"whole numbers of shape \(batch, tgt\), but got torch.float32": lambda: model.decode(tokens.float()),
-        r"whole numbers of shape \(batch,\).*\(4, 9\)": lambda: model.step(state, tokens),
-        r"at least one sentence.*got \(0, 9\)": lambda: model.decode(tokens[:0]),
-        r"at least one sentence.*got \(4, 0\)": lambda: model.decode(tokens[:, :0]),
-        rf"at most {limit} tokens.*got {limit + 1}": lambda: model.decode(torch.full((1, limit + 1), 7)),
-    }
-    for message, call in refused.items():
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
-@every_model
-def test_the_longest_text_it_is_built_for(name):
-    model = small(name)
-    assert model(torch.full((1, model.config.max_len), 7)).isfinite().all()
+    assert model(batch.tgt_in).shape == walked(model, batch.tgt_in)[0].shape == (2, 2, VOCAB)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-from importlib.metadata import version
 from statistics import median, quantiles
 from typing import NamedTuple
 
+from course_lib.bench.frame import Verdict, conclude, machine
 from course_lib.runtime import PROJECT_ROOT
 
 KERNEL_MS, RATIO, BROWSER_MS = 25, 10, 120
 NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
+PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
 
 ABOUT = """\
 kernel    setting a control in a running kernel until the new picture is handed to the front end: compute,
@@ -40,19 +40,14 @@ class Row(NamedTuple):
 
 def run() -> int:
     """Measure, print the table and the verdicts; 0 when every target that was measured is met."""
-    print(_machine(), ABOUT, "", sep="\n")
+    print(machine(*PACKAGES), "", ABOUT, "", sep="\n")
     in_browser = _in_browser()
     seen = in_browser if isinstance(in_browser, dict) else {}
     rows = [Row(name, **_measure(name), browser=seen.get(name, [])) for name in NAMES]
     print(table(rows))
     if not seen:
         print(f"Chromium: not measured ({in_browser}).")
-    verdicts = judge(rows)
-    print("", *(f"{'pass' if good else 'MISS'}  {text}" for good, text in verdicts), sep="\n")
-    missed = not all(good for good, _ in verdicts)
-    if missed and _load() > (os.cpu_count() or 1):
-        print(f"\nThe machine was busy (load {_load():.1f}): measure again when nothing else runs.")
-    return int(missed)
+    return conclude(judge(rows))
 
 
 def p95(times: list[float]) -> float:
@@ -73,17 +68,17 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def judge(rows: list[Row]) -> list[tuple[bool, str]]:
+def judge(rows: list[Row]) -> list[Verdict]:
     """Each target with the worst that was measured."""
     slowest = max(rows, key=lambda row: p95(row.kernel))
     closest = min(rows, key=lambda row: median(row.interact) / median(row.kernel))
     kernel, ratio = p95(slowest.kernel), median(closest.interact) / median(closest.kernel)
     verdicts = [
-        (
+        Verdict(
             kernel <= KERNEL_MS,
             f"a move costs at most {KERNEL_MS} ms in the kernel (p95): {kernel:.1f} ms, {slowest.name}",
         ),
-        (
+        Verdict(
             ratio >= RATIO,
             f"at least {RATIO} times less than interact (median): {ratio:.1f} times, {closest.name}",
         ),
@@ -92,7 +87,7 @@ def judge(rows: list[Row]) -> list[tuple[bool, str]]:
         last = max(seen, key=lambda row: p95(row.browser))
         shown = p95(last.browser)
         verdicts.append(
-            (
+            Verdict(
                 shown <= BROWSER_MS,
                 f"shown in Chromium within {BROWSER_MS} ms (p95): {shown:.0f} ms, {last.name}",
             )
@@ -107,21 +102,6 @@ def _in_browser() -> dict[str, list[float]] | str:
     except ImportError:
         return "Playwright is not installed"
     return key_press_to_picture(NAMES)
-
-
-def _load() -> float:
-    """How many programs wanted a core in the last minute; Windows does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-
-
-def _machine() -> str:
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
-    )
-    return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {_load():.1f}, "
-        f"Python {platform.python_version()}, {packages}\n"
-    )
 
 
 def _measure(name: str) -> dict:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from course_lib import __version__
-from course_lib.cli import bench, build, data, lab, progress, test
+from course_lib.cli import bench, build, data, evaluate, lab, progress, test, train, translate
 from course_lib.cli.environment import enter
 from course_lib.cli.pins import PROJECT_ROOT
 from course_lib.cli.trouble import Trouble
@@ -30,8 +30,11 @@ COMMANDS = {
     "test": Command(test, "test", "set up what is missing, then run every test"),
     "build": Command(build, "runtime", "make the notebooks from their sources"),
     "data": Command(data, "runtime", "show samples of the toy language, or get the real corpus"),
+    "train": Command(train, "runtime", "train a system of the road"),
+    "translate": Command(translate, "runtime", "translate sentences, and show where each word looked"),
+    "evaluate": Command(evaluate, "runtime", "measure how well trained systems translate"),
     "progress": Command(progress, "runtime", "show what you have done so far, or delete it"),
-    "bench": Command(bench, "test", "measure how fast the explorables answer"),
+    "bench": Command(bench, "test", "measure how fast it is: explorables, text, training, decoding"),
 }
 
 

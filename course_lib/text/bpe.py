@@ -33,7 +33,7 @@ from tokenizers import Tokenizer as Library
 from course_lib.runtime import write_atomically
 from course_lib.text.merges import MARKER
 from course_lib.text.special import SPECIAL, UNK, check_id, spoken
-from course_lib.text.tokenizer import LONE_SURROGATE, REPLACEMENT, check_training, nfc
+from course_lib.text.tokenizer import LONE_SURROGATE, REPLACEMENT, check_training, nfc, read_text
 
 ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -133,17 +133,15 @@ class BpeTokenizer:
         missing = [sign for sign in self.normalise(kept) if sign != " " and sign not in self.alphabet]
         return list(dict.fromkeys([*missing, *(sign for sign in text if sign in lost)]))
 
-    def save(self, path: Path) -> None:
-        """The library's own JSON, which `tokenizers.Tokenizer.from_file` reads too."""
-        write_atomically(Path(path), self._library.to_str(pretty=True) + "\n")
+    def to_text(self) -> str:
+        """The library's own JSON, which `tokenizers.Tokenizer.from_str` reads too."""
+        return self._library.to_str(pretty=True) + "\n"
 
     @classmethod
-    def load(cls, path: Path) -> BpeTokenizer:
+    def from_text(cls, text: str, *, path: Path | str = "The text") -> BpeTokenizer:
+        """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
             library = Library.from_str(text)
-        except OSError:
-            raise
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(
                 f"{path} is no tokenizer that this version of `tokenizers` can read ({error}). "
@@ -158,6 +156,13 @@ class BpeTokenizer:
                 "Make one with BpeTokenizer.from_texts."
             )
         return cls(library)
+
+    def save(self, path: Path) -> None:
+        write_atomically(Path(path), self.to_text())
+
+    @classmethod
+    def load(cls, path: Path) -> BpeTokenizer:
+        return cls.from_text(read_text(path), path=path)
 
 
 def _prepare(text: str) -> str:

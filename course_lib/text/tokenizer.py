@@ -50,6 +50,13 @@ class Tokenizer(Protocol):
         """What cannot be represented, each once; empty where a round trip keeps everything."""
         ...
 
+    def to_text(self) -> str:
+        """All of it as JSON, so that it can travel inside another file."""
+        ...
+
+    @classmethod
+    def from_text(cls, text: str, *, path: Path | str = "The text") -> Self: ...
+
     def save(self, path: Path) -> None: ...
 
     @classmethod
@@ -76,3 +83,11 @@ def check_training(texts: Iterable[str], min_frequency: int) -> None:
         )
     if min_frequency < 1:
         raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that shall hold a tokenizer."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no tokenizer: it cannot be read as text ({error}).") from error

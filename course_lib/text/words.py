@@ -23,7 +23,7 @@ from pathlib import Path
 
 from course_lib.runtime import write_atomically
 from course_lib.text.special import SPECIAL, UNK, check_id, spoken
-from course_lib.text.tokenizer import check_training, nfc
+from course_lib.text.tokenizer import check_training, nfc, read_text
 
 FORMAT, VERSION = "attention-course word vocabulary", 1
 
@@ -89,16 +89,17 @@ class WordTokenizer:
     def unknown(self, text: str) -> list[str]:
         return list(dict.fromkeys(word for word in _split(text) if word not in self._ids))
 
-    def save(self, path: Path) -> None:
-        """One readable JSON file: a header, then the words in the order of their numbers."""
+    def to_text(self) -> str:
+        """Readable JSON: a header, then the words in the order of their numbers."""
         content = {"format": FORMAT, "version": VERSION, "words": self.vocabulary[len(SPECIAL) :]}
-        write_atomically(Path(path), json.dumps(content, ensure_ascii=False, indent=0) + "\n")
+        return json.dumps(content, ensure_ascii=False, indent=0) + "\n"
 
     @classmethod
-    def load(cls, path: Path) -> WordTokenizer:
+    def from_text(cls, text: str, *, path: Path | str = "The text") -> WordTokenizer:
+        """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:  # not JSON, or not even text
+            content = json.loads(text)
+        except ValueError as error:
             raise ValueError(f"{path} is no word vocabulary: it cannot be read as JSON ({error}).") from error
         found = content.get("format") if isinstance(content, dict) else None
         if found != FORMAT:
@@ -121,6 +122,13 @@ class WordTokenizer:
             return cls(words)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged. {error}") from error
+
+    def save(self, path: Path) -> None:
+        write_atomically(Path(path), self.to_text())
+
+    @classmethod
+    def load(cls, path: Path) -> WordTokenizer:
+        return cls.from_text(read_text(path), path=path)
 
 
 def _split(text: str) -> list[str]:

@@ -61,6 +61,7 @@ def test_no_command_shows_them_all(capsys):
         (["test", "--fast"], "test does not know --fast"),
         (["--fast"], "expected a command first: lab, test"),
         (["bench", "walls"], "invalid choice: 'walls'"),
+        (["bench", "explorables", "--folder", "there"], "bench does not know --folder there"),
     ],
 )
 def test_a_wrong_word_is_answered_without_a_set_up(monkeypatch, capsys, words, told):
@@ -158,6 +159,8 @@ def test_thin_commands_call_what_does_the_work(monkeypatch, capsys):
     assert built == [(["08", "00"], True)]
     monkeypatch.setattr("course_lib.bench.explorables.run", lambda: 4)
     assert main(["bench", "explorables"]) == 4
+    monkeypatch.setattr("course_lib.bench.text.run", lambda folder: {None: 5, "there": 6}[folder])
+    assert main(["bench", "text"]) == 5 and main(["bench", "text", "--folder", "there"]) == 6
     assert main(["progress"]) == 0 and "Lessons" in capsys.readouterr().out
     assert main(["progress", "--delete"]) == 0 and "no progress to delete" in capsys.readouterr().out
 

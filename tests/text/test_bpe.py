@@ -274,12 +274,16 @@ def test_a_newer_or_damaged_file_is_refused(tmp_path, change):
         BpeTokenizer.load(changed(tmp_path, change))
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"<html>", b"\xff\xfe\x00", b'{"format": "attention-course word vocabulary"}']
-)
+@pytest.mark.parametrize("content", [b"", b"<html>", b'{"format": "attention-course word vocabulary"}'])
 def test_a_file_of_another_kind_is_refused(tmp_path, content):
     (tmp_path / "bpe.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"bpe\.json is no tokenizer.*WordTokenizer\.load"):
+        BpeTokenizer.load(tmp_path / "bpe.json")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "bpe.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"bpe\.json is no tokenizer: it cannot be read as text"):
         BpeTokenizer.load(tmp_path / "bpe.json")
 
 

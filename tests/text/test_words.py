@@ -149,7 +149,7 @@ def test_a_file_that_is_not_ours_is_refused(tmp_path, text, message):
 
 def test_a_file_that_is_no_text_is_refused_and_one_that_is_not_there_is_missing(tmp_path):
     (tmp_path / "words.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"words\.json is no word vocabulary"):
+    with pytest.raises(ValueError, match=r"words\.json is no tokenizer: it cannot be read as text"):
         WordTokenizer.load(tmp_path / "words.json")
     with pytest.raises(FileNotFoundError):
         WordTokenizer.load(tmp_path / "absent.json")

@@ -1,0 +1,222 @@
+"""The ladder: every system trained and scored in one way, and the results kept.
+
+    python3 -m course_lib.bench.ladder train                        the toy checkpoints, on whatever is here
+    python3 -m course_lib.bench.ladder score                        their results, on the CPU
+    python3 -m course_lib.bench.ladder multi30k --seeds 0 1 2       real sentences, on a GPU
+    python3 -m course_lib.bench.ladder clock                        raw text to a scored Transformer, timed
+
+`data/checkpoints` and `data/results` are made by these commands and by nothing else. They need no Jupyter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from course_lib.models.registry import language_models, system, translators
+from course_lib.runtime import PROJECT_ROOT, write_atomically
+from course_lib.text.multi30k import load_multi30k
+from course_lib.text.toy.splits import Splits, splits
+from course_lib.training.checkpoint import read_about, save_checkpoint
+from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
+from course_lib.training.job import Job, Outcome, run_job
+from course_lib.training.saved_system import SavedSystem, load_system
+from course_lib.translation.evaluate import evaluate
+from course_lib.translation.perplexity import perplexity
+
+CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"
+TOY_SPLITS = ("test", "long", "recombination", "coreference")
+BEAMS = (1, 5)
+
+
+def names(chosen: Sequence[str]) -> list[str]:
+    """The systems asked for; by default all that a gradient can train."""
+    trainable = [*language_models(), *translators()]
+    return [system(name).name for name in chosen] or [one.name for one in trainable if one.name != "ngram_lm"]
+
+
+def train_toy(chosen: Sequence[str], *, seed: int, out: Path) -> None:
+    """Train each system on the toy language and keep its best weights."""
+    data = toy_data()
+    for name in names(chosen):
+        outcome = run_job(Job(system=name, seed=seed), data=data)
+        about = outcome.about | {
+            "history": outcome.result.history.to_json(),
+            "seconds": round(outcome.result.seconds, 1),
+        }
+        save_checkpoint(out / f"{name}.safetensors", outcome.model.state_dict(), about)
+        print(_line(name, outcome), flush=True)
+
+
+def score_toy(chosen: Sequence[str], *, checkpoints: Path, out: Path) -> None:
+    """Measure each toy checkpoint on every test split, on the CPU, and keep what came out."""
+    toy = splits()
+    found = sorted(path.stem for path in checkpoints.glob("*.safetensors"))
+    for name in [name for name in found if not chosen or name in chosen]:
+        saved = load_system(checkpoints / f"{name}.safetensors")
+        began = time.perf_counter()
+        scores = toy_scores(saved, toy)
+        kept = {
+            "system": name,
+            "data": saved.about["data"]["name"],
+            "parameters": count(saved.model),
+            "scores": scores,
+            "training": {
+                key: saved.about[key]
+                for key in ("command", "recipe", "seconds", "machine", "versions", "history")
+            },
+            "scored": {"command": "python3 -m course_lib.bench.ladder score", "on": "cpu"},
+        }
+        write_json(out / f"{name}.json", kept)
+        print(f"{name:22} {time.perf_counter() - began:6.1f} s  {brief(scores)}", flush=True)
+
+
+def toy_scores(saved: SavedSystem, toy: Splits) -> dict:
+    """What is measured of a system on the toy test splits, by its kind."""
+    if system(saved.name).kind == "translator":
+        return {
+            split: evaluate(saved.model, saved.tokenizer, getattr(toy, split)).to_json()["results"]
+            for split in TOY_SPLITS
+        }
+    sentences = [saved.tokenizer.encode(pair.tgt_text) for pair in toy.test]
+    surprise = perplexity(saved.model, sentences)
+    return {"test": {"perplexity": surprise.perplexity, "n_tokens": surprise.n_tokens}}
+
+
+def run_multi30k(
+    chosen: Sequence[str],
+    *,
+    src: str,
+    tgt: str,
+    seeds: Sequence[int],
+    beams: Sequence[int],
+    folder: str | None,
+    out: Path,
+) -> None:
+    """Train and score each system on Multi30k, once for each seed."""
+    data = multi30k_data(src, tgt, folder=folder)
+    for name in chosen or [one.name for one in translators()]:
+        for seed in seeds:
+            job = Job(system=name, data="multi30k", src=src, tgt=tgt, seed=seed, multi30k=folder)
+            outcome = run_job(job, data=data)
+            kept = multi30k_result(name, job, outcome, data, beams)
+            write_json(out / f"{name}_{src}-{tgt}_{seed}.json", kept)
+            print(f"{_line(name, outcome)}  {src}-{tgt} seed {seed}  {brief(kept['scores'])}", flush=True)
+
+
+def multi30k_result(name: str, job: Job, outcome: Outcome, data: TrainingData, beams: Sequence[int]) -> dict:
+    """Scores on the test set of 2016, lower-cased, and how the system came about."""
+    test = load_multi30k(job.src, job.tgt, "test", job.multi30k)
+    scores, seconds = {}, {"train": round(outcome.result.seconds, 1)}
+    for beam in beams:
+        found = evaluate(outcome.model, data.tokenizer, test, beam=beam, alpha=1.0, lowercase=True)
+        scores[f"beam {beam}"] = found.to_json()["results"]
+        seconds[f"beam {beam}"] = round(found.seconds.translate, 1)
+    about = outcome.about
+    return {
+        "system": name,
+        "data": data.name,
+        "seed": job.seed,
+        "parameters": count(outcome.model),
+        "scores": scores,
+        "seconds": seconds,
+        "training": {key: about[key] for key in ("command", "recipe", "machine", "versions")}
+        | {"history": outcome.result.history.to_json()},
+    }
+
+
+def clock(*, src: str, tgt: str, beam: int, folder: str | None, out: Path) -> None:
+    """From a cold start to a scored Transformer, timed from outside: imports, data, training, scoring."""
+    command = ["-m", "course_lib.bench.ladder", "multi30k", "transformer", "--from", src, "--to", tgt]
+    command += ["--beams", str(beam), "--out", str(out / "timed")]
+    command += ["--folder", folder] if folder else []
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *command], check=True, cwd=PROJECT_ROOT)
+    seconds = time.perf_counter() - began
+    kept = json.loads((out / "timed" / f"transformer_{src}-{tgt}_0.json").read_text(encoding="utf-8"))
+    found = {
+        "seconds": round(seconds, 1),
+        "parts": kept["seconds"],
+        "scores": kept["scores"],
+        "machine": kept["training"]["machine"],
+        "versions": kept["training"]["versions"],
+        "command": "python3 -m course_lib.bench.ladder clock",
+    }
+    write_json(out / f"clock_{src}-{tgt}.json", found)
+    print(f"raw text to a scored Transformer: {seconds:.1f} s, {brief(kept['scores'])}")
+
+
+def brief(scores: dict) -> str:
+    """One line of the figures that matter most.
+
+    >>> brief({"test": {"exact": 0.971, "bleu": {"value": 98.2}}, "mini": {"perplexity": 4.2}})
+    'test: BLEU 98.2, exact 97.1%; mini: perplexity 4.20'
+    """
+
+    def figures(found: dict) -> str:
+        if "perplexity" in found:
+            return f"perplexity {found['perplexity']:.2f}"
+        return f"BLEU {found['bleu']['value']:.1f}, exact {found['exact']:.1%}"
+
+    return "; ".join(f"{name}: {figures(found)}" for name, found in scores.items())
+
+
+def count(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def write_json(path: Path, content: dict) -> None:
+    write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def about_checkpoints(folder: Path = CHECKPOINTS) -> dict[str, dict]:
+    """What each shipped checkpoint says of itself."""
+    return {path.stem: read_about(path) for path in sorted(folder.glob("*.safetensors"))}
+
+
+def _line(name: str, outcome: Outcome) -> str:
+    best = outcome.result.history.best
+    size, seconds = count(outcome.model), outcome.result.seconds
+    return f"{name:22} {size:>9,} parameters {seconds:6.1f} s  loss {best.loss:.3f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="ladder", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser.add_argument("what", choices=["train", "score", "multi30k", "clock"])
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="by default all")
+    parser.add_argument("--from", dest="src", default="de")
+    parser.add_argument("--to", dest="tgt", default="en")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--beams", type=int, nargs="+", default=list(BEAMS))
+    parser.add_argument("--folder", help="where Multi30k is")
+    parser.add_argument("--out", type=Path, help="by default below data/")
+    args = parser.parse_args()
+    if args.what == "train":
+        train_toy(args.systems, seed=args.seeds[0], out=args.out or CHECKPOINTS)
+    elif args.what == "score":
+        score_toy(args.systems, checkpoints=CHECKPOINTS, out=args.out or RESULTS / "toy")
+    elif args.what == "clock":
+        out = args.out or RESULTS / "multi30k"
+        clock(src=args.src, tgt=args.tgt, beam=args.beams[0], folder=args.folder, out=out)
+    else:
+        run_multi30k(
+            args.systems,
+            src=args.src,
+            tgt=args.tgt,
+            seeds=args.seeds,
+            beams=args.beams,
+            folder=args.folder,
+            out=args.out or RESULTS / "multi30k",
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

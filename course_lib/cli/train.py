@@ -1,0 +1,140 @@
+"""Train a system: any of the road, on the toy language or on Multi30k.
+
+    course train transformer
+    course train bahdanau --data multi30k --from de --to en
+
+A run lives in a folder. Ctrl-C stops it after the step it is in; the same command goes on from there.
+On several GPUs or machines: torchrun --nproc-per-node 2 -m course_lib train transformer
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from course_lib.cli.checkpoints import check_name, find_device
+from course_lib.cli.trouble import Trouble
+
+STOPPED = 130  # what a shell expects of a program that Ctrl-C ended
+HELP = "`course train --help` tells what can be asked for."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", nargs="?", help="its name; --list shows them")
+    parser.add_argument("--list", action="store_true", help="show every system that can be trained")
+    parser.add_argument("--data", choices=["toy", "multi30k"], default="toy", help="what to train on (toy)")
+    parser.add_argument("--from", dest="src", default="de", metavar="LANG", help="Multi30k: de, en or fr")
+    parser.add_argument("--to", dest="tgt", default="en", metavar="LANG", help="Multi30k: de, en or fr")
+    parser.add_argument(
+        "--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of weights, order and dropout (0)")
+    parser.add_argument("--steps", type=int, dest="n_steps", help="how many; else the usual recipe's")
+    parser.add_argument("--budget", type=int, help="tokens of one side of a batch")
+    parser.add_argument("--rate", type=float, dest="learning_rate", help="the highest learning rate")
+    parser.add_argument("--folder", help="where the run is kept; else runs/DATA_SYSTEM_SEED")
+    parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
+    parser.add_argument("--device", help="cpu, cuda, ...; else a GPU where there is one")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        print(listed())
+        return 0
+    check_system(args.system)
+    find_device(args.device)
+
+    from course_lib.training.job import Job, run_job
+
+    wanted = {key: value for key, value in vars(args).items() if key in Job.__dataclass_fields__}
+    job = Job(**wanted | {"folder": args.folder or default_folder(args)})
+    # Under torchrun every process comes along here; the first one does the talking.
+    leads = os.environ.get("RANK", "0") == "0"
+    try:
+        if leads and (step := steps_done(Path(job.folder))):
+            print(f"{job.folder} stands at step {step:,}: it goes on from there.", flush=True)
+        outcome = run_job(job, tell=tell, after_look=show)
+    except (ValueError, OSError) as error:
+        raise Trouble(str(error), HELP) from error
+    if leads:
+        print("\n".join(farewell(outcome, args.system)), flush=True)
+    return STOPPED if outcome.result.ended == "stopped" else 0
+
+
+def tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def show(record) -> None:
+    """One look at the validation set: a `Record` of the history."""
+    kind = " (average)" if record.averaged else ""
+    tell(
+        f"step {record.step:6,}  pass {record.epoch:3}  trained {record.train_loss:6.3f}  "
+        f"validation {record.loss:6.3f}{kind}  {record.seconds:6.1f} s"
+    )
+
+
+def farewell(outcome, name: str) -> list[str]:
+    """How a run, a job's `Outcome`, ended, and what to do now."""
+    from course_lib.models.registry import system
+
+    result = outcome.result
+    steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
+    lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
+    if result.ended == "stopped":
+        lines.append("The same command goes on from here.")
+    lines.append(f"Best weights: {outcome.saved}")
+    if system(name).kind == "translator":
+        lines.append(f'Try them: course translate --checkpoint "{outcome.saved}" "..."')
+    return lines
+
+
+def check_system(name: str | None) -> None:
+    """Whether this is a system that learns step by step."""
+    if name is None:
+        raise Trouble("Expected the name of a system.", "`course train --list` shows them all.")
+    check_name(name)
+    from course_lib.models.registry import system
+
+    if reason := why_not(system(name)):
+        raise Trouble(
+            f"{name} is not for this command: {reason}.", "`course train --list` shows those that are."
+        )
+
+
+def why_not(system) -> str | None:
+    """What keeps a `System` of the road out of `course train`."""
+    if system.counts:
+        return "it learns by counting, in one pass, and has no loss to follow"
+    if system.kind == "sentence encoder":
+        return "it sorts sentences into classes, and neither corpus has any"
+    return None
+
+
+def listed() -> str:
+    """Every system that can be trained, in the order of the road."""
+    from course_lib.models.registry import language_models, translators
+
+    parts = []
+    for title, systems in (("translators", translators()), ("language models", language_models())):
+        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in systems if why_not(one) is None]
+        parts.append("\n".join([title, *rows]))
+    return "\n\n".join(parts)
+
+
+def steps_done(folder: Path) -> int:
+    """How many steps the run in a folder has made; 0 where there is none."""
+    from course_lib.training.checkpoint import read_about
+
+    last = folder / "last.safetensors"
+    if not last.exists():
+        return 0
+    standing = read_about(last).get("standing")
+    return standing.get("step", 0) if isinstance(standing, dict) else 0
+
+
+def default_folder(args: argparse.Namespace) -> str:
+    """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1"""
+    data = args.data if args.data == "toy" else f"{args.data}-{args.src}-{args.tgt}"
+    return f"runs/{data}_{args.system}_{args.seed}"

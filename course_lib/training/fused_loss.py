@@ -1,0 +1,94 @@
+"""The loss of `loss.py` in one pass over the logits, for an NVIDIA GPU: two small Triton kernels.
+
+8,192 words of a batch have 8,192 · 8,000 logits, 131 MB in bfloat16. Step by step, torch widens them to
+float32, takes the log-softmax, averages it, and walks back through all three: some 2.6 GB go through
+memory. Here each row is read once on the way forward, and read and written once on the way back.
+
+    loss_i = (1 - ε) · (lse_i - logit of the target) + ε · (lse_i - mean of the row's logits)
+
+with lse = log Σ exp. Its slope is softmax - ε/vocab, less (1 - ε) at the target.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from course_lib.layers.gpu_language import jit, next_power_of_2, tl
+from course_lib.text.special import PAD
+
+WARPS = 8
+
+
+def fused_sum_loss(logits: Tensor, targets: Tensor, *, smoothing: float) -> Tensor:
+    """The losses of all rows whose target is not PAD, added up."""
+    return _SumLoss.apply(logits, targets, smoothing)
+
+
+class _SumLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+        logits, (n_rows, n_words) = logits.contiguous(), logits.shape
+        losses = torch.empty(n_rows, device=logits.device, dtype=torch.float32)
+        lse = torch.empty_like(losses)
+        _losses[(n_rows,)](
+            logits,
+            targets,
+            losses,
+            lse,
+            smoothing,
+            n_words,
+            PAD,
+            next_power_of_2(n_words),
+            num_warps=WARPS,
+        )
+        ctx.save_for_backward(logits, targets, lse)
+        ctx.smoothing = smoothing
+        return losses.sum()
+
+    @staticmethod
+    def backward(ctx, slope: Tensor) -> tuple[Tensor, None, None]:
+        logits, targets, lse = ctx.saved_tensors
+        n_rows, n_words = logits.shape
+        slopes = torch.empty_like(logits)
+        _slopes[(n_rows,)](
+            logits,
+            targets,
+            lse,
+            slope.contiguous(),
+            slopes,
+            ctx.smoothing,
+            n_words,
+            PAD,
+            next_power_of_2(n_words),
+            num_warps=WARPS,
+        )
+        return slopes, None, None
+
+
+@jit
+def _losses(logits, targets, losses, lse, smoothing, n_words, pad: tl.constexpr, block: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    words = tl.arange(0, block)
+    x = tl.load(logits + row * n_words + words, mask=words < n_words, other=-float("inf")).to(tl.float32)
+    target = tl.load(targets + row)
+    highest = tl.max(x, 0)
+    log_sum = highest + tl.log(tl.sum(tl.exp(x - highest), 0))
+    mean = tl.sum(tl.where(words < n_words, x, 0.0), 0) / n_words
+    right = tl.load(logits + row * n_words + target).to(tl.float32)
+    loss = (1 - smoothing) * (log_sum - right) + smoothing * (log_sum - mean)
+    tl.store(losses + row, tl.where(target == pad, 0.0, loss))
+    tl.store(lse + row, log_sum)
+
+
+@jit
+def _slopes(logits, targets, lse, slope, slopes, smoothing, n_words, pad: tl.constexpr, block: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    words = tl.arange(0, block)
+    inside = words < n_words
+    x = tl.load(logits + row * n_words + words, mask=inside, other=0.0).to(tl.float32)
+    target = tl.load(targets + row)
+    wanted = smoothing / n_words + tl.where(words == target, 1 - smoothing, 0.0)
+    factor = tl.where(target == pad, 0.0, tl.load(slope))
+    step = (tl.exp(x - tl.load(lse + row)) - wanted) * factor
+    tl.store(slopes + row * n_words + words, step, mask=inside)

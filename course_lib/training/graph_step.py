@@ -1,0 +1,183 @@
+"""The same training step, recorded once for each shape of batch and played back by the GPU alone.
+
+    step = GraphStep(model, objective, recipe)              # then used just like PlainStep
+
+A small model's step is a thousand short kernels, and Python needs longer to ask for them than the GPU to
+run them. A CUDA graph is the list of them, recorded once: forward, loss, backward, clipping, Adam. Playing
+it back costs one call. Two conditions follow. Shapes must repeat (`Recipe.fixed_shapes`), and every tensor
+must stay where it was while recording, so batches are copied into fixed places.
+
+In bfloat16 the model computes with rounded copies; the weights themselves (`master`) and Adam's memory stay
+in float32, for an update is often smaller than bfloat16 can add. No cast is left in the model then, where
+autocast would put one around every product.
+
+Where recording fails, the same work is done without it, and a message says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.text.batch import Batch
+from course_lib.training.objective import Objective
+from course_lib.training.recipe import Recipe
+from course_lib.training.step import BETAS, EPSILON, part
+
+WARM_UP = 3  # runs before recording, so that libraries choose their kernels and make their workspaces
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded step: where its batch has to be put, and where its result will be found."""
+
+    graph: torch.cuda.CUDAGraph
+    batch: Batch
+    result: Tensor
+
+
+class GraphStep:
+    """Adam on float32 masters of a model's weights; one recording a shape."""
+
+    def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe):
+        self.model, self.objective, self.recipe = model, objective, recipe
+        self.device = next(model.parameters()).device
+        self.names = [name for name, p in model.named_parameters() if p.requires_grad]
+        self.master = [p.detach().float().clone() for p in model.parameters() if p.requires_grad]
+        self.buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+        model.to(getattr(torch, recipe.precision))
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        for master in self.master:
+            master.grad = torch.zeros_like(master)
+        self.rate = torch.tensor(recipe.learning_rate, device=self.device)
+        self.optimiser = torch.optim.AdamW(
+            self.master,
+            lr=self.rate,
+            betas=BETAS,
+            eps=EPSILON,
+            weight_decay=recipe.weight_decay,
+            fused=True,
+            capturable=True,
+        )
+        for master in self.master:  # made now: made while recording, it would be cleared at every replay
+            self.optimiser.state[master] = {
+                "step": torch.zeros((), device=self.device),
+                "exp_avg": torch.zeros_like(master),
+                "exp_avg_sq": torch.zeros_like(master),
+            }
+        self.recordings: dict[tuple[int, ...], Recording] = {}
+        self.pool = None
+        self.records = self.device.type == "cuda"  # elsewhere the same work, step by step
+
+    def __call__(self, batch: Batch, rate: float) -> Tensor:
+        """Learn from one batch; gives the summed loss and the number of tokens it is of."""
+        self.rate.fill_(rate)
+        if self.records:
+            shape = (*batch.src.shape, *batch.tgt_in.shape)
+            if shape not in self.recordings:
+                self._try_to_record(shape, batch)
+            if recording := self.recordings.get(shape):
+                for field in fields(Batch):
+                    getattr(recording.batch, field.name).copy_(getattr(batch, field.name))
+                recording.graph.replay()
+                return recording.result
+        return self._work(batch)
+
+    def _work(self, batch: Batch) -> Tensor:
+        result = self._gradients(batch)
+        torch._foreach_copy_([master.grad for master in self.master], [p.grad for p in self.parameters])
+        nn.utils.clip_grad_norm_(self.master, self.recipe.clip, foreach=True)
+        self.optimiser.step()
+        self._round()
+        return result
+
+    def _gradients(self, batch: Batch) -> Tensor:
+        for parameter in self.parameters:
+            parameter.grad = None
+        loss, n_counted = self.objective(self.model, batch)
+        (loss / n_counted.clamp(min=1)).backward()
+        return torch.stack([loss.detach(), n_counted.to(loss.dtype)])
+
+    @torch.no_grad()
+    def _round(self) -> None:
+        """The model's weights are the masters, rounded; one kernel for all of them."""
+        torch._foreach_copy_(self.parameters, self.master)
+
+    def _try_to_record(self, shape: tuple[int, ...], batch: Batch) -> None:
+        try:
+            self.recordings[shape] = self._record(batch)
+        except RuntimeError as error:
+            torch.cuda.synchronize()
+            self.records = False
+            reason = str(error).splitlines()[0]
+            print(f"The fast path is off: this step cannot be recorded ({reason}).", file=sys.stderr)
+
+    def _record(self, batch: Batch) -> Recording:
+        fixed = Batch(**{field.name: getattr(batch, field.name).clone() for field in fields(Batch)})
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP if not self.recordings else 1):
+                self._gradients(fixed)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool):
+            result = self._work(fixed)
+        self.pool = self.pool or graph.pool()
+        return Recording(graph, fixed, result)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights in float32, as they are; not copies. Buffers too."""
+        kept = dict(zip(self.names, self.master, strict=True))
+        return {name: kept.get(name, tensor) for name, tensor in self.model.state_dict().items()}
+
+    def state(self) -> dict[str, Tensor]:
+        """What has to be kept to go on, under the names that PlainStep gives it."""
+        kept = {f"weights.{name}": tensor for name, tensor in self.weights().items()}
+        for name, master in zip(self.names, self.master, strict=True):
+            for what, tensor in self.optimiser.state[master].items():
+                kept[f"adam.{what}.{name}"] = tensor
+        return kept
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a state. In place: recordings know these tensors by their address."""
+        self._put(part(state, "weights."))
+        for name, master in zip(self.names, self.master, strict=True):
+            for what, tensor in self.optimiser.state[master].items():
+                tensor.copy_(state[f"adam.{what}.{name}"])
+
+    @contextmanager
+    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:
+        """The model with other weights in it for a while."""
+        kept = [master.clone() for master in self.master]
+        with torch.no_grad():
+            self._put(weights)
+        try:
+            yield self.model
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(self.master, kept)
+            self._round()
+
+    @torch.no_grad()
+    def finish(self, weights: Mapping[str, Tensor]) -> None:
+        """Leave the model in float32 with these weights; the recordings are dropped."""
+        self.recordings.clear()
+        self._put(weights)
+        self.model.to(torch.float32)
+        for parameter, master in zip(self.parameters, self.master, strict=True):
+            parameter.copy_(master)
+            parameter.grad = None
+        for name, buffer in self.model.named_buffers():
+            buffer.copy_(self.buffers[name])
+
+    def _put(self, weights: Mapping[str, Tensor]) -> None:
+        for name, master in zip(self.names, self.master, strict=True):
+            master.copy_(weights[name])
+        self._round()

@@ -1,0 +1,141 @@
+"""A whole training run by name: data, system, recipe, folder.
+
+    outcome = run_job(Job(system="bahdanau", folder="runs/bahdanau"))
+    outcome.result.history.best.loss, outcome.saved
+
+What `course train` does, and what the lessons and the results are made with. The same job in the same
+folder goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from course_lib.models.registry import build, make_config
+from course_lib.runtime import device as usual_device
+from course_lib.text.batching import FIXED_LENGTHS, Epochs
+from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
+from course_lib.training.history import Record
+from course_lib.training.processes import Processes, join
+from course_lib.training.recipe import Recipe
+from course_lib.training.recipes import usual_recipe
+from course_lib.training.run_folder import RunFolder
+from course_lib.training.saved_system import describe
+from course_lib.training.train import Result, train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to train, on what. `scale` None: the one made for the data. None elsewhere: the recipe's own."""
+
+    system: str
+    data: str = "toy"  # or multi30k
+    src: str = "de"
+    tgt: str = "en"
+    scale: str | None = None
+    seed: int = 0
+    folder: str | None = None
+    multi30k: str | None = None
+    device: str | None = None
+    n_steps: int | None = None
+    budget: int | None = None
+    learning_rate: float | None = None
+
+    @property
+    def chosen_scale(self) -> str:
+        return self.scale or self.data
+
+    def command(self) -> str:
+        """The command line that asks for the same."""
+        parts = ["course train", self.system, "--data", self.data]
+        if self.data == "multi30k":
+            parts += ["--from", self.src, "--to", self.tgt]
+        for flag, value in (
+            ("--scale", self.scale),
+            ("--seed", self.seed or None),
+            ("--steps", self.n_steps),
+            ("--budget", self.budget),
+            ("--rate", self.learning_rate),
+        ):
+            parts += [] if value is None else [flag, str(value)]
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A trained system, and how it came about."""
+
+    model: nn.Module
+    data: TrainingData
+    recipe: Recipe
+    result: Result
+    about: dict
+    saved: Path | None
+
+
+def run_job(
+    job: Job,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
+    after_look: Callable[[Record], None] | None = None,
+    data: TrainingData | None = None,
+) -> Outcome:
+    """Train. `data` saves the making of it, where somebody has it already."""
+    device = torch.device(job.device) if job.device else usual_device()
+    with join(device) as processes:
+        data = (data or load_data(job)).to(device)
+        torch.manual_seed(job.seed)
+        config = make_config(job.system, scale=job.chosen_scale, vocab_size=data.tokenizer.vocab_size)
+        model = build(job.system, config).to(device)
+        recipe = make_recipe(job, data, processes)
+        about = describe(job.system, config, recipe, data, command=job.command())
+        keeper = RunFolder(job.folder, about) if job.folder else None
+        n_parameters = sum(parameter.numel() for parameter in model.parameters())
+        if processes.leads:
+            tell(f"{job.system}: {n_parameters:,} parameters, {len(data.train):,} pairs, on {device.type}")
+        result = train(
+            model,
+            data.train,
+            recipe,
+            validation=data.validation,
+            keeper=keeper,
+            processes=processes,
+            after_look=after_look,
+        )
+    return Outcome(model, data, recipe, result, about, keeper.best if keeper else None)
+
+
+def load_data(job: Job) -> TrainingData:
+    """The corpus a job names."""
+    if job.data == "toy":
+        return toy_data()
+    if job.data == "multi30k":
+        return multi30k_data(job.src, job.tgt, folder=job.multi30k)
+    raise ValueError(f"There is no corpus {job.data!r}. There are: toy, multi30k.")
+
+
+def make_recipe(job: Job, data: TrainingData, processes: Processes) -> Recipe:
+    """The usual recipe, with what the job wants otherwise."""
+    on_gpu = data.train.device.type == "cuda"
+    lengths = FIXED_LENGTHS if on_gpu else None
+    usual = usual_recipe(job.system, scale=job.chosen_scale, n_batches=1, seed=job.seed, on_gpu=on_gpu)
+    budget = job.budget or usual.budget
+    plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")
+    recipe = usual_recipe(
+        job.system, scale=job.chosen_scale, n_batches=plan.n_batches, seed=job.seed, on_gpu=on_gpu
+    )
+    recipe = replace(recipe, budget=budget)
+    if job.n_steps is not None:
+        looks = max(recipe.n_steps // recipe.validate_every, 1)
+        recipe = replace(
+            recipe,
+            n_steps=job.n_steps,
+            warm_up=min(recipe.warm_up, max(job.n_steps // 10, 1)),
+            validate_every=max(job.n_steps // looks, 1),
+        )
+    return recipe if job.learning_rate is None else replace(recipe, learning_rate=job.learning_rate)

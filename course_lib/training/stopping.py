@@ -1,0 +1,49 @@
+"""Ctrl-C, the kernel's stop button and a polite kill: noted at once, obeyed between two steps.
+
+    with Stopping() as stopping:
+        while not stopping.asked:
+            ...                                             # one step, never cut in two
+
+A step that is cut in two leaves weights that no uninterrupted run ever had. So the first signal only sets
+a flag; a second one means it, and interrupts at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopping:
+    """Catches the signals that ask for an end, as long as it is entered."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        # Python hands signals to the main thread alone; elsewhere they keep their usual meaning.
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                # Ignored (nohup, a job in the background) stays ignored: whoever set that meant it.
+                if signal.getsignal(number) != signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: not Python's own
+        self._before = {}

@@ -1,0 +1,29 @@
+"""The loss on sentences that are not trained on: no dropout, no smoothing, every token once."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from course_lib.text.batching import Epochs
+from course_lib.text.encoded import EncodedCorpus
+from course_lib.training.objective import Objective
+
+
+def mean_loss(
+    model: nn.Module, corpus: EncodedCorpus, objective: Objective, *, budget: int, bfloat16: bool = False
+) -> float:
+    """The mean loss over all that counts in the corpus; no sentence is too long for the budget."""
+    was_training = model.training
+    model.eval()
+    device = corpus.device
+    budget = max(budget, *map(max, corpus.lengths))
+    total = torch.zeros(2, dtype=torch.float64, device=device)
+    try:
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
+            for batch in Epochs(corpus, budget=budget, seed=0).one(epoch=0):
+                loss, n_counted = objective(model, batch)
+                total += torch.stack([loss.double(), n_counted.double()])
+    finally:
+        model.train(was_training)
+    return float(total[0] / total[1])

@@ -1,0 +1,78 @@
+"""What is odd about a text that is to be translated, said in a sentence each.
+
+>>> from course_lib.text.words import WordTokenizer
+>>> tokenizer = WordTokenizer(["the", "cat", "sleeps"])
+>>> notes_on("the axolotl sleeps", tokenizer)
+('read as <unk>: axolotl',)
+>>> notes_on("кот sleeps", tokenizer)
+('read as <unk>: кот', 'in a script this vocabulary was not made for: Cyrillic')
+>>> notes_on("  ", tokenizer)
+('nothing to translate: the text is empty',)
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from course_lib.text.special import UNK
+from course_lib.text.tokenizer import Tokenizer
+
+EMPTY = "nothing to translate: the text is empty"
+ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
+SHOWN = 8
+
+
+def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """About the text alone, before it is translated."""
+    if not text.strip():
+        return (EMPTY,)
+    notes = []
+    if unknown := tokenizer.unknown(text):
+        shown = ", ".join(map(printable, unknown[:SHOWN]))
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        notes.append(f"read as <unk>: {shown}{more}")
+        if scripts := foreign_scripts("".join(unknown)):
+            notes.append(f"in a script this vocabulary was not made for: {', '.join(scripts)}")
+        if all(token_id == UNK for token_id in tokenizer.encode(text)):
+            notes.append(ALL_UNKNOWN)
+    return tuple(notes)
+
+
+def source_cut(n_tokens: int, n_read: int) -> str:
+    """The note about a source that was too long.
+
+    >>> source_cut(300, 255)
+    'too long: of its 300 tokens the first 255 were read'
+    """
+    return f"too long: of its {n_tokens} tokens the first {n_read} were read"
+
+
+def target_cut(n_tokens: int) -> str:
+    """The note about a translation that found no end.
+
+    >>> target_cut(40)
+    'no end after 40 tokens: the translation was cut there'
+    """
+    return f"no end after {n_tokens} tokens: the translation was cut there"
+
+
+def foreign_scripts(text: str) -> list[str]:
+    """The scripts of the letters in a text, each once, Latin left out.
+
+        >>> foreign_scripts("kot кот 猫 γάτα 7!")
+        ['Cyrillic', 'CJK', 'Greek']
+
+    Python knows no scripts, but the name of a letter opens with its own.
+    """
+    found = dict.fromkeys(unicodedata.name(sign, "").partition(" ")[0] for sign in text if sign.isalpha())
+    return [name if name == "CJK" else name.capitalize() for name in found if name not in ("LATIN", "")]
+
+
+def printable(word: str) -> str:
+    r"""A word as it can be shown in one line: signs that would spoil it are written out.
+
+    >>> printable("a\x07b\u202e")
+    'a\\x07b\\u202e'
+    """
+    shown = word if len(word) <= 40 else word[:39] + "…"
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)

@@ -1,0 +1,63 @@
+"""How surprised a language model is by a text, a word at a time.
+
+A model that always wavers between k equally likely words has a perplexity of k. It is e to the power of
+the mean loss; EOS counts as a word, for knowing where to stop is part of the language.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.models.language_model import LanguageModel
+from course_lib.text.batch import make_batch
+from course_lib.text.special import PAD
+from course_lib.translation.searching import resting
+from course_lib.translation.translate import BUDGET, by_length, device_of
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """The loss of a whole corpus.
+
+    >>> surprise = Surprise(nats=math.log(8) * 10, n_tokens=10)
+    >>> round(surprise.perplexity, 6), round(surprise.bits_per_token, 6)
+    (8.0, 3.0)
+    """
+
+    nats: float
+    n_tokens: int
+
+    @property
+    def perplexity(self) -> float:
+        per_token = self.nats / self.n_tokens
+        return math.exp(per_token) if per_token < 700 else math.inf  # beyond it a float cannot go
+
+    @property
+    def bits_per_token(self) -> float:
+        return self.nats / self.n_tokens / math.log(2)
+
+
+def perplexity(model: LanguageModel, sentences: Sequence[Sequence[int]], *, budget: int = BUDGET) -> Surprise:
+    """The model's loss on sentences of ids (without BOS and EOS), `budget` tokens at a time."""
+    if not sentences:
+        raise ValueError("Expected at least one sentence, but got none.")
+    device, nats = device_of(model), 0.0
+    lengths = {place: len(words) + 1 for place, words in enumerate(sentences)}
+    with resting(model), torch.inference_mode():
+        for places in by_length(lengths, budget):
+            chosen = [sentences[place] for place in places]
+            batch = make_batch([[]] * len(chosen), chosen)
+            logits, _ = model.decode(batch.tgt_in.to(device))
+            each = F.cross_entropy(
+                logits.float().flatten(0, 1),
+                batch.tgt_out.to(device).flatten(),
+                ignore_index=PAD,
+                reduction="none",
+            )
+            nats += float(each.double().sum())
+    return Surprise(nats=nats, n_tokens=sum(lengths.values()))

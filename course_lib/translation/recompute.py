@@ -1,0 +1,48 @@
+"""Decoding without a cache: at every step the whole sentence so far is decoded again.
+
+    slow = Recompute(system)                                # searches like `system`, and remembers nothing
+    greedy(slow, memory, max_len=40)
+
+A sentence of 64 words costs 1 + 2 + … + 64 = 2,080 word computations in place of 64. It is what a
+beginner writes first, and what the cached search must equal: the tests and `course bench decoding` use it.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from course_lib.layers.rows import Rows
+from course_lib.models.translator import Translator
+from course_lib.shapes import Float, Int, Tensor
+from course_lib.translation.searching import n_rows
+
+
+class Recompute(Translator):
+    """A system whose state is nothing but the words so far."""
+
+    def __init__(self, system: Translator):
+        super().__init__(system.config)
+        self.system = system
+
+    @property
+    def attends(self) -> bool:
+        return self.system.attends
+
+    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+        return self.system.read(src, src_lengths)
+
+    def say(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+        return self.system.say(memory, tgt_in, with_weights=with_weights)
+
+    def start(self, memory: Rows) -> Rows:
+        device = next(iter(memory.values())).device
+        return {"words": torch.empty(n_rows(memory), 0, dtype=torch.int64, device=device)}
+
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+        words = torch.cat([state["words"], tokens[:, None]], dim=1)
+        logits, weights = self.system.decode(memory, words, with_weights=with_weights)
+        return logits[:, -1], {"words": words}, None if weights is None else weights[..., -1, :]

@@ -1,0 +1,176 @@
+"""Texts in, translations out: tokenise, batch, search, and put everything back in order.
+
+    for translation in translate(["the cat sleeps", ""], system, tokenizer):
+        print(translation.target, translation.notes)
+
+    le chat dort ()
+     ('nothing to translate: the text is empty',)
+
+Nothing that somebody may type is an error: what is odd is said in the notes. Nothing is printed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from course_lib.models.translator import Translator
+from course_lib.shapes import Float, Int, Tensor
+from course_lib.text.batch import make_batch
+from course_lib.text.special import EOS, PAD, SPECIAL
+from course_lib.text.tokenizer import Tokenizer
+from course_lib.translation.beam import beam_search, length_penalty
+from course_lib.translation.decoded import Decoded
+from course_lib.translation.greedy import greedy
+from course_lib.translation.notes import EMPTY, notes_on, source_cut, target_cut
+from course_lib.translation.searching import resting
+
+BUDGET = 4096
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One text and what became of it.
+
+    The tokens are those the system read and said, `</s>` among them, so they label the weights: rows are
+    target tokens, columns source tokens. A translation that was cut has no `</s>`, an empty one no tokens.
+    `score` is the log-probability, divided by GNMT's length penalty (`beam.py`).
+    """
+
+    source: str
+    target: str
+    source_tokens: tuple[str, ...] = ()
+    target_tokens: tuple[str, ...] = ()
+    score: float = 0.0
+    weights: Float[Tensor, "layers heads tgt src"] | None = field(default=None, compare=False, repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the system found an end. An empty text has none to find."""
+        return not self.source_tokens or self.target_tokens[-1:] == (SPECIAL[EOS],)
+
+
+def translate(
+    texts: Sequence[str],
+    system: Translator,
+    tokenizer: Tokenizer,
+    *,
+    beam: int = 1,
+    alpha: float = 0.6,
+    with_weights: bool = False,
+    budget: int = BUDGET,
+    progress: Callable[[int], object] | None = None,
+) -> list[Translation]:
+    """Translate all texts, in the order given; a beam of 1 is greedy decoding.
+
+    A translation may have 2 · source + 10 tokens, and never more than the system's `max_len`; a source may
+    have `max_len`, the rest is left unread, with a note. Texts of similar length are worked on together,
+    `budget` places (sentences × beam × length, padding included) at a time. `progress` is told after
+    each batch how many texts it held: `tqdm(...).update` will do.
+    """
+    if isinstance(texts, str):
+        raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
+    if tokenizer.vocab_size != system.config.vocab_size:
+        raise ValueError(
+            f"Expected a tokenizer of {system.config.vocab_size} tokens, for which this system was built, "
+            f"but it has {tokenizer.vocab_size}. Take the one that was saved with the system."
+        )
+    for name, value in (("beam", beam), ("budget", budget)):
+        if value < 1:
+            raise ValueError(f"Expected a {name} of 1 or more, but got {value}.")
+    longest = system.config.max_len - 1  # EOS needs a place
+    read = [tokenizer.encode(text) if text.strip() else [] for text in texts]
+    empty = [place for place, ids in enumerate(read) if not ids]  # of nothing a system would say anything
+    done = {place: Translation(texts[place], "", notes=(EMPTY,)) for place in empty}
+    if progress is not None and empty:
+        progress(len(empty))
+    lengths = {place: min(len(ids), longest) + 1 for place, ids in enumerate(read) if ids}
+    for places in by_length(lengths, budget // beam):
+        sources = [read[place][:longest] for place in places]
+        found = _search(sources, system, beam=beam, alpha=alpha, with_weights=with_weights)
+        for row, (place, ids) in enumerate(zip(places, sources, strict=True)):
+            done[place] = _told(texts[place], len(read[place]), ids, found, row, tokenizer, alpha)
+        if progress is not None:
+            progress(len(places))
+    return [done[place] for place in range(len(texts))]
+
+
+def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Tensor, " batch"]:
+    """How many tokens a translation may have, from the length of its source, EOS counted in both.
+
+    >>> output_limit(torch.tensor([4, 60]), max_len=100)
+    tensor([ 18, 100])
+    """
+    return (2 * src_lengths + 10).clamp(max=max_len)
+
+
+def by_length(lengths: Mapping[int, int], budget: int) -> Iterator[list[int]]:
+    """Sentences, by their numbers, longest first, in batches of at most `budget` tokens (or of one sentence).
+
+    >>> list(by_length({0: 2, 1: 9, 3: 3, 4: 8}, budget=18))
+    [[1, 4], [3, 0]]
+    """
+    ranked = sorted(lengths, key=lambda place: -lengths[place])
+    first = 0
+    while first < len(ranked):
+        n = max(1, budget // lengths[ranked[first]])
+        yield ranked[first : first + n]
+        first += n
+
+
+def device_of(system: nn.Module) -> torch.device:
+    """Where a system lives.
+
+    >>> device_of(nn.Linear(1, 1))
+    device(type='cpu')
+    """
+    for tensor in (*system.parameters(), *system.buffers()):
+        return tensor.device
+    return torch.device("cpu")
+
+
+def _search(
+    sources: Sequence[Sequence[int]], system: Translator, *, beam: int, alpha: float, with_weights: bool
+) -> Decoded:
+    """The best translation of each source, on the CPU."""
+    batch = make_batch(sources, [[]] * len(sources))
+    limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
+    device = device_of(system)
+    with resting(system), torch.inference_mode():
+        memory = system.encode(batch.src.to(device), batch.src_lengths.to(device))
+    if beam == 1:
+        found = greedy(system, memory, max_len=limit, with_weights=with_weights)
+    else:
+        wide = beam_search(system, memory, beam=beam, max_len=limit, alpha=alpha, with_weights=with_weights)
+        found = wide.best
+    weights = None if found.weights is None else found.weights.float().cpu()
+    return Decoded(found.ids.cpu(), found.log_probs.cpu(), weights)
+
+
+def _told(
+    text: str, n_tokens: int, read: list[int], found: Decoded, row: int, tokenizer: Tokenizer, alpha: float
+) -> Translation:
+    """One row of a search as a translation, with notes."""
+    said = [token_id for token_id in found.ids[row].tolist() if token_id != PAD]
+    notes = [*notes_on(text, tokenizer)]
+    if n_tokens > len(read):
+        notes.append(source_cut(n_tokens, len(read)))
+    if said[-1] != EOS:
+        notes.append(target_cut(len(said)))
+    weights = None
+    if found.weights is not None:
+        weights = found.weights[row, :, :, : len(said), : len(read) + 1].clone()  # not the whole batch's
+    penalty = length_penalty(torch.tensor(len(said)), alpha=alpha)
+    return Translation(
+        source=text,
+        target=tokenizer.decode(said),
+        source_tokens=(*tokenizer.tokens(read), SPECIAL[EOS]),
+        target_tokens=tuple(tokenizer.tokens(said)),
+        score=float(found.log_probs[row] / penalty),
+        weights=weights,
+        notes=tuple(notes),
+    )

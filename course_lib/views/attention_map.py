@@ -1,0 +1,94 @@
+"""A picture of who looked where: translated words down the side, source words along the top.
+
+    >>> figure = attention_map([[0.9, 0.1], [0.2, 0.8]], source=["the", "cat"], target=["le", "chat"])
+    >>> picture_bytes(figure, ".png")[:4]
+    b'\\x89PNG'
+
+Words may come from anywhere, so they are shown as they are: `$x$` is three signs here and no formula.
+Cells grow smaller with the sentence, but never so small that two words would touch.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course_lib import theme
+from course_lib.views.arrays import as_labels, as_numbers
+from course_lib.views.fit import fit
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.still import png
+
+LARGEST, SMALLEST, WHOLE = 0.5, 0.2, 8.0  # inches: a cell's side at most and at least, the map if it can be
+NUMBERS_FROM, NUMBERS_ABOVE = 0.4, 0.05  # cells of this size have room for numbers; smaller weights need none
+FORMATS = (".png", ".svg")
+
+
+def attention_map(weights: Any, *, source: Any, target: Any, title: str = "") -> Figure:
+    """A figure of one matrix of weights, a row for each target word."""
+    cells = as_numbers(weights, ndim=2, what="The weights of an attention map")
+    rows = as_labels(target, count=cells.shape[0], what="Target words")
+    columns = as_labels(source, count=cells.shape[1], what="Source words")
+    axes = theme.figure().subplots()
+    panel = Heatmap(axes, rows, columns)
+    panel.show(cells)
+    side = min(LARGEST, max(SMALLEST, WHOLE / max(cells.shape)))
+    _words_on_top(axes, slant=max(map(len, columns)) * 0.09 > side)
+    if title:
+        axes.set_title(title, parse_math=False, pad=10)
+    if side >= NUMBERS_FROM:
+        _write_numbers(axes, cells, panel)
+    with _any_script():
+        fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
+    return axes.figure
+
+
+def picture_bytes(figure: Figure, suffix: str) -> bytes:
+    """The figure as a file of this kind, .png or .svg; the same figure gives the same bytes."""
+    if suffix not in FORMATS:
+        raise ValueError(f"Expected a picture file that ends in {' or '.join(FORMATS)}, but got {suffix!r}.")
+    with _any_script():
+        if suffix == ".png":
+            return png(figure)
+        stream = io.BytesIO()
+        with rc_context({"svg.hashsalt": "attention"}):
+            figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+        return stream.getvalue()
+
+
+@contextmanager
+def _any_script() -> Iterator[None]:
+    """A sign that the font lacks is drawn as a box, and nobody need be warned."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def _words_on_top(axes: Axes, *, slant: bool) -> None:
+    axes.xaxis.tick_top()
+    for axis in (axes.xaxis, axes.yaxis):
+        for tick in axis.get_major_ticks():
+            for label in (tick.label1, tick.label2):
+                label.set(parse_math=False, color=theme.INK, rotation=0, ha="center")
+    for tick in axes.xaxis.get_major_ticks():
+        if slant:
+            tick.label2.set(rotation=55, ha="left", va="baseline", rotation_mode="anchor")
+    for tick in axes.yaxis.get_major_ticks():
+        tick.label1.set(ha="right")
+
+
+def _write_numbers(axes: Axes, cells: np.ndarray, panel: Heatmap) -> None:
+    for (row, column), value in np.ndenumerate(cells):
+        if value >= NUMBERS_ABOVE:
+            text = f"{value:.2f}".removeprefix("0")
+            axes.text(
+                column + 0.5, row + 0.5, text, ha="center", va="center", color=panel.ink_on(value), size=8.5
+            )

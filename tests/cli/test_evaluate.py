@@ -1,0 +1,218 @@
+"""`course evaluate`: the right sentences, the right numbers in the right places, as a table and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from course_lib.cli import evaluate, main
+from course_lib.cli.trouble import Trouble
+from course_lib.text.corpus import Sentences
+from course_lib.text.toy import splits as toy_splits
+from course_lib.training.saved_system import load_system
+from course_lib.translation.alignment_error import AlignmentError
+from course_lib.translation.evaluate import evaluate as evaluate_system
+from course_lib.translation.evaluation import Evaluation, Share, Slice
+from course_lib.translation.scores import Score
+
+pytestmark = pytest.mark.usefixtures("no_set_up")
+
+SMALL = {"train": 30, "validation": 6, "test": 8, "long": 4, "recombination": 4, "coreference": 4}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(toy_splits, "SIZES", SMALL)
+
+
+def ask(*words) -> int:
+    return main(["evaluate", "--device", "cpu", *map(str, words)])
+
+
+# ---- the right sentences
+
+
+def test_the_test_sets_are_the_same_without_the_sentences_to_learn_from():
+    whole, alone = (toy_splits.splits(seed=0, sizes=SMALL | more) for more in ({}, {"train": 0}))
+    for name in evaluate.SPLITS["toy"]:
+        assert getattr(whole, name) == getattr(alone, name) and len(getattr(alone, name)) == SMALL[name]
+
+
+def test_the_split_and_the_first_few(checkpoint, capsys):
+    path = checkpoint("bahdanau")
+    for words, told in (
+        ([], "toy, test: 8 sentences\n\nbahdanau\nsentences         8 (greedy"),
+        (["--split", "long", "--first", "3"], "toy, long: 3 sentences"),
+        (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, alpha 0.6"),
+    ):
+        assert ask("--checkpoint", path, *words) == 0
+        assert told in capsys.readouterr().out
+
+
+def asked(**more) -> argparse.Namespace:
+    return argparse.Namespace(**{"data": None, "split": "test", "src": None, "tgt": None} | more)
+
+
+@pytest.mark.parametrize(
+    ("more", "trained", "data"),
+    [
+        ({}, ["toy"], "toy"),
+        ({}, ["toy-3", "toy-3"], "toy-3"),
+        ({}, ["multi30k-en-fr"], "multi30k-en-fr"),
+        ({"data": "toy"}, ["toy", "multi30k-en-fr"], "toy"),
+        ({"data": "multi30k"}, ["toy", "multi30k-en-fr"], "multi30k-en-fr"),
+        ({"data": "multi30k"}, ["toy"], "multi30k-de-en"),
+        ({"src": "fr", "tgt": "de"}, ["multi30k-en-fr"], "multi30k-fr-de"),
+        ({"data": "toy"}, [""], "toy"),
+    ],
+)
+def test_by_default_what_it_was_trained_on(more, trained, data):
+    assert evaluate.choose_data(asked(**more), dict(enumerate(trained))) == data
+
+
+@pytest.mark.parametrize(
+    ("more", "trained", "told"),
+    [
+        ({}, {"a": "toy", "b": "multi30k-de-en"}, "different corpora: a on toy, b on multi30k-de-en"),
+        ({}, {"a": ""}, "does not say what it was trained on"),
+        (
+            {"split": "long"},
+            {"a": "multi30k-de-en"},
+            "multi30k has no split long.\nIt has: test, validation.",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_handed_back(more, trained, told):
+    with pytest.raises(Trouble, match=told):
+        evaluate.choose_data(asked(**more), trained)
+
+
+def test_multi30k_is_compared_in_small_letters(checkpoint, monkeypatch, capsys):
+    wanted = []
+    sentences = Sentences(("Ein Hund .", "Zwei Katzen ."), ("A dog .", "Two cats ."))
+    monkeypatch.setattr(
+        "course_lib.text.multi30k.load_multi30k", lambda *where: wanted.append(where) or sentences
+    )
+    path = checkpoint("transformer", data="multi30k-de-en")
+    assert ask("--checkpoint", path, "--split", "validation", "--multi30k", "there", "--first", "1") == 0
+    assert wanted == [("de", "en", "validation", "there")]
+    told = capsys.readouterr().out
+    assert "multi30k-de-en, validation: 1 sentences" in told and "case:lc" in told
+
+
+# ---- numbers
+
+
+def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp_path, capsys):
+    path, kept = checkpoint("bahdanau"), tmp_path / "new folder" / "kept.json"
+    assert ask("--checkpoint", path, "--json", kept) == 0
+    out, err = capsys.readouterr()
+    saved = load_system(path)
+    expected = evaluate_system(
+        saved.model, saved.tokenizer, toy_splits.splits(sizes=SMALL | {"train": 0}).test
+    )
+    assert out.endswith(f"bahdanau\n{expected.table()}\n") and err == f"Every number is in {kept}.\n"
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    assert (found["data"], found["split"], found["beam"], found["first"]) == ("toy", "test", 1, None)
+    assert {"torch", "course"} <= found["versions"].keys() and found["machine"]
+    (one,) = found["systems"]
+    assert (one["system"], one["checkpoint"], one["trained"]["command"]) == (
+        "bahdanau",
+        str(path),
+        "course train",
+    )
+    assert one["results"] == json.loads(json.dumps(expected.to_json()["results"]))
+    assert one["n_parameters"] == sum(p.numel() for p in saved.model.parameters())
+    assert [file.name for file in kept.parent.iterdir()] == ["kept.json"]
+
+
+def test_systems_stand_side_by_side(checkpoint, tmp_path, capsys):
+    paths = [checkpoint("bahdanau"), checkpoint("seq2seq")]
+    assert ask("--checkpoint", *paths, "--json", tmp_path / "kept.json", "--first", "4") == 0
+    out = capsys.readouterr().out
+    assert "bahdanau   seq2seq" in out and out.count("BLEU") == 2
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith("AER")] == ["–", "–"]
+    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert [one["label"] for one in kept["systems"]] == ["bahdanau", "seq2seq"]
+
+
+def evaluation(**more) -> Evaluation:
+    usual = {
+        "n": 10,
+        "beam": 1,
+        "alpha": 0.6,
+        "lowercase": False,
+        "bleu": Score(12.34, "nrefs:1"),
+        "chrf": Score(56.78, "nc:6"),
+        "exact": 0.1,
+        "n_cut": 2,
+        "by_length": (Slice("1–5", 4, 20.0, 0.25), Slice("6–10", 6, 10.0, 0.0)),
+    }
+    return Evaluation(**usual | more)
+
+
+def test_the_table_to_the_letter():
+    rich = evaluation(
+        coreference=Share(3, 4),
+        alignment=AlignmentError(0.2, 0.4, 0.1, (0.2,), (0.4,)),
+        by_phenomenon=(Slice("gender", 3, 9.0, 1 / 3),),
+    )
+    poor = evaluation(by_phenomenon=(Slice("gender", 3, 9.0, 0.0),))
+    assert evaluate.side_by_side({"transformer": rich, "rctm": poor}) == (
+        """\
+                             transformer      rctm
+BLEU                                12.3      12.3
+chrF                                56.8      56.8
+exact match                        10.0%     10.0%
+il or elle                         75.0%         –
+AER, saying                        20.0%         –
+AER, reading                       40.0%         –
+found no end                           2         2
+
+exact match by source words
+1–5                                25.0%     25.0%
+6–10                                0.0%      0.0%
+
+exact match by phenomenon
+gender                             33.3%      0.0%
+
+BLEU  nrefs:1
+chrF  nc:6"""
+    )
+
+
+def test_rows_that_nobody_has_are_left_out():
+    told = evaluate.side_by_side({"a": evaluation(), "b": evaluation()})
+    assert "il or elle" not in told and "AER" not in told and "phenomenon" not in told
+
+
+def test_two_of_one_name_are_told_apart(checkpoint, tmp_path):
+    first, second = checkpoint("rctm"), checkpoint("rctm", file="other.safetensors")
+    assert [label for label, *_ in evaluate.labelled([first, second, first], "cpu")] == ["rctm", "other"]
+    third = checkpoint("rctm")
+    assert [label for label, *_ in evaluate.labelled([first, third], "cpu")] == [str(first), str(third)]
+
+
+# ---- words that are wrong
+
+
+def test_what_cannot_be_is_answered(checkpoint, tmp_path, capsys):
+    path = checkpoint("bahdanau")
+    (tmp_path / "file").write_text("")
+    for words, told in (
+        (["--beam", "0"], "Expected --beam to be 1 or more, but got 0."),
+        (["--first", "0"], "Expected --first to be 1 or more, but got 0."),
+        (["--data", "multi30k", "--multi30k", tmp_path], "course data multi30k --download"),
+        (["--data", "multi30k", "--from", "eo"], "Expected src to be one of de, en, fr, but got 'eo'."),
+        (["--json", tmp_path / "file" / "kept.json", "--first", "1"], "cannot be written"),
+        (["--system", "bahdano"], "Did you mean bahdanau?"),
+    ):
+        assert ask("--checkpoint", path, *words) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_a_language_model_is_refused(checkpoint, capsys):
+    assert ask("--checkpoint", checkpoint("transformer_lm")) == 1
+    assert "does not translate" in capsys.readouterr().err

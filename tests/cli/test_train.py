@@ -1,0 +1,152 @@
+"""`course train`: names, numbers, the folder of a run, Ctrl-C. How it learns is tested with the loop."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from course_lib.cli import main, train
+from course_lib.models.registry import SYSTEMS
+from course_lib.training import job
+from course_lib.training import train as loop
+from course_lib.training.saved_system import load_system
+
+pytestmark = pytest.mark.usefixtures("no_set_up")
+
+
+@pytest.fixture
+def asked(monkeypatch, tiny_data, tmp_path):
+    """Runs the command on sixty sentences, in a folder of the test's own."""
+    monkeypatch.setattr(job, "toy_data", lambda: tiny_data)
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*words: str) -> int:
+        return main(["train", *words, "--scale", "tiny", "--device", "cpu"])
+
+    return ask
+
+
+# ---- a run
+
+
+def test_a_run_leaves_weights_that_can_be_used(asked, tmp_path, capsys):
+    assert asked("transformer", "--steps", "16", "--budget", "64") == 0
+    told = capsys.readouterr().out
+    best = tmp_path / "runs" / "toy_transformer_0" / "best.safetensors"
+    assert load_system(best).name == "transformer"
+    assert told.startswith("transformer: ") and "40 pairs, on cpu" in told
+    assert told.count("validation") == 8 and "Finished after 16 steps" in told
+    shown = best.relative_to(tmp_path)
+    assert told.endswith(f'Best weights: {shown}\nTry them: course translate --checkpoint "{shown}" "..."\n')
+
+
+def test_options_reach_the_recipe_and_the_folder(asked, tmp_path):
+    words = ["--seed", "3", "--steps", "2", "--budget", "50", "--rate", "0.25", "--folder", "here"]
+    assert asked("bahdanau", *words) == 0
+    about = load_system(tmp_path / "here" / "best.safetensors").about
+    recipe = about["recipe"]
+    assert (recipe["seed"], recipe["n_steps"], recipe["budget"], recipe["learning_rate"]) == (3, 2, 50, 0.25)
+    assert about["command"].startswith("course train bahdanau --data toy --scale tiny --seed 3 --steps 2")
+
+
+def test_of_a_language_model_nobody_is_told_to_translate(asked, capsys):
+    assert asked("gru_lm", "--steps", "1") == 0
+    assert "Best weights" in (told := capsys.readouterr().out) and "translate" not in told
+
+
+def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(asked, monkeypatch, capsys):
+    words = ["seq2seq", "--steps", "16", "--budget", "64"]
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "show", lambda record: signal.raise_signal(signal.SIGINT))
+        assert asked(*words) == 130
+    told = capsys.readouterr().out
+    stood = int(re.search(r"Stopped after (\d+) steps? and \d+ s\.\n", told)[1])
+    assert 1 < stood < 16 and "The same command goes on from here.\nBest weights" in told
+    assert asked(*words) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"runs/toy_seq2seq_0 stands at step {stood}: it goes on from there.\n")
+    assert "step      2" not in told and "step     16" in told and "Finished after 16 steps" in told
+
+
+def test_stopped_before_the_first_look_the_weights_can_be_used_all_the_same(
+    asked, monkeypatch, capsys, tmp_path
+):
+    learn = loop._Loop.learn
+
+    def learn_and_stop(self):
+        learn(self)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop._Loop, "learn", learn_and_stop)
+        assert asked("seq2seq", "--steps", "16") == 130
+    told = capsys.readouterr().out
+    assert "Stopped after 1 step and" in told
+    path = re.search(r"Best weights: (.*)\n", told)[1]
+    assert load_system(tmp_path / path).name == "seq2seq"
+
+
+def test_of_several_processes_only_the_first_one_talks(asked, monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setattr(train, "tell", lambda line: None)  # which the job itself asks of the first alone
+    assert asked("gru_lm", "--steps", "1") == 0
+    assert capsys.readouterr().out == ""
+
+
+# ---- words that are wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["bahdano"], "There is no system 'bahdano'. Did you mean bahdanau?\n`course train --list`"),
+        (["luong"], "Did you mean luong_"),
+        (["wombat"], "There are: ngram_lm"),
+        ([], "Expected the name of a system.\n`course train --list` shows them all."),
+        (["ngram_lm"], "ngram_lm is not for this command: it learns by counting"),
+        (["self_attentive"], "it sorts sentences into classes"),
+        (["gru_lm", "--steps", "0"], "Expected n_steps to be a whole number of 1 or more, but got 0."),
+        (["gru_lm", "--rate", "-1"], "Expected learning_rate to be a number above 0"),
+    ],
+)
+def test_a_wrong_word_is_answered_in_full(asked, capsys, words, told):
+    assert asked(*words) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_device_that_is_not_there(capsys):
+    for name in ("cuda:7", "abacus"):
+        assert main(["train", "gru_lm", "--device", name]) == 1
+        told = capsys.readouterr().err
+        assert f"The device '{name}' cannot be used here: " in told and "Try --device cpu." in told
+
+
+def test_without_multi30k_it_says_how_to_get_it(asked, tmp_path, capsys):
+    assert asked("transformer", "--data", "multi30k", "--multi30k", str(tmp_path / "nothing")) == 1
+    assert "course data multi30k --download" in capsys.readouterr().err
+
+
+def test_a_folder_with_another_run_is_left_alone(asked, tmp_path, capsys):
+    assert asked("gru_lm", "--steps", "2", "--folder", "here") == 0
+    before = (tmp_path / "here" / "last.safetensors").read_bytes()
+    assert asked("gru_lm", "--steps", "5", "--folder", "here") == 1
+    assert "is of another run" in capsys.readouterr().err
+    assert (tmp_path / "here" / "last.safetensors").read_bytes() == before
+
+
+# ---- the list
+
+
+def test_the_list_has_every_system_that_can_be_trained(capsys):
+    assert main(["train", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    names = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert names == {one.name for one in SYSTEMS} - {"ngram_lm", "self_attentive"}
+    assert "  bahdanau              2015   Bahdanau attention" in lines
+
+
+def test_the_folder_says_what_is_in_it():
+    args = train.argparse.Namespace(data="multi30k", src="en", tgt="fr", system="convs2s", seed=2)
+    assert train.default_folder(args) == "runs/multi30k-en-fr_convs2s_2"

@@ -1,0 +1,52 @@
+"""Every translator of the registry: cached equals uncached, a beam of one is greedy, weights come along."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.models.registry import build, make_config, translators
+from course_lib.text.batch import make_batch
+from course_lib.text.special import PAD
+from course_lib.translation.beam import beam_search
+from course_lib.translation.greedy import greedy
+from course_lib.translation.recompute import Recompute
+
+SOURCES = [[5, 6, 7], [8, 9, 10, 11, 12], [13]]
+
+
+gpu = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))
+
+
+@pytest.mark.parametrize("device", ["cpu", gpu])
+@pytest.mark.parametrize("name", [one.name for one in translators()])
+def test_all_searches_agree(name, device):
+    torch.manual_seed(1)
+    system = build(name, make_config(name, scale="tiny", vocab_size=16)).to(device)
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.mul_(2.0)  # an untrained system is all but undecided, and rounding would decide
+    batch = make_batch(SOURCES, [[]] * len(SOURCES)).to(device)
+    memory = system.eval().encode(batch.src, batch.src_lengths)
+    system.train()
+
+    straight = greedy(system, memory, max_len=6, with_weights=True)
+    one = beam_search(system, memory, beam=1, max_len=6).best
+    assert torch.equal(one.ids, straight.ids) and torch.equal(one.log_probs, straight.log_probs)
+    again = greedy(Recompute(system), memory, max_len=6)
+    assert torch.equal(again.ids, straight.ids)
+    torch.testing.assert_close(again.log_probs, straight.log_probs)
+
+    wide = beam_search(system, memory, beam=3, max_len=6, n_best=2, with_weights=True)
+    again = beam_search(Recompute(system), memory, beam=3, max_len=6, n_best=2)
+    assert torch.equal(again.ids, wide.ids)
+    torch.testing.assert_close(again.scores, wide.scores)
+
+    assert system.training
+    for found in (straight, wide.best):
+        if not system.attends:
+            assert found.weights is None
+            continue
+        assert found.weights.shape[-2:] == (found.ids.shape[1], batch.src.shape[1])
+        looked = found.weights.sum(dim=-1) > 0  # local-p's bell takes some away, so it need not be 1
+        assert torch.equal(looked, (found.ids != PAD)[:, None, None].expand_as(looked))

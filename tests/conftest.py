@@ -1,6 +1,7 @@
 """Every test works in a home of its own: nobody's real progress is read or written.
 
-And what several folders need: the layers and models with their annotations enforced.
+And what several folders need: the layers and models with their annotations enforced, and which of the
+many systems a quick run asks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,19 @@ import pytest
 import torch
 
 FLOORS_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
+QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
+def pytest_collection_modifyitems(items):
+    """One property, all systems: a quick run asks a few of them, and takes shapes at their word."""
+    from course_lib.models.road import SYSTEMS
+
+    others = {system.name for system in SYSTEMS} - QUICK_SYSTEMS
+    for item in items:
+        asked = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+        if asked in others or "checked" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -78,6 +78,7 @@ def test_a_case_worked_by_hand():
 # ---- what must always hold
 
 
+@pytest.mark.slow
 @properties
 @given(
     lengths=st.lists(st.integers(1, 12), min_size=2, max_size=4),

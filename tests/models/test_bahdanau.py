@@ -58,6 +58,7 @@ def by_the_paper(system: Bahdanau, src: torch.Tensor, tgt_in: torch.Tensor):
     return torch.stack(logits), torch.stack(weights)
 
 
+@pytest.mark.slow
 def test_equals_the_papers_formulas(system):
     logits, weights = system.decode(system.encode(SRC, LENGTHS), TGT_IN, with_weights=True)
     assert weights.shape == (2, 1, 1, 4, 5)

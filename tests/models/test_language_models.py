@@ -239,6 +239,7 @@ def test_float32_is_close_to_float64(name):
 
 
 @every_model
+@pytest.mark.slow
 def test_no_number_is_read_on_the_way(name):
     """A GPU would wait for it, and a CUDA graph refuses it. The meta device has shapes and no numbers."""
     model, batch = small(name).to("meta"), batch_of([[7], []]).to("meta")

@@ -124,6 +124,7 @@ def test_dropout_acts_in_training_only_and_weights_can_be_loaded():
     assert not torch.equal(dropping(TOKENS, LENGTHS), dropping(TOKENS, LENGTHS))
 
 
+@pytest.mark.slow
 def test_no_number_is_read_on_the_way():
     """A GPU would wait for it. The meta device has shapes and no numbers."""
     model = small().to("meta")
@@ -132,6 +133,7 @@ def test_no_number_is_read_on_the_way():
     assert logits.shape == (3, 2)
 
 
+@pytest.mark.slow
 def test_it_learns_which_sentences_hold_a_word():
     """Class 1 if word 7 is anywhere: all 32 right after 60 steps, with the penalty in the loss."""
     generator = torch.Generator().manual_seed(0)

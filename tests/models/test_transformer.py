@@ -263,6 +263,7 @@ def test_dropout_acts_only_in_training_and_on_every_path():
     assert torch.equal(system(SRC, LENGTHS, TGT), system(SRC, LENGTHS, TGT))
 
 
+@pytest.mark.slow
 def test_no_number_is_read_on_the_way():
     """On the meta device tensors have no numbers: whatever reads one, or makes one elsewhere, fails."""
     system = Transformer(config(dropout=0.1)).to("meta")

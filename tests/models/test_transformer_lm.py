@@ -60,6 +60,7 @@ def test_there_is_no_source_in_it():
     assert not any("cross" in name or "source" in name for name in names)
 
 
+@pytest.mark.slow
 def test_no_number_is_read_on_the_way():
     """On the meta device tensors have no numbers: whatever reads one, or makes one elsewhere, fails."""
     model = made().to("meta")

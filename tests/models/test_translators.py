@@ -261,6 +261,7 @@ def test_float32_is_close_to_float64(name):
 
 
 @every_translator
+@pytest.mark.slow
 def test_no_number_is_read_on_the_way(name):
     """A GPU would wait for it, and a CUDA graph refuses it. The meta device has shapes and no numbers."""
     model, batch = small(name).to("meta"), make_batch([[5], []], [[7], []]).to("meta")

@@ -12,6 +12,8 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_STRICT       "1": an exercise check that does not pass raises (solved notebooks in CI)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
+    COURSE_BAR          "1" or "0": progress bars on or off, whoever watches
+    COURSE_TIMEOUT      seconds a process waits for the others it trains with (60)
 """
 
 from __future__ import annotations

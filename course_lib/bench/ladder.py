@@ -20,13 +20,15 @@ from pathlib import Path
 
 import torch
 
-from course_lib.models.registry import language_models, system, translators
+from course_lib.models.registry import SYSTEMS, system, translators
 from course_lib.runtime import PROJECT_ROOT, write_atomically
+from course_lib.text.encoded import encode_corpus
 from course_lib.text.multi30k import load_multi30k
 from course_lib.text.toy.splits import Splits, splits
 from course_lib.training.checkpoint import read_about, save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.job import Job, Outcome, run_job
+from course_lib.training.labels import pronoun_labels, right_by_class
 from course_lib.training.saved_system import SavedSystem, load_system
 from course_lib.translation.evaluate import evaluate
 from course_lib.translation.perplexity import perplexity
@@ -37,9 +39,8 @@ BEAMS = (1, 5)
 
 
 def names(chosen: Sequence[str]) -> list[str]:
-    """The systems asked for; by default all that a gradient can train."""
-    trainable = [*language_models(), *translators()]
-    return [system(name).name for name in chosen] or [one.name for one in trainable if one.name != "ngram_lm"]
+    """The systems asked for; by default all of the road."""
+    return [system(name).name for name in chosen or [one.name for one in SYSTEMS]]
 
 
 def train_toy(chosen: Sequence[str], *, seed: int, out: Path) -> None:
@@ -85,6 +86,11 @@ def toy_scores(saved: SavedSystem, toy: Splits) -> dict:
             split: evaluate(saved.model, saved.tokenizer, getattr(toy, split)).to_json()["results"]
             for split in TOY_SPLITS
         }
+    if system(saved.name).kind == "sentence encoder":
+        texts = [pair.src_text for pair in toy.test], [pair.tgt_text for pair in toy.test]
+        corpus = encode_corpus(*texts, saved.tokenizer)
+        labels = pronoun_labels(corpus, saved.tokenizer)
+        return {"test": {"right": right_by_class(saved.model, corpus, labels)}}
     sentences = [saved.tokenizer.encode(pair.tgt_text) for pair in toy.test]
     surprise = perplexity(saved.model, sentences)
     return {"test": {"perplexity": surprise.perplexity, "n_tokens": surprise.n_tokens}}
@@ -163,6 +169,8 @@ def brief(scores: dict) -> str:
     def figures(found: dict) -> str:
         if "perplexity" in found:
             return f"perplexity {found['perplexity']:.2f}"
+        if "right" in found:
+            return ", ".join(f"{name} {share:.1%}" for name, share in found["right"].items())
         return f"BLEU {found['bleu']['value']:.1f}, exact {found['exact']:.1%}"
 
     return "; ".join(f"{name}: {figures(found)}" for name, found in scores.items())

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import sys
 from pathlib import Path
 
 from course_lib.cli.checkpoints import check_name, find_device
@@ -46,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     find_device(args.device)
 
     from course_lib.training.job import Job, run_job
+    from course_lib.training.processes import LostProcess, command_again
 
     wanted = {key: value for key, value in vars(args).items() if key in Job.__dataclass_fields__}
     job = Job(**wanted | {"folder": args.folder or default_folder(args)})
@@ -55,6 +58,11 @@ def run(args: argparse.Namespace) -> int:
         if leads and (step := steps_done(Path(job.folder))):
             print(f"{job.folder} stands at step {step:,}: it goes on from there.", flush=True)
         outcome = run_job(job, tell=tell, after_look=show)
+    except LostProcess as lost:
+        if not lost.tells:  # another one does
+            return 1
+        command = command_again(shlex.join(sys.argv[1:]))
+        raise Trouble(str(lost), how_to_go_on(Path(job.folder), command)) from lost
     except (ValueError, OSError) as error:
         raise Trouble(str(error), HELP) from error
     if leads:
@@ -121,6 +129,13 @@ def listed() -> str:
         rows = [f"  {one.name:22}{one.year}   {one.title}" for one in systems if why_not(one) is None]
         parts.append("\n".join([title, *rows]))
     return "\n\n".join(parts)
+
+
+def how_to_go_on(folder: Path, command: str) -> str:
+    """For a run that has lost one of its processes."""
+    step = steps_done(folder)
+    go_on = f"{folder} has a checkpoint of step {step:,}: go on from it" if step else "Begin anew"
+    return f"{go_on}, with the same command (on every machine that takes part):\n    {command}"
 
 
 def steps_done(folder: Path) -> int:

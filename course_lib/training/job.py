@@ -16,17 +16,18 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from course_lib.models.registry import build, make_config
+from course_lib.models.registry import build
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.history import Record
-from course_lib.training.processes import Processes, join
+from course_lib.training.kinds import config_for, train_by_kind
+from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
 from course_lib.training.recipes import usual_recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
-from course_lib.training.train import Result, train
+from course_lib.training.train import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,25 +89,19 @@ def run_job(
     """Train. `data` saves the making of it, where somebody has it already."""
     device = torch.device(job.device) if job.device else usual_device()
     with join(device) as processes:
+        device = processes.device
         data = (data or load_data(job)).to(device)
         torch.manual_seed(job.seed)
-        config = make_config(job.system, scale=job.chosen_scale, vocab_size=data.tokenizer.vocab_size)
+        config = config_for(job.system, scale=job.chosen_scale, data=data)
         model = build(job.system, config).to(device)
-        recipe = make_recipe(job, data, processes)
+        recipe = make_recipe(job, data)
         about = describe(job.system, config, recipe, data, command=job.command())
+        processes.check_same("the run", about | {"machine": ""})
         keeper = RunFolder(job.folder, about) if job.folder else None
         n_parameters = sum(parameter.numel() for parameter in model.parameters())
         if processes.leads:
             tell(f"{job.system}: {n_parameters:,} parameters, {len(data.train):,} pairs, on {device.type}")
-        result = train(
-            model,
-            data.train,
-            recipe,
-            validation=data.validation,
-            keeper=keeper,
-            processes=processes,
-            after_look=after_look,
-        )
+        result = train_by_kind(model, data, recipe, keeper=keeper, processes=processes, after_look=after_look)
     return Outcome(model, data, recipe, result, about, keeper.best if keeper else None)
 
 
@@ -119,7 +114,7 @@ def load_data(job: Job) -> TrainingData:
     raise ValueError(f"There is no corpus {job.data!r}. There are: toy, multi30k.")
 
 
-def make_recipe(job: Job, data: TrainingData, processes: Processes) -> Recipe:
+def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
     lengths = FIXED_LENGTHS if on_gpu else None

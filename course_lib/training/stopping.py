@@ -5,13 +5,15 @@
             ...                                             # one step, never cut in two
 
 A step that is cut in two leaves weights that no uninterrupted run ever had. So the first signal only sets
-a flag; a second one means it, and interrupts at once.
+a flag; a second one means it, and interrupts at once. Of several processes each may get the same wish twice,
+from a scheduler and from `torchrun`: there, what follows within a second is no second one (`echo`).
 """
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -21,9 +23,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Stopping:
     """Catches the signals that ask for an end, as long as it is entered."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, echo: float = 0.0) -> None:
         self.asked = False
         self._before: dict[int, object] = {}
+        self._echo, self._since = echo, 0.0
 
     def __enter__(self) -> Self:
         # Python hands signals to the main thread alone; elsewhere they keep their usual meaning.
@@ -40,8 +43,11 @@ class Stopping:
         self._restore()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        self._restore()
+        if not self.asked:
+            self.asked, self._since = True, time.monotonic()
+        elif time.monotonic() - self._since >= self._echo:
+            self._restore()
+            signal.raise_signal(number)
 
     def _restore(self) -> None:
         for number, handler in self._before.items():

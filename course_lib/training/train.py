@@ -71,7 +71,7 @@ def train(
     stopped = False
     try:
         with (
-            Stopping() as stopping,
+            Stopping(echo=1.0 if processes.n > 1 else 0.0) as stopping,
             steps_bar(total=recipe.n_steps, start=loop.standing.step, shown=processes.leads) as bar,
         ):
             while not (stopped or loop.over):
@@ -128,6 +128,7 @@ class _Loop:
                 self.keeper.keep_best(self.best_weights, self.standing.history)
         if self.keeper:
             self.keeper.tidy()
+        processes.check_same("the step to go on from", (self.standing.step, self.standing.position))
         self.epochs.seek(*self.standing.position)
         device = corpus.device
         self.since = torch.tensor(self.standing.since, dtype=torch.float64, device=device)
@@ -170,6 +171,7 @@ class _Loop:
                 objective,
                 budget=self.recipe.budget,
                 bfloat16=self.recipe.precision == "bfloat16",
+                processes=self.processes,
             )
         total, n_tokens = self.since.tolist()
         record = Record(

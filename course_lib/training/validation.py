@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import torch
 from torch import nn
 
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.objective import Objective
+from course_lib.training.processes import ALONE, Processes
 
 
 def mean_loss(
-    model: nn.Module, corpus: EncodedCorpus, objective: Objective, *, budget: int, bfloat16: bool = False
+    model: nn.Module,
+    corpus: EncodedCorpus,
+    objective: Objective,
+    *,
+    budget: int,
+    bfloat16: bool = False,
+    processes: Processes = ALONE,
 ) -> float:
-    """The mean loss over all that counts in the corpus; no sentence is too long for the budget."""
+    """The mean loss over all that counts in the corpus; no sentence is too long for the budget.
+
+    Several processes share the batches, and all get the same number: they must agree on when to stop.
+    """
     was_training = model.training
     model.eval()
     device = corpus.device
@@ -21,9 +33,11 @@ def mean_loss(
     total = torch.zeros(2, dtype=torch.float64, device=device)
     try:
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
-            for batch in Epochs(corpus, budget=budget, seed=0).one(epoch=0):
+            batches = Epochs(corpus, budget=budget, seed=0).one(epoch=0)
+            for batch in islice(batches, processes.rank, None, processes.n):
                 loss, n_counted = objective(model, batch)
                 total += torch.stack([loss.double(), n_counted.double()])
     finally:
         model.train(was_training)
+    total = processes.add_up(total)
     return float(total[0] / total[1])

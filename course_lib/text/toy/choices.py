@@ -42,6 +42,8 @@ class Words:
             if (fertility or len(preposition.en) == len(preposition.fr))
             and ("contractions" in rules or preposition.fr[-1] not in ("de", "à"))
         )
+        self.verb_named = {verb.name: verb for verb in self.verbs}
+        self.preposition_named = {preposition.name: preposition for preposition in self.prepositions}
         self.adverbs = tuple(
             adverb for adverb in grammar().adverbs if fertility or len(adverb.en) == len(adverb.fr)
         )
@@ -57,10 +59,16 @@ class Words:
             self._know(noun, rules)
         self.pool = cache(self._pool)
         self.before_noun = cache(self._before_noun)
+        self.where = cache(self._where)
         self.does_at_length = {
             noun: tuple(one for one in does if self.pool(one[1], MANY)) for noun, does in self.does.items()
         }
         self.at_length = tuple(one for one in self.with_object if self.pool(one[1][1], MANY))
+        self.done_to_people = tuple(
+            (verb, subjects)
+            for verb in self.transitive
+            if (subjects := tuple(subject for subject, thing in verb.frames if "person" in thing))
+        )
         self.first_steps = tuple(verb for verb in self.transitive if verb.step < LAST)
 
     def _know(self, noun: Noun, rules: frozenset[str]) -> None:
@@ -103,6 +111,16 @@ class Words:
         """
         able = self.n_adjective_words[noun]
         return tuple(n for n in able if n == rest or (n < rest - 1 and not simple))
+
+    def _where(self, verb: Verb, noun: Noun) -> tuple[tuple[Preposition, Tags], ...]:
+        """The places a verb can happen at, for somebody like this noun."""
+        return tuple(
+            (preposition, ground)
+            for preposition in self.prepositions
+            if preposition.name in verb.where
+            for head, ground in preposition.frames
+            if head & noun.tags
+        )
 
     def _pool(self, tags: Tags, room_for: int = 0) -> tuple[Noun, ...]:
         """The nouns that have any of the tags, and of which so many words can be said."""

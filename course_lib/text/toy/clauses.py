@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
+from course_lib.text.toy.drawing import TRIES, DeadEnd
 from course_lib.text.toy.lexicon import Tags
-from course_lib.text.toy.phrases import TRIES, DeadEnd
 from course_lib.text.toy.pronouns import SUBJECT_SIZES, Pronouns
 from course_lib.text.toy.tree import Clause, Part, Phrase, State
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.clauses import Sentences
+from course_lib.text.toy.drawing import DeadEnd, NoWayOut
 from course_lib.text.toy.grammar import RULES, check_rules
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.phrases import DeadEnd, NoWayOut
 from course_lib.text.toy.say import say
 from course_lib.text.toy.tree import Clause, Part, Phrase, State, pronoun_for
 

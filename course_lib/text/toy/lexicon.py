@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from course_lib.runtime import data_path
@@ -23,7 +23,7 @@ Tags = frozenset[str]
 Frames = tuple[tuple[Tags, Tags], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Noun:
     """`en` and `fr` hold the singular and, unless it cannot be counted, the plural."""
 
@@ -32,29 +32,17 @@ class Noun:
     gender: str
     tags: Tags
 
-    @cached_property
-    def name(self) -> str:
-        return self.en[0]
-
-    @cached_property
-    def countable(self) -> bool:
-        return len(self.en) == 2
-
-    @cached_property
-    def human(self) -> bool:
-        return "person" in self.tags
-
-    @cached_property
-    def words(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-        """For each number the English and the French words: `potato` is pomme, de, terre."""
-        return tuple((tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=True))
-
-    @cached_property
-    def n_words(self) -> int:
-        return len(self.words[0][0])
+    def __post_init__(self) -> None:
+        # Worked out once: a sentence asks for them at every word.
+        self.name = self.en[0]
+        self.countable = len(self.en) == 2
+        self.human = "person" in self.tags
+        # For each number the English and the French words: `potato` is pomme, de, terre.
+        self.words = [(tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=True)]
+        self.n_words = len(self.words[0][0])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Quality:
     """What one can be: an adjective, or a feeling that French has (`thirsty`: avoir soif).
 
@@ -70,17 +58,13 @@ class Quality:
     colour: bool = False
     absolute: bool = False  # is or is not: never "very empty"
 
-    @cached_property
-    def feeling(self) -> bool:
-        return not self.place
-
-    @cached_property
-    def graded(self) -> bool:
-        """Whether one can be it very much."""
-        return bool(self.is_said_of) and not (self.colour or self.absolute)
+    def __post_init__(self) -> None:
+        self.feeling = not self.place
+        # Whether one can be it very much.
+        self.graded = bool(self.is_said_of) and not (self.colour or self.absolute)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Verb:
     """`en`: base, third person, past; `fr`: third person singular and plural. Frames: who does it to what."""
 
@@ -97,17 +81,10 @@ class Verb:
     bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
 
-    @cached_property
-    def name(self) -> str:
-        return f"{self.en[0]} {self.particle}".strip()
-
-    @cached_property
-    def n_words(self) -> int:
-        return 2 if self.particle else 1
-
-    @cached_property
-    def transitive(self) -> bool:
-        return bool(self.frames[0][1])
+    def __post_init__(self) -> None:
+        self.name = f"{self.en[0]} {self.particle}".strip()
+        self.n_words = 2 if self.particle else 1
+        self.transitive = bool(self.frames[0][1])
 
 
 @dataclass(frozen=True, eq=False)

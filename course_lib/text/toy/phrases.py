@@ -5,81 +5,27 @@
 
 Whoever asks says how many words there are to spend; each word is spent once, so the sentence has the length
 that was wanted and nothing need be thrown away. Where the words cannot be spent (a tree has no colour), a
-`DeadEnd` says so, and the sentence is begun again.
+`DeadEnd` says so, and the phrase or the sentence is begun again.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
-from typing import TypeVar
 
-from course_lib.text.toy.choices import ENOUGH, FEW, MANY, words_for
+from course_lib.text.toy.choices import ENOUGH
+from course_lib.text.toy.drawing import TRIES, DeadEnd, Drawing, NoWayOut
 from course_lib.text.toy.grammar import Preposition, grammar
-from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb
+from course_lib.text.toy.lexicon import Noun, Quality, Tags
 from course_lib.text.toy.tree import Clause, Phrase, Place, Relative, State
 
-T = TypeVar("T")
-TRIES = 8
 MOST_EFFORT = 150  # phrases begun for one sentence; tries within tries would else multiply
 LONG = 9  # so many words do not fit behind a place: a house does nothing that could be told at length
 ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
 SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
 
 
-class DeadEnd(Exception):
-    """These words cannot be spent here: try others."""
-
-
-class NoWayOut(Exception):
-    """So much was tried in vain that the sentence is best begun again."""
-
-
-class Phrases:
-    """One sentence's noun phrases: remembers which nouns are taken, and which would make a riddle."""
-
-    def __init__(self, rules: frozenset[str], rng: random.Random) -> None:
-        self.rules, self.words, self.random = rules, words_for(rules), rng.random
-        self.bare = not rules & {"prepositions", "relatives"}  # nothing can stand behind a noun
-        self.begin()
-
-    def begin(self) -> None:
-        """A new sentence."""
-        self.past = "past" in self.rules and self.chance(0.55)
-        self.taken: list[Noun] = []
-        self.effort = 0
-        self.said: list[Verb] = []
-        self.last: Preposition | None = None
-        self.banned: frozenset[Noun] = frozenset()
-        self.combinations: list[tuple[str, str]] = []
-
-    def pick(self, choices: Sequence[T]) -> T:
-        if choices:
-            return choices[int(self.random() * len(choices))]
-        raise DeadEnd
-
-    def chance(self, probability: float) -> bool:
-        return self.random() < probability
-
-    def verb(self, choices: Sequence[tuple[Verb, Tags]]) -> tuple[Verb, Tags]:
-        """One of these, a new one if that can be had quickly."""
-        verb, tags = self.pick(choices)
-        for _ in range(3):
-            if verb not in self.said:
-                break
-            verb, tags = self.pick(choices)
-        self.said.append(verb)
-        return verb, tags
-
-    def noun(self, tags: Tags, size: int = 0) -> Noun:
-        """One that is not taken and would not be mistaken for what a pronoun stands for."""
-        pool = self.words.pool(tags, MANY if size > FEW + 2 else 0)
-        if pool:
-            for _ in range(TRIES):
-                noun = pool[int(self.random() * len(pool))]
-                if noun not in self.taken and noun not in self.banned:
-                    return noun
-        raise DeadEnd
+class Phrases(Drawing):
+    """Noun phrases: determiner, adjectives, noun, and a place or a relative clause behind it."""
 
     def phrase(self, size: int, tags: Tags, *, definite: bool = False, simple: bool = False) -> Phrase:
         """A phrase of `size` words; `simple` ones have adjectives and nothing behind them."""
@@ -110,17 +56,15 @@ class Phrases:
         if plural is None:
             plural = noun.countable and "plural" in self.rules and self.chance(0.35)
         phrase = Phrase(noun, plural, self._determiner(noun, plural, definite))
-        if not rest:
-            self.taken.append(noun)
-            return phrase
         n_taken, n_combinations = len(self.taken), len(self.combinations)
         self.taken.append(noun)
-        try:
-            self._spend(phrase, rest, simple)
-        except DeadEnd:
-            del self.taken[n_taken:]
-            del self.combinations[n_combinations:]
-            raise
+        if rest:
+            try:
+                self._spend(phrase, rest, simple)
+            except DeadEnd:
+                del self.taken[n_taken:]
+                del self.combinations[n_combinations:]
+                raise
         return phrase
 
     def _determiner(self, noun: Noun, plural: bool, definite: bool) -> str:
@@ -137,10 +81,11 @@ class Phrases:
         options = self.words.before_noun(phrase.noun, min(rest, ENOUGH), simple or self.bare)
         for _ in range(TRIES):
             n_words = self.pick(options)
-            if n_words > 1 and n_words < rest and self.chance(0.6):
+            if 1 < n_words < rest and self.chance(0.6):
                 continue  # long phrases are long behind the noun rather than before it
             try:
-                self._adjectives(phrase, n_words)
+                if n_words:
+                    self._adjectives(phrase, n_words)
                 if n_words < rest:
                     self._behind(phrase, rest - n_words)
                 return
@@ -151,8 +96,6 @@ class Phrases:
 
     def _adjectives(self, phrase: Phrase, n_words: int) -> None:
         beside = self.words.beside[phrase.noun]
-        if n_words == 0:
-            return
         if n_words == 1:
             chosen = [self.pick(beside["any"])]
         elif n_words == 2 and beside["before"] and beside["colour"] and self.chance(0.75):
@@ -304,7 +247,7 @@ class Phrases:
         elif left:
             if left < 3 or "prepositions" not in self.rules:
                 raise DeadEnd
-            clause.place = self.place(self.where(clause), left, simple=simple)
+            clause.place = self.place(self.words.where(verb, clause.subject.noun), left, simple=simple)
 
     def _adverb(self, clause: Clause, left: int, least: int) -> int:
         """Perhaps says when; gives the number of words that took.
@@ -318,14 +261,3 @@ class Phrases:
             return 0
         clause.adverb = adverb
         return len(adverb.en)
-
-    def where(self, clause: Clause) -> list[tuple[Preposition, Tags]]:
-        """The places a verb can happen at, for somebody like its subject."""
-        tags = clause.subject.noun.tags
-        return [
-            (preposition, ground)
-            for preposition in self.words.prepositions
-            if preposition.name in clause.verb.where
-            for head, ground in preposition.frames
-            if head & tags
-        ]

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
+from course_lib.text.toy.drawing import TRIES, DeadEnd
 from course_lib.text.toy.grammar import Reason, grammar
 from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb, lexicon
-from course_lib.text.toy.phrases import TRIES, DeadEnd, Phrases
+from course_lib.text.toy.phrases import Phrases
 from course_lib.text.toy.tree import Clause, Part, Place, Pronoun, State, pronoun_for
 
 SUBJECT_SIZES = (2, 2, 2, 2, 3, 3, 4, 5, 6, 7)
@@ -56,7 +57,7 @@ class Pronouns(Phrases):
             reason = self.pick(grammar().reasons)
             of_object = self.chance(0.55)
             names = reason.object if of_object else reason.subject
-            verb = next((verb for verb in self.words.verbs if verb.name == reason.verb), None)
+            verb = self.words.verb_named.get(reason.verb)
             if not names or verb is None or not self._can_say(verb, reason):
                 continue
             subject_tags, object_tags = self.pick(verb.frames)
@@ -86,8 +87,8 @@ class Pronouns(Phrases):
             return frozenset({reason.object_tag})
         if not reason.where:
             return tags
-        (place,) = [p for p in self.words.prepositions if p.name == reason.where]
-        return self.pick([ground for head, ground in place.frames if head & subject.tags])
+        frames = self.words.preposition_named[reason.where].frames
+        return self.pick([ground for head, ground in frames if head & subject.tags])
 
     def is_clear(self, plan: Because) -> bool:
         """Whether meaning, or the pronoun itself, leaves one reading.
@@ -123,8 +124,7 @@ class Pronouns(Phrases):
         )
         clause = Clause(subject, plan.verb, past=self.past)
         if plan.reason.where:
-            (preposition,) = [p for p in self.words.prepositions if p.name == plan.reason.where]
-            clause.place = Place(preposition, thing)
+            clause.place = Place(self.words.preposition_named[plan.reason.where], thing)
         else:
             clause.object = thing
             self.combinations.append((plan.verb.name, plan.object.name))
@@ -203,8 +203,8 @@ class Pronouns(Phrases):
 
     def about_somebody(self, size: int) -> list[Part]:
         """`the boy sees her`: somebody who is not in the sentence."""
-        verb = self.pick([v for v in self.words.transitive if any("person" in tags for _, tags in v.frames)])
-        subject_tags = self.pick([tags for tags, things in verb.frames if "person" in things])
+        verb, subjects = self.pick(self.words.done_to_people)
+        subject_tags = self.pick(subjects)
         gender = "f" if "gender" in self.rules and self.chance(0.5) else "m"
         left = size - verb.n_words - 1
         negated = "negation" in self.rules and left >= 4 and self.chance(0.3)

@@ -9,19 +9,23 @@
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
 English words are said in their order; the French word that belongs to each is said as soon as its turn comes
-and remembers the English ones it came from. At the very end vowels meet: le eau → l' eau, de le → du.
+and is linked to the English ones it came from. At the very end words meet: le eau → l' eau, de le → du.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from itertools import starmap
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.grammar import VOWELS, Preposition, grammar, starts_with_vowel
+from course_lib.text.toy.grammar import Preposition, grammar, starts_with_vowel
 from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, State
+from course_lib.text.toy.wording import wording
 
 RULES = grammar()
-STARTS_CONTRACTION = frozenset(pair.split()[0] for pair in RULES.contractions)
+CONTRACTIONS = {tuple(two.split()): one for two, one in RULES.contractions.items()}
+MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # if the next word asks
 JOINTS = {"and": "et", "but": "mais"}
 
 
@@ -55,83 +59,43 @@ class _Speaker:
     def __init__(self) -> None:
         self.src: list[str] = []
         self.tgt: list[str] = []
-        self.origins: list[tuple[int, ...]] = []  # for each French word, the English ones it came from
+        self.links: list[tuple[int, int]] = []
         self.phenomena: set[str] = set()
         self.antecedents: list[tuple[int, int]] = []
         self.mark = self.phenomena.add
 
     def en(self, word: str) -> int:
+        """Says an English word; gives its place."""
         self.src.append(word)
         return len(self.src) - 1
 
-    def fr(self, word: str, *origins: int) -> None:
+    def fr(self, word: str, at: int) -> None:
+        """Says the French word that the English one at this place became."""
+        self.links.append((at, len(self.tgt)))
         self.tgt.append(word)
-        self.origins.append(origins)
+
+    def fr_of_all(self, word: str, places: Iterable[int]) -> None:
+        """Says a French word that several English ones became: looks for, cherche."""
+        for at in places:
+            self.links.append((at, len(self.tgt)))
+        self.tgt.append(word)
 
     # ---- noun phrases
 
     def phrase(self, phrase: Phrase) -> None:
-        noun, number, very = phrase.noun, int(phrase.plural), int(phrase.very)
-        before, after = phrase.before, phrase.after
-        english, french = noun.words[number]
-        determiner = RULES.determiners[phrase.determiner]
-
-        src, det = self.src, len(self.src)
-        src.append(determiner["en"][number])
-        if very:
-            src.append("very")
-        if before:
-            src.append(before.en)
-        if after:
-            src.append(after.en)
-        noun_at = tuple(range(len(src), len(src) + len(english)))
-        src += english
-        phrase.at = noun_at[-1]
-        if src[det] == "a" and src[det + 1][0] in VOWELS:
-            src[det] = "an"
-
-        form = (noun.gender == "f") + 2 * number
-        first = det + 1 + very  # the first adjective
-        said = determiner["fr"]["plural" if number else noun.gender]
-        if before and said == "des":
-            said = "de"
-        elif not before and said in RULES.before_vowel and starts_with_vowel(french[0]):
-            said = RULES.before_vowel[said]
-            self.mark("elision")
-        self.fr(said, det)
-        if before:
-            if very:
-                self.fr("très", det + 1)
-            word = before.fr[form]
-            if form == 0 and before.before_vowel and starts_with_vowel(french[0]):
-                word = before.before_vowel
-                self.mark("elision")
-            self.fr(word, first)
-            self.mark("adjectives_before")
-        self.tgt += french
-        self.origins += [noun_at] * len(french)
-        if after:
-            if very and not before:
-                self.fr("très", det + 1)
-            self.fr(after.fr[form], first + (before is not None))
-            self.mark("adjectives_after")
-        self._mark_phrase(phrase, len(english) != len(french))
+        said = wording(
+            phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very
+        )
+        n_src, n_tgt = len(self.src), len(self.tgt)
+        self.src += said.src
+        self.tgt += said.tgt
+        self.links += [(n_src + left, n_tgt + right) for left, right in said.links]
+        self.phenomena |= said.phenomena
+        phrase.at = len(self.src) - 1  # an English noun comes last
         if phrase.place:
             self.place(phrase.place)
         if phrase.relative:
             self.relative(phrase, phrase.relative)
-
-    def _mark_phrase(self, phrase: Phrase, uneven: bool) -> None:
-        if phrase.noun.gender == "f":
-            self.mark("gender")
-        if phrase.plural:
-            self.mark("plural")
-        if phrase.determiner in ("a", "some", "two", "three"):
-            self.mark("indefinites")
-        if phrase.very:
-            self.mark("adverbs")
-        if uneven:
-            self.mark("fertility")
 
     def place(self, place: Place) -> None:
         self.mark("prepositions")
@@ -140,7 +104,7 @@ class _Speaker:
         if len(at) != len(preposition.fr):
             self.mark("fertility")
         for word in preposition.fr:
-            self.fr(word, *at)
+            self.fr_of_all(word, at)
         self.phrase(place.phrase)
 
     def relative(self, head: Phrase, relative: Relative) -> None:
@@ -236,14 +200,14 @@ class _Speaker:
         if clause.past:
             self.fr(RULES.auxiliaries[verb.aux]["present"][number], helper if helper >= 0 else at[0])
         else:
-            self.fr(verb.fr[number], *at)
+            self.fr_of_all(verb.fr[number], at)
         if clause.negated:
             self.fr("pas", denied)
         if clause.often:
             self.mark("adverbs")
             self.fr("souvent", often)
         if clause.past:
-            self.fr(self._participle(clause, head_is_object), *at)
+            self.fr_of_all(self._participle(clause, head_is_object), at)
         if isinstance(thing, Phrase) and not head_is_object:
             self.phrase(thing)
         if clause.place:
@@ -269,32 +233,32 @@ class _Speaker:
             self.mark("fertility")
         at = [self.en(word) for word in adverb.en]
         for place, word in enumerate(adverb.fr):
-            self.fr(word, *(at[left] for left, right in adverb.links if right == place))
+            self.fr_of_all(word, (at[left] for left, right in adverb.links if right == place))
 
     # ---- where words meet
 
     def pair(self) -> Pair:
-        tgt, origins = self.tgt, self.origins
-        for at in range(len(tgt) - 1):
-            if tgt[at] in RULES.elision and starts_with_vowel(tgt[at + 1]):
-                tgt[at] = RULES.elision[tgt[at]]
-                self.mark("elision")
-        if "prepositions" in self.phenomena:
-            self._contract()
-        links = [_link(left, right) for right, lefts in enumerate(origins) for left in lefts]
+        self._join()
         return Pair(
             tuple(self.src),
-            tuple(tgt),
-            frozenset(links),
+            tuple(self.tgt),
+            frozenset(starmap(_link, self.links)),
             frozenset(self.phenomena),
             tuple(self.antecedents),
         )
 
-    def _contract(self) -> None:
-        """`de le` becomes du, which then comes from both English words."""
-        tgt, origins = self.tgt, self.origins
-        for at in range(len(tgt) - 2, -1, -1):
-            if tgt[at] in STARTS_CONTRACTION and tgt[at + 1] in ("le", "les"):
-                tgt[at : at + 2] = [RULES.contractions[f"{tgt[at]} {tgt[at + 1]}"]]
-                origins[at : at + 2] = [origins[at] + origins[at + 1]]
+    def _join(self) -> None:
+        """`le eau` becomes l' eau; `de le` becomes du, which then comes from both English words.
+
+        From the end, so that in `de le eau` le has met its vowel before de looks at it.
+        """
+        tgt = self.tgt
+        for at in reversed([at for at, word in enumerate(tgt[:-1]) if word in MAY_CHANGE]):
+            word, following = tgt[at], tgt[at + 1]
+            if word in RULES.elision and starts_with_vowel(following):
+                tgt[at] = RULES.elision[word]
+                self.mark("elision")
+            elif (word, following) in CONTRACTIONS:
+                tgt[at : at + 2] = [CONTRACTIONS[word, following]]
+                self.links = [(left, right - (right > at)) for left, right in self.links]
                 self.mark("contractions")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from course_lib.runtime import PROJECT_ROOT, write_atomically
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.multi30k import load_multi30k
 from course_lib.text.toy.splits import Splits, splits
-from course_lib.training.checkpoint import read_about, save_checkpoint
+from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.job import Job, Outcome, run_job
 from course_lib.training.labels import pronoun_labels, right_by_class
@@ -54,6 +55,16 @@ def train_toy(chosen: Sequence[str], *, seed: int, out: Path) -> None:
         }
         save_checkpoint(out / f"{name}.safetensors", outcome.model.state_dict(), about)
         print(_line(name, outcome), flush=True)
+    write_manifest(out)
+
+
+def write_manifest(folder: Path) -> None:
+    """The SHA-256 of each checkpoint, in the form of `sha256sum`."""
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in sorted(folder.glob("*.safetensors"))
+    ]
+    write_atomically(folder / "manifest.sha256", "".join(lines))
 
 
 def score_toy(chosen: Sequence[str], *, checkpoints: Path, out: Path) -> None:
@@ -182,11 +193,6 @@ def count(model: torch.nn.Module) -> int:
 
 def write_json(path: Path, content: dict) -> None:
     write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-
-
-def about_checkpoints(folder: Path = CHECKPOINTS) -> dict[str, dict]:
-    """What each shipped checkpoint says of itself."""
-    return {path.stem: read_about(path) for path in sorted(folder.glob("*.safetensors"))}
 
 
 def _line(name: str, outcome: Outcome) -> str:

@@ -1,0 +1,91 @@
+"""The shipped checkpoints: all there, unchanged, and as good as it says beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from course_lib.bench.ladder import CHECKPOINTS, RESULTS, brief, names, toy_scores, write_manifest
+from course_lib.models.registry import SYSTEMS, system
+from course_lib.text.toy.splits import splits
+from course_lib.training.corpora import toy_data
+from course_lib.training.saved_system import load_system
+from course_lib.translation.scores import exact_matches
+from course_lib.translation.translate import translate
+
+NAMES = [one.name for one in SYSTEMS]
+ROOM = 30_000_000
+
+
+def recorded(name):
+    return json.loads((RESULTS / "toy" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return splits()
+
+
+def test_every_system_is_there_and_all_together_are_small():
+    files = sorted(CHECKPOINTS.glob("*.safetensors"))
+    assert {path.stem for path in files} == set(NAMES)
+    assert {path.stem for path in (RESULTS / "toy").glob("*.json")} == set(NAMES)
+    assert sum(path.stat().st_size for path in files) <= ROOM
+
+
+def test_the_manifest_is_right():
+    lines = (CHECKPOINTS / "manifest.sha256").read_text(encoding="utf-8").splitlines()
+    listed = {name: digest for digest, name in map(str.split, lines)}
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in CHECKPOINTS.glob("*.safetensors")
+    }
+    assert found == listed
+
+
+def test_a_manifest_is_written_anew(tmp_path):
+    (tmp_path / "a.safetensors").write_bytes(b"abc")
+    write_manifest(tmp_path)
+    digest = hashlib.sha256(b"abc").hexdigest()
+    assert (tmp_path / "manifest.sha256").read_text(encoding="utf-8") == f"{digest}  a.safetensors\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_says_how_it_was_made(name):
+    kept = recorded(name)
+    assert kept["system"] == name and kept["data"] == "toy"
+    assert kept["training"]["command"].startswith(f"course train {name}")
+    assert kept["training"]["machine"] and kept["training"]["versions"]["torch"]
+    assert kept["training"]["recipe"]["seed"] == 0
+    assert kept["scores"]["test"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_does_what_its_result_says(name, toy):
+    """To a rounding: on another machine one word in ten thousand may fall the other way."""
+    saved, kept = load_system(CHECKPOINTS / f"{name}.safetensors"), recorded(name)
+    assert sum(p.numel() for p in saved.model.parameters()) == kept["parameters"]
+    if system(name).kind != "translator":
+        again = toy_scores(saved, toy)["test"]
+        assert brief({"test": again}) == brief({"test": kept["scores"]["test"]})
+        return
+    said = translate([pair.src_text for pair in toy.test], saved.model, saved.tokenizer)
+    right = exact_matches([one.target for one in said], [pair.tgt_text for pair in toy.test])
+    assert sum(right) / len(right) == pytest.approx(kept["scores"]["test"]["exact"], abs=0.002)
+
+
+@pytest.mark.slow
+def test_checkpoints_and_data_are_of_one_language():
+    """Whoever changes the toy language has to train again."""
+    data = toy_data()
+    for name in NAMES:
+        about = load_system(CHECKPOINTS / f"{name}.safetensors").about
+        assert about["data"] == {"name": data.name, "fingerprint": data.fingerprint}, name
+
+
+def test_systems_are_chosen_by_name():
+    assert names(["bahdanau"]) == ["bahdanau"] and names([]) == NAMES
+    with pytest.raises(ValueError, match="There is no system"):
+        names(["bahdanow"])

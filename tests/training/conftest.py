@@ -1,0 +1,70 @@
+"""A corpus of a hundred short sentences, tiny systems, and a short recipe: a run is over in no time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_lib.models.registry import build, make_config
+from course_lib.text.toy.generate import generate
+from course_lib.text.words import WordTokenizer
+from course_lib.training.corpora import encode_data
+from course_lib.training.recipe import Recipe
+from course_lib.training.run_folder import RunFolder
+from course_lib.training.saved_system import describe
+
+
+@pytest.fixture(autouse=True)
+def nobody_watches(monkeypatch):
+    monkeypatch.setenv("COURSE_BAR", "0")
+
+
+@pytest.fixture(scope="session")
+def data():
+    """100 pairs to learn from, 20 to validate on."""
+    pairs = generate(120, seed=0, length=(3, 8))
+    train, validation = (
+        ([pair.src_text for pair in part], [pair.tgt_text for pair in part])
+        for part in (pairs[:100], pairs[100:])
+    )
+    tokenizer = WordTokenizer.from_texts([*train[0], *train[1]])
+    return encode_data("few", train, validation, tokenizer)
+
+
+@pytest.fixture(scope="session")
+def make(data):
+    """A new tiny system; the same seed gives the same weights."""
+
+    def one(name="gru_lm", *, seed=0, dropout=0.2):
+        torch.manual_seed(seed)
+        config = make_config(name, scale="tiny", vocab_size=data.tokenizer.vocab_size)
+        return build(name, replace(config, dropout=dropout))
+
+    return one
+
+
+@pytest.fixture(scope="session")
+def recipe():
+    """12 steps, a look after every fourth, an average of the last few."""
+    return Recipe(
+        n_steps=12,
+        budget=128,
+        learning_rate=1e-2,
+        warm_up=3,
+        decay="linear",
+        validate_every=4,
+        average_from=0.5,
+        average_every=2,
+    )
+
+
+@pytest.fixture
+def keeper(tmp_path, data, recipe, make):
+    """A folder for a run of gru_lm with this recipe, or with another."""
+
+    def one(recipe=recipe, folder=tmp_path / "run", name="gru_lm"):
+        return RunFolder(folder, describe(name, make(name).config, recipe, data))
+
+    return one

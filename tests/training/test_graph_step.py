@@ -1,0 +1,145 @@
+"""The recorded step on a GPU: what the plain one does, or a message and the same work without recording."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+
+from course_lib.text.batch import Batch, make_batch
+from course_lib.training.graph_step import GraphStep
+from course_lib.training.objective import objective_for
+from course_lib.training.recipe import Recipe
+from course_lib.training.step import PlainStep
+from course_lib.training.train import train
+
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
+    pytest.mark.filterwarnings("default"),  # what torch and the driver say of themselves
+]
+RECIPE = Recipe(n_steps=20, budget=128, learning_rate=1e-2, warm_up=2, validate_every=5, fixed_shapes=True)
+NAMES = ["gru_lm", "transformer", "bahdanau"]
+
+
+def batches() -> list[Batch]:
+    shapes = [([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]]), ([[6, 4], [9], [4]], [[7, 8], [5], [6]])]
+    first = [make_batch(*pair, src_len=6, tgt_len=6).to("cuda") for pair in shapes]
+    return [*first, make_batch(*shapes[0], src_len=8, tgt_len=8, n_rows=4).to("cuda")]
+
+
+def pair_of_steps(make, name, precision):
+    steps = []
+    for kind in (PlainStep, GraphStep):
+        model = make(name, dropout=0.0).cuda()
+        recipe = replace(RECIPE, precision=precision)
+        steps.append(kind(model, objective_for(model, recipe.smoothing), recipe))
+    return steps
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("precision", "near"), [("float32", 1e-4), ("bfloat16", 5e-2)])
+def test_it_learns_what_the_plain_step_learns(make, name, precision, near):
+    plain, fast = pair_of_steps(make, name, precision)
+    for number in range(9):
+        batch, rate = batches()[number % 3], 1e-3 * (1 + number % 4)
+        ours, theirs = fast(batch, rate).clone(), plain(batch, rate)
+        assert ours[1] == theirs[1]
+        torch.testing.assert_close(ours[0], theirs[0], rtol=near, atol=near)
+    assert len(fast.recordings) == 2 and fast.records
+    for key, tensor in plain.weights().items():
+        torch.testing.assert_close(fast.weights()[key], tensor, rtol=near, atol=near)
+
+
+def test_dropout_differs_from_replay_to_replay(make):
+    model = make(dropout=0.5).cuda()
+    step = GraphStep(model, objective_for(model, 0.0), RECIPE)
+    losses = {float(step(batches()[0], 1e-9)[0]) for _ in range(5)}
+    assert len(losses) == 5
+
+
+def test_what_cannot_be_recorded_is_done_without_and_said(make, capsys):
+    model = make(dropout=0.0).cuda()
+    usual = objective_for(model, 0.1)
+
+    def looks(model, batch):
+        loss, n = usual(model, batch)
+        float(loss)  # a GPU that is being recorded cannot be asked
+        return loss, n
+
+    step = GraphStep(model, looks, RECIPE)
+    plain = PlainStep(make(dropout=0.0).cuda(), usual, RECIPE)
+    for _ in range(2):
+        torch.testing.assert_close(step(batches()[0], 1e-3), plain(batches()[0], 1e-3), rtol=1e-4, atol=1e-4)
+    said = capsys.readouterr().err
+    assert said.count("The fast path is off") == 1 and not step.records
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_state_holding_and_finish_with_recordings(make, name):
+    _, step = pair_of_steps(make, name, "bfloat16")
+    step(batches()[0], 1e-3)
+    kept = {key: tensor.cpu().clone() for key, tensor in step.state().items()}
+    first = step(batches()[1], 1e-3).clone()
+    weights = {key: tensor.clone() for key, tensor in step.weights().items()}
+    with step.holding({key: torch.zeros_like(tensor) for key, tensor in weights.items()}) as model:
+        assert all((tensor == 0).all() for tensor in model.state_dict().values())
+    assert all(torch.equal(tensor, weights[key]) for key, tensor in step.weights().items())
+    step.load(kept)  # back by one step, the recordings still good
+    torch.testing.assert_close(step(batches()[1], 1e-3), first, rtol=1e-2, atol=1e-2)
+    step.finish(weights)
+    assert all(torch.equal(step.model.state_dict()[key], tensor) for key, tensor in weights.items())
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_run_can_be_resumed(make, data, tmp_path, fast):
+    """Not bit for bit, but on the right device: the average, the best weights, Adam's memory."""
+    from course_lib.training.run_folder import RunFolder
+    from course_lib.training.saved_system import describe
+
+    recipe = replace(
+        RECIPE,
+        average_from=0.2,
+        average_every=1,
+        fixed_shapes=fast,
+        precision="bfloat16" if fast else "float32",
+    )
+    on_gpu = data.to("cuda")
+    about = describe("gru_lm", make().config, recipe, on_gpu)
+
+    def stop_once(record):
+        if record.step == 10:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        train(
+            make().cuda(),
+            on_gpu.train,
+            recipe,
+            validation=on_gpu.validation,
+            keeper=RunFolder(tmp_path, about),
+            after_look=stop_once,
+        )
+    model = make(seed=3).cuda()
+    result = train(
+        model, on_gpu.train, recipe, validation=on_gpu.validation, keeper=RunFolder(tmp_path, about)
+    )
+    assert result.ended == "finished" and [record.step for record in result.history.records] == [
+        5,
+        10,
+        15,
+        20,
+    ]
+    assert result.history.records[-1].loss < result.history.records[0].loss
+    assert all(p.device.type == "cuda" and p.dtype == torch.float32 for p in model.parameters())
+
+
+def test_every_field_of_a_batch_is_put_in_place(make):
+    model = make(dropout=0.0).cuda()
+    step = GraphStep(model, objective_for(model, 0.1), RECIPE)
+    first, second, _ = batches()
+    step(first, 1e-9)
+    step(second, 1e-9)
+    (recording,) = step.recordings.values()
+    for field in fields(Batch):
+        assert torch.equal(getattr(recording.batch, field.name), getattr(second, field.name))

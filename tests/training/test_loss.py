@@ -1,0 +1,120 @@
+"""The loss by hand is torch's; PAD never counts; what each kind of system is asked for."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.text.batch import make_batch
+from course_lib.text.special import PAD
+from course_lib.training.loss import smoothed_cross_entropy, sum_loss
+from course_lib.training.objective import classification, objective_for
+
+
+def drawn(rows=3, length=5, vocab=11):
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(rows, length, vocab, generator=generator)
+    targets = torch.randint(1, vocab, (rows, length), generator=generator)
+    targets[0, 3:], targets[2] = PAD, PAD
+    return logits, targets
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+def test_by_hand_is_torchs_and_the_sum_is_over_what_counts(smoothing):
+    logits, targets = drawn()
+    by_hand = smoothed_cross_entropy(logits, targets, smoothing=smoothing)
+    torchs = F.cross_entropy(logits.mT, targets, reduction="none", label_smoothing=smoothing)
+    torch.testing.assert_close(by_hand, torchs)
+    total = sum_loss(logits, targets, smoothing=smoothing)
+    torch.testing.assert_close(total, by_hand[targets != PAD].sum())
+
+
+def test_smoothing_by_its_definition():
+    """Cross-entropy with 1 - ε on the right word, and ε spread over all."""
+    logits, targets = drawn()
+    wanted = 0.7 * F.one_hot(targets, logits.shape[-1]) + 0.3 / logits.shape[-1]
+    expected = -(wanted * logits.log_softmax(-1)).sum(-1)
+    torch.testing.assert_close(smoothed_cross_entropy(logits, targets, smoothing=0.3), expected)
+
+
+def test_pad_has_no_loss_and_no_gradient():
+    logits, targets = drawn()
+    logits.requires_grad_()
+    sum_loss(logits, targets, smoothing=0.1).backward()
+    assert (logits.grad[targets == PAD] == 0).all()
+    assert (logits.grad[targets != PAD] != 0).any(dim=-1).all()
+    changed = torch.where((targets == PAD)[..., None], 100.0, logits.detach())
+    assert torch.equal(sum_loss(changed, targets), sum_loss(logits.detach(), targets))
+
+
+def test_nothing_but_pad_is_a_loss_of_0():
+    assert sum_loss(torch.randn(2, 3, 5), torch.zeros(2, 3, dtype=torch.int64), smoothing=0.1) == 0
+
+
+def test_half_precision_is_widened_first():
+    logits, targets = drawn()
+    half = logits.bfloat16()
+    loss = sum_loss(half, targets, smoothing=0.1)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, sum_loss(half.float(), targets, smoothing=0.1))
+
+
+# ---- objectives
+
+
+@pytest.mark.parametrize("name", ["gru_lm", "transformer"])
+def test_two_halves_of_a_batch_add_up_to_the_whole(make, name):
+    model = make(name).eval()
+    sources, targets = [[5, 6], [7], [8, 9, 10], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
+    objective = objective_for(model, smoothing=0.1)
+    whole = objective(model, make_batch(sources, targets))
+    halves = [objective(model, make_batch(sources[half], targets[half])) for half in (slice(2), slice(2, 4))]
+    torch.testing.assert_close(whole[0], halves[0][0] + halves[1][0])
+    assert whole[1] == halves[0][1] + halves[1][1] == 12
+
+
+def test_a_language_model_does_not_read_the_source(make):
+    model = make("gru_lm").eval()
+    objective = objective_for(model, smoothing=0.0)
+    first = objective(model, make_batch([[5, 6, 7]], [[4, 5]]))
+    assert first[0] == objective(model, make_batch([[9]], [[4, 5]]))[0]
+
+
+def test_an_unknown_kind_is_refused_with_advice():
+    with pytest.raises(TypeError, match=r"translator or a language model.*Linear.*objective of your own"):
+        objective_for(nn.Linear(1, 1), smoothing=0.0)
+
+
+def test_classification_counts_sentences_and_no_blank_rows(make):
+    model = make("self_attentive").eval()
+    labels = torch.tensor([0, 1, 1])
+    batch = make_batch([[5, 6], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])
+    loss, n_counted = classification(labels)(model, batch)
+    logits = model(batch.src, batch.src_lengths)[:2]
+    torch.testing.assert_close(loss, F.cross_entropy(logits, torch.tensor([1, 0]), reduction="sum"))
+    assert n_counted == 2
+    smooth = classification(labels, smoothing=0.2)(model, batch)[0]
+    assert smooth != loss
+    with_penalty = classification(labels, penalty=0.5)(model, batch)[0]
+    assert with_penalty > loss
+
+
+def test_classification_calls_a_wrapped_model(make):
+    """Several processes wrap a model, and add gradients up only if the wrapper itself is called."""
+
+    class Wrapper(nn.Module):
+        def __init__(self, module):
+            super().__init__()
+            self.module, self.n_calls = module, 0
+
+        def forward(self, *args):
+            self.n_calls += 1
+            return self.module(*args)
+
+    model, labels = make("self_attentive").eval(), torch.tensor([1, 0])
+    wrapper, batch = Wrapper(model), make_batch([[5, 6], [7]], [[4], [4]])
+    objective = classification(labels, penalty=0.5)
+    torch.testing.assert_close(objective(wrapper, batch), objective(model, batch))
+    assert wrapper.n_calls == 1

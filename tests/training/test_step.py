@@ -1,0 +1,132 @@
+"""One step of training, by hand; its state there and back; other weights for a while."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.text.batch import make_batch
+from course_lib.training.graph_step import GraphStep
+from course_lib.training.objective import objective_for
+from course_lib.training.step import BETAS, EPSILON, PlainStep, part
+
+BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
+OTHER = make_batch([[6], [9]], [[7, 8], [5]])
+
+
+@pytest.fixture
+def new(make, recipe):
+    """A step of either kind on a new model. On a CPU the fast one does its work without recording it."""
+
+    def one(kind=PlainStep, name="gru_lm", seed=0, **changes):
+        model = make(name, seed=seed, dropout=0.0)
+        chosen = replace(recipe, **changes)
+        return kind(model, objective_for(model, chosen.smoothing), chosen)
+
+    return one
+
+
+@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@pytest.mark.parametrize("clip", [100.0, 0.01])
+def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
+    step = new(kind, clip=clip, weight_decay=0.1)
+    total, n_counted = step(BATCH, 3e-3).tolist()
+    assert n_counted == 9
+
+    model = make(dropout=0.0)
+    optimiser = torch.optim.AdamW(
+        model.parameters(), lr=3e-3, betas=BETAS, eps=EPSILON, weight_decay=0.1, foreach=False
+    )
+    loss, n = objective_for(model, step.recipe.smoothing)(model, BATCH)
+    (loss / n).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+    assert (norm > clip) == (clip < 1)
+    optimiser.step()
+    assert total == pytest.approx(loss.item(), rel=1e-6)
+    for name, tensor in model.state_dict().items():
+        torch.testing.assert_close(step.weights()[name], tensor.detach(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gru_lm", "transformer", "bahdanau"])
+def test_both_steps_do_the_same(new, name):
+    plain, fast = new(PlainStep, name), new(GraphStep, name)
+    for number in range(1, 6):
+        batch = BATCH if number % 2 else OTHER
+        torch.testing.assert_close(
+            plain(batch, 1e-2 / number), fast(batch, 1e-2 / number), rtol=1e-4, atol=1e-4
+        )
+    for key, tensor in plain.weights().items():
+        torch.testing.assert_close(fast.weights()[key], tensor, rtol=1e-4, atol=1e-4)
+    assert plain.state().keys() == fast.state().keys()
+
+
+@pytest.mark.parametrize("first", [PlainStep, GraphStep])
+@pytest.mark.parametrize("second", [PlainStep, GraphStep])
+def test_a_state_can_be_taken_over(new, first, second):
+    step = new(first)
+    step(BATCH, 1e-2)
+    kept = {name: tensor.clone() for name, tensor in step.state().items()}
+    untouched = {name: tensor.clone() for name, tensor in kept.items()}
+    taken = new(second, seed=5)
+    taken.load(kept)
+    for _ in range(2):
+        step(OTHER, 1e-2)
+        taken(OTHER, 1e-2)
+    for name, tensor in step.state().items():
+        if first is second:
+            assert torch.equal(taken.state()[name], tensor), name
+        else:
+            torch.testing.assert_close(taken.state()[name], tensor, rtol=1e-4, atol=1e-5)
+    assert all(torch.equal(kept[name], tensor) for name, tensor in untouched.items())
+
+
+@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+def test_other_weights_for_a_while(new, kind):
+    step, other = new(kind), new(kind, seed=5)
+    step(BATCH, 1e-2)
+    before = {name: tensor.clone() for name, tensor in step.state().items()}
+    with step.holding(other.weights()) as model:
+        assert model is step.model
+        for name, tensor in model.state_dict().items():
+            assert torch.equal(tensor, other.weights()[name])
+    with pytest.raises(ZeroDivisionError), step.holding(other.weights()):
+        raise ZeroDivisionError
+    assert all(torch.equal(before[name], tensor) for name, tensor in step.state().items())
+    assert all(torch.equal(step.model.state_dict()[n], t) for n, t in part(before, "weights.").items())
+
+
+@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_end_leaves_the_model_in_float32_with_these_weights(new, kind, precision):
+    step = new(kind, "transformer", precision=precision)
+    fresh = new(kind, "transformer")
+    step(BATCH, 1e-2)
+    weights = {name: tensor.clone() for name, tensor in step.weights().items()}
+    step.finish(weights)
+    assert all(torch.equal(step.model.state_dict()[name], tensor) for name, tensor in weights.items())
+    assert all(tensor.dtype == torch.float32 for tensor in step.model.state_dict().values())
+    for (_, ours), (_, theirs) in zip(step.model.named_buffers(), fresh.model.named_buffers(), strict=True):
+        assert torch.equal(ours, theirs)  # tables that bfloat16 had rounded
+
+
+def test_masters_keep_what_bfloat16_would_lose(new):
+    """An update of a thousandth of a weight is lost in bfloat16; the master has it."""
+    step = new(GraphStep, precision="bfloat16")
+    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    rounded = {name: tensor.clone() for name, tensor in step.model.state_dict().items()}
+    step(BATCH, 1e-6)
+    assert all(tensor.dtype == torch.bfloat16 for tensor in rounded.values())
+    assert all(not torch.equal(tensor, before[name]) for name, tensor in step.weights().items())
+    assert any(torch.equal(tensor, rounded[name]) for name, tensor in step.model.state_dict().items())
+
+
+def test_a_batch_in_which_nothing_counts_changes_nothing_by_much(new):
+    step = new()
+    blank = make_batch([[5]], [[4]], n_rows=1)
+    blank.tgt_out.zero_()
+    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    assert step(blank, 1e-2).tolist() == [0, 0]
+    assert all(torch.equal(before[name], tensor) for name, tensor in step.weights().items())

@@ -40,6 +40,7 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     environment |= {
         "COURSE_HOME": str(home / "course"),
         "COURSE_DEVICE": "cpu",
+        "COURSE_BAR": "0",  # a bar's last state differs from run to run
         "IPYTHONDIR": str(home / "ipython"),  # nobody's start-up files, no shared history database
         "PYTHONPATH": os.pathsep.join(path),
         "PYTHONHASHSEED": "0",

@@ -183,6 +183,7 @@ def test_the_kernel_s_surroundings_are_ours(monkeypatch, tmp_path):
     assert learner["COURSE_HOME"].startswith(str(tmp_path)) and learner["PYTHONHASHSEED"] == "0"
     solved = execute.kernel_environment("solved", tmp_path)
     assert solved["COURSE_STRICT"] == solved["COURSE_OPEN"] == "1"
+    assert learner["COURSE_BAR"] == solved["COURSE_BAR"] == "0"
 
 
 def test_lessons_are_chosen_by_number_topic_or_name(course, tiny):

@@ -90,6 +90,9 @@ def farewell(outcome, name: str) -> list[str]:
     result = outcome.result
     steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
     lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
+    if result.n_left_out:
+        n_pairs = len(outcome.data.train)
+        lines.append(f"Too long to train on, left out: {result.n_left_out:,} of {n_pairs:,} pairs.")
     if result.ended == "stopped":
         lines.append("The same command goes on from here.")
     lines.append(f"Best weights: {outcome.saved}")
@@ -99,35 +102,20 @@ def farewell(outcome, name: str) -> list[str]:
 
 
 def check_system(name: str | None) -> None:
-    """Whether this is a system that learns step by step."""
+    """Whether there is such a system."""
     if name is None:
         raise Trouble("Expected the name of a system.", "`course train --list` shows them all.")
     check_name(name)
-    from course_lib.models.registry import system
-
-    if reason := why_not(system(name)):
-        raise Trouble(
-            f"{name} is not for this command: {reason}.", "`course train --list` shows those that are."
-        )
-
-
-def why_not(system) -> str | None:
-    """What keeps a `System` of the road out of `course train`."""
-    if system.counts:
-        return "it learns by counting, in one pass, and has no loss to follow"
-    if system.kind == "sentence encoder":
-        return "it sorts sentences into classes, and neither corpus has any"
-    return None
 
 
 def listed() -> str:
-    """Every system that can be trained, in the order of the road."""
-    from course_lib.models.registry import language_models, translators
+    """Every system, by kind, in the order of the road."""
+    from course_lib.models.registry import SYSTEMS
 
     parts = []
-    for title, systems in (("translators", translators()), ("language models", language_models())):
-        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in systems if why_not(one) is None]
-        parts.append("\n".join([title, *rows]))
+    for kind in ("translator", "language model", "sentence encoder"):
+        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in SYSTEMS if one.kind == kind]
+        parts.append("\n".join([f"{kind}s", *rows]))
     return "\n\n".join(parts)
 
 

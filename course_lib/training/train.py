@@ -45,6 +45,7 @@ class Result:
     ended: Ended
     step: int
     seconds: float
+    n_left_out: int = 0  # pairs too long for a batch, or for the largest fixed shape
 
 
 def train(
@@ -93,7 +94,11 @@ def train(
     loop.use_best()
     loop.close()
     return Result(
-        loop.standing.history, "stopped" if stopped else loop.over, loop.standing.step, loop.seconds
+        loop.standing.history,
+        "stopped" if stopped else loop.over,
+        loop.standing.step,
+        loop.seconds,
+        n_left_out=len(corpus) - len(loop.epochs.kept),
     )
 
 

@@ -84,14 +84,10 @@ def _rotate(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2).to(features.dtype)
 
 
-class SinusoidalPositions(nn.Module):
-    """`sinusoids` added to the words."""
+class _AddedPositions(nn.Module):
+    """A row of a table is added to each word; queries and keys stay as they are."""
 
     table: Tensor
-
-    def __init__(self, *, max_len: int, d_model: int):
-        super().__init__()
-        self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def add(
         self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
@@ -104,23 +100,21 @@ class SinusoidalPositions(nn.Module):
         return features
 
 
-class LearnedPositions(nn.Module):
+class SinusoidalPositions(_AddedPositions):
+    """`sinusoids` added to the words."""
+
+    def __init__(self, *, max_len: int, d_model: int):
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
+
+
+class LearnedPositions(_AddedPositions):
     """A vector for each position, learned like a word's. Beyond `max_len` it knows nothing."""
 
     def __init__(self, *, max_len: int, d_model: int):
         super().__init__()
         # As large as sinusoids are: the same footing beside the words.
         self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)
-
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
-        return embedded + _rows(self.table, first, embedded.shape[-2])
-
-    def turn(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
-        return features
 
 
 class RotaryPositions(nn.Module):

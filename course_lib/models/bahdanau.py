@@ -70,9 +70,7 @@ class Bahdanau(SteppingTranslator):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
         annotation = 2 * hidden  # one half for each direction
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=config.dropout
-        )
+        self.words = Words.of(config, embed=embed)
         self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden, bidirectional=True)
         self.first_state = nn.Linear(hidden, hidden)
         self.score = AdditiveScore(query_dim=hidden, key_dim=annotation, attn_dim=hidden)

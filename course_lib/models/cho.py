@@ -58,9 +58,7 @@ class Cho(Translator):
     def __init__(self, config: ChoConfig):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=config.dropout
-        )
+        self.words = Words.of(config, embed=embed)
         self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden)
         self.to_context = nn.Linear(hidden, hidden)
         self.to_start = nn.Linear(hidden, hidden)

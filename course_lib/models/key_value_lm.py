@@ -91,13 +91,7 @@ class KeyValueLM(LanguageModel):
     def __init__(self, config: KeyValueLMConfig):
         super().__init__(config)
         part = config.hidden // N_PARTS[config.form]
-        self.words = Words(
-            vocab_size=config.vocab_size,
-            embed=config.embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=False,
-        )
+        self.words = Words.of(config, embed=config.embed, reads_source=False)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden)
         self.score = AdditiveScore(query_dim=part, key_dim=part, attn_dim=part)
         # W_r and W_x side by side.

@@ -71,9 +71,7 @@ class LSTMN(SteppingTranslator):
         super().__init__(config)
         embed, hidden, attn_dim = config.embed, config.hidden, config.attn_dim
         self.deep = config.fusion == "deep"
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=config.dropout
-        )
+        self.words = Words.of(config, embed=embed)
         self.encoder = TapeCell(input_size=embed, hidden=hidden, attn_dim=attn_dim)
         self.decoder = TapeCell(
             input_size=embed if self.deep else embed + hidden, hidden=hidden, attn_dim=attn_dim

@@ -47,13 +47,7 @@ class LSTMNLM(LanguageModel):
 
     def __init__(self, config: LSTMNLMConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size,
-            embed=config.embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=False,
-        )
+        self.words = Words.of(config, embed=config.embed, reads_source=False)
         self.reader = TapeCell(input_size=config.embed, hidden=config.hidden, attn_dim=config.attn_dim)
         self.output = nn.Linear(config.hidden, config.embed)
         self.dropout = nn.Dropout(config.dropout)

@@ -88,7 +88,7 @@ class Luong(SteppingTranslator):
     def __init__(self, config: LuongConfig):
         super().__init__(config)
         embed, hidden, n_layers, dropout = config.embed, config.hidden, config.n_layers, config.dropout
-        self.words = Words(vocab_size=config.vocab_size, embed=embed, tied=config.tied, dropout=dropout)
+        self.words = Words.of(config, embed=embed)
         self.encoder = Recurrent(
             kind="lstm", input_size=embed, hidden=hidden, n_layers=n_layers, dropout=dropout
         )

@@ -79,13 +79,7 @@ class NGramRNN(LanguageModel):
 
     def __init__(self, config: NGramRNNConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size,
-            embed=config.embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=False,
-        )
+        self.words = Words.of(config, embed=config.embed, reads_source=False)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden)
         self.join = nn.Linear(config.hidden, config.embed, bias=False)
         self.dropout = nn.Dropout(config.dropout)

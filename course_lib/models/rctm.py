@@ -59,9 +59,7 @@ class RCTM(Translator):
 
     def __init__(self, config: RCTMConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=config.embed, tied=config.tied, dropout=config.dropout
-        )
+        self.words = Words.of(config, embed=config.embed)
         self.folding = Folding(embed=config.embed, max_len=config.max_len)
         # Its input is [word; sentence]: one matrix that holds the paper's I and S side by side.
         self.decoder = Recurrent(kind="rnn", input_size=2 * config.embed, hidden=config.hidden)

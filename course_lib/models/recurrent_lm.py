@@ -52,13 +52,7 @@ class RecurrentLM(LanguageModel):
 
     def __init__(self, config: RecurrentLMConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size,
-            embed=config.embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=False,
-        )
+        self.words = Words.of(config, embed=config.embed, reads_source=False)
         self.recurrent = Recurrent(
             kind=config.kind,
             input_size=config.embed,

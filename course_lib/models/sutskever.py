@@ -58,9 +58,7 @@ class Sutskever(Translator):
 
     def __init__(self, config: SutskeverConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=config.embed, tied=config.tied, dropout=config.dropout
-        )
+        self.words = Words.of(config, embed=config.embed)
         self.encoder, self.decoder = (
             Recurrent(
                 kind="lstm",

@@ -50,13 +50,7 @@ class WindowMLP(LanguageModel):
 
     def __init__(self, config: WindowMLPConfig):
         super().__init__(config)
-        self.words = Words(
-            vocab_size=config.vocab_size,
-            embed=config.embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=False,
-        )
+        self.words = Words.of(config, embed=config.embed, reads_source=False)
         self.to_hidden = nn.Linear(config.window * config.embed, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.to_embed = nn.Linear(config.hidden, config.embed)

@@ -19,6 +19,7 @@ import math
 from torch import nn
 from torch.nn import functional as F
 
+from course_lib.models.config import Config
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -38,6 +39,17 @@ class Words(nn.Module):
         nn.init.zeros_(self.output.bias)
         self.scale = math.sqrt(embed)
         self.dropout = nn.Dropout(dropout)
+
+    @classmethod
+    def of(cls, config: Config, *, embed: int, reads_source: bool = True) -> Words:
+        """The tables that a configuration asks for."""
+        return cls(
+            vocab_size=config.vocab_size,
+            embed=embed,
+            tied=config.tied,
+            dropout=config.dropout,
+            reads_source=reads_source,
+        )
 
     def source(self, tokens: Int[Tensor, "... src"]) -> Float[Tensor, "... src embed"]:
         """Source words as vectors."""

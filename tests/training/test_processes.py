@@ -121,7 +121,7 @@ def test_who_falls_silent_is_waited_for_no_longer_than_said(whole):
     found = whole[2][0]
     assert "has said nothing for 2 s" in found["lost"]
     assert "Process 0 of 2" in found["lost"]
-    assert 1.5 < found["seconds"] < 3.9  # the other one was silent for 4
+    assert 1.5 < found["seconds"] < 11  # the other one was silent for 12
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_a_killed_worker_ends_the_run_and_a_resumed_one_is_as_if_nothing_had_bee
     assert command.strip().startswith(
         "torchrun --standalone --nproc-per-node 2 -m course_lib train transformer"
     )
-    assert command.endswith(str(folder))
+    assert str(folder) in command  # torchrun may write on the same line
     assert "Finished" not in out
 
     code, out, err = end_of(two_processes(folder, *TOY))

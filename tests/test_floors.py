@@ -123,6 +123,7 @@ def test_the_doors_need_nothing_but_python():
     assert door_faults(PACKAGE) == []
 
 
+@pytest.mark.slow
 def test_floors_0_to_4_work_without_jupyter_and_jaxtyping():
     """In a fresh interpreter in which importing any of those fails."""
     modules = [

@@ -137,6 +137,7 @@ def test_a_figure_has_the_style_the_size_and_a_canvas(style):
     np.testing.assert_allclose(picture[0, 0, :3], to_rgb(theme.PAPER), atol=1 / 255)
 
 
+@pytest.mark.slow
 def test_a_figure_leaves_pyplot_alone():
     """In a fresh interpreter: drawing does not even import pyplot, and pyplot knows of no figure after."""
     program = """

@@ -10,6 +10,8 @@ from course_lib.cli import commands, main
 from course_lib.models.registry import build, make_config
 from course_lib.text.special import EOS
 
+pytestmark = pytest.mark.slow
+
 CPU = torch.device("cpu")
 
 

@@ -13,6 +13,8 @@ from course_lib.bench import agreement, devices
 from course_lib.bench.agreement import Agreement
 from course_lib.bench.devices import Row
 
+pytestmark = pytest.mark.slow
+
 GOOD = [
     Agreement("float32", logits=1e-5, gradient=1.0, weights=1e-6, greedy=1.0),
     Agreement("autocast", logits=0.02, gradient=0.999, weights=0.004, greedy=0.95),

@@ -19,6 +19,8 @@ from course_lib.text.special import BOS, EOS, PAD
 from course_lib.training.objective import translation
 from course_lib.training.recipe import Recipe
 
+pytestmark = pytest.mark.slow
+
 CPU = torch.device("cpu")
 ROWS = [bench.Row(bench.YARDSTICK, 25.0, 8192), bench.Row(bench.PLAIN, 20.0, 8192)]
 

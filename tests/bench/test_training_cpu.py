@@ -11,6 +11,8 @@ import torch
 from course_lib.bench import training_cpu as bench
 from course_lib.models.registry import build, make_config
 
+pytestmark = pytest.mark.slow
+
 
 def rows(name="transformer", naive=1000.0, ours=1500.0):
     return [bench.Row(name, "naive", naive, 200.0, 0.35), bench.Row(name, "ours", ours, 100.0, 0.03)]

@@ -15,6 +15,8 @@ from traitlets import Enum
 from course_lib import explore, theme
 from course_lib.explore.control import Number
 
+pytestmark = pytest.mark.slow
+
 KINDS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
 

@@ -54,6 +54,7 @@ def close(ours, theirs, dtype=torch.float64):
 # ---- equal to other implementations
 
 
+@pytest.mark.slow
 @every_kind
 @both_ways
 @deep

@@ -90,6 +90,7 @@ def check_budget(systems, scale: str, vocab_size: int, budget: int) -> None:
     assert within, f"{scale}, {vocab_size} words, {budget:,} parameters, give or take a tenth:\n{table}"
 
 
+@pytest.mark.slow
 def test_budgets_of_the_toy_scale(toy_vocabulary):
     assert 650 <= toy_vocabulary <= 720
     check_budget(translators(), "toy", toy_vocabulary, 400_000)

@@ -131,6 +131,7 @@ def test_the_encoders_output_equals_torchs():
     torch.testing.assert_close(states[real], expected[real])
 
 
+@pytest.mark.slow
 def test_the_papers_base_model_has_its_size():
     """65 million in the paper's table, with a vocabulary of about 37,000."""
     with torch.device("meta"):

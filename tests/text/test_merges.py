@@ -13,6 +13,8 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.merges import apply_merges, count_pairs, learn_merges, merge, spaced
 from course_lib.text.toy.generate import generate
 
+pytestmark = pytest.mark.slow
+
 properties = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 
 TEXTS = {

@@ -27,6 +27,8 @@ from course_lib.text.multi30k import (
     state,
 )
 
+pytestmark = pytest.mark.slow
+
 REAL = [Path(os.environ.get(VARIABLE) or "nowhere"), PROJECT_ROOT.parent / "shared" / "data" / "multi30k"]
 SPLITS = ("train", "val", "test_2016_flickr")
 

@@ -236,6 +236,7 @@ def spoken() -> str:
     return ascii([(p.src_text, p.tgt_text, sorted(p.links), p.antecedents) for p in every] + [toy.held_out])
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_changes_nothing():
     """In another process, whose hashes differ from those of this one."""
     program = (

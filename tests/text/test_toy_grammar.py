@@ -15,6 +15,8 @@ from course_lib.text.toy.generate import generate, running_pair
 from course_lib.text.toy.grammar import grammar
 from course_lib.text.toy.splits import splits
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).with_name("toy_opinion")
 
 

@@ -9,6 +9,8 @@ import pytest
 from course_lib.text.toy.generate import running_pair
 from course_lib.text.toy.splits import SIZES, splits
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def toy():

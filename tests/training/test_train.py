@@ -21,6 +21,8 @@ from course_lib.training.step import PlainStep
 from course_lib.training.train import make_step, seed_of, train
 from course_lib.training.validation import mean_loss
 
+pytestmark = pytest.mark.slow
+
 
 def same(one, other):
     assert one.keys() == other.keys()

@@ -16,6 +16,8 @@ from course_lib.translation.beam import beam_search
 from course_lib.translation.greedy import greedy
 from course_lib.translation.recompute import Recompute
 
+pytestmark = pytest.mark.slow
+
 WORDS = (4, 5, 6)
 
 

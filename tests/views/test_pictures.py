@@ -16,6 +16,8 @@ from course_lib.views.bars import minus
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["because", "it", "was", "thirsty"]
 
 

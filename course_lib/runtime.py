@@ -18,6 +18,7 @@ Switches are environment variables, each read when it is asked for, so a test ca
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -70,6 +71,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write plain data as JSON that people can read too, whole or not at all."""
+    write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def seed_everything(seed: int) -> torch.Generator:

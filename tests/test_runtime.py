@@ -164,3 +164,9 @@ def test_a_switch_is_read_when_asked_for(monkeypatch, value, on):
     assert not runtime.switched_on("COURSE_OPEN")
     monkeypatch.setenv("COURSE_OPEN", value)
     assert runtime.switched_on("COURSE_OPEN") is on
+
+
+def test_json_is_for_people_too(tmp_path):
+    runtime.write_json(tmp_path / "results" / "one.json", {"word": "eau", "sign": "é", "numbers": [1, 2.5]})
+    text = (tmp_path / "results" / "one.json").read_text(encoding="utf-8")
+    assert '"é"' in text and text.endswith("}\n") and text.count("\n") == 8

@@ -9,7 +9,6 @@ It needs torch and NumPy, no Jupyter. Exit status: 0 all agree, 1 some do not, 2
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ import torch
 from course_lib.bench.agreement import Agreement, measure
 from course_lib.bench.graphs import try_graph
 from course_lib.models.registry import SYSTEMS, system
+from course_lib.runtime import write_json
 
 SCALES = ("tiny", "toy")
 
@@ -111,7 +111,7 @@ def run(*, device: torch.device, names: list[str], scales: list[str], out: Path 
     if out is not None:
         tolerances = {form: asdict(tolerance) for form, tolerance in TOLERANCES.items()}
         kept = {"machine": _machine(device), "tolerances": tolerances, "rows": [asdict(row) for row in rows]}
-        out.write_text(json.dumps(kept | {"faults": wrong}, indent=1) + "\n", encoding="utf-8")
+        write_json(out, kept | {"faults": wrong})
     return int(bool(wrong))
 
 

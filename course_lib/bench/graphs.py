@@ -7,7 +7,7 @@ order. It works only if the step never looks at a number on the way and its shap
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ def try_graph(name: str, scale: str, form: str) -> str:
     """
     first, vocab_size = sentences()
     first = first.to("cuda")
-    second = Batch(**{field.name: getattr(first, field.name).roll(3, 0) for field in fields(first)})
+    second = first.map(lambda rows: rows.roll(3, 0))
     torch.manual_seed(0)
     model = build(name, replace(make_config(name, scale=scale, vocab_size=vocab_size), dropout=0.0)).cuda()
     try:
@@ -47,7 +47,7 @@ def _other_words(batch: Batch) -> Batch:
 
 
 def _replayed(name: str, model: nn.Module, first: Batch, second: Batch, form: str) -> str:
-    shown = Batch(**{field.name: getattr(first, field.name).clone() for field in fields(first)})
+    shown = first.map(torch.clone)
 
     def work() -> Tensor:
         # Weights rounded for autocast must be rounded anew in every replay, not kept from the recording.
@@ -71,8 +71,7 @@ def _replayed(name: str, model: nn.Module, first: Batch, second: Batch, form: st
         recorded_loss = work()
     recorded = [parameter.grad for parameter in model.parameters()]
 
-    for field in fields(second):
-        getattr(shown, field.name).copy_(getattr(second, field.name))
+    shown.overwrite(second)
     graph.replay()
     replayed = [recorded_loss.clone(), *(gradient.clone() for gradient in recorded)]
     model.zero_grad(set_to_none=True)

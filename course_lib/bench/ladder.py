@@ -19,13 +19,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from course_lib.models.registry import SYSTEMS, system, translators
-from course_lib.runtime import PROJECT_ROOT, write_atomically
+from course_lib.models.sizes import n_parameters
+from course_lib.runtime import PROJECT_ROOT, write_atomically, write_json
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.multi30k import load_multi30k
-from course_lib.text.toy.splits import Splits, splits
+from course_lib.text.toy.splits import SIZES_OF_TESTS, Splits, splits
 from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.job import Job, Outcome, run_job
@@ -69,7 +68,7 @@ def write_manifest(folder: Path) -> None:
 
 def score_toy(chosen: Sequence[str], *, checkpoints: Path, out: Path) -> None:
     """Measure each toy checkpoint on every test split, on the CPU, and keep what came out."""
-    toy = splits()
+    toy = splits(sizes=SIZES_OF_TESTS)
     found = sorted(path.stem for path in checkpoints.glob("*.safetensors"))
     for name in [name for name in found if not chosen or name in chosen]:
         saved = load_system(checkpoints / f"{name}.safetensors")
@@ -78,7 +77,7 @@ def score_toy(chosen: Sequence[str], *, checkpoints: Path, out: Path) -> None:
         kept = {
             "system": name,
             "data": saved.about["data"]["name"],
-            "parameters": count(saved.model),
+            "parameters": n_parameters(saved.model),
             "scores": scores,
             "training": {
                 key: saved.about[key]
@@ -141,7 +140,7 @@ def multi30k_result(name: str, job: Job, outcome: Outcome, data: TrainingData, b
         "system": name,
         "data": data.name,
         "seed": job.seed,
-        "parameters": count(outcome.model),
+        "parameters": n_parameters(outcome.model),
         "scores": scores,
         "seconds": seconds,
         "training": {key: about[key] for key in ("command", "recipe", "machine", "versions")}
@@ -187,17 +186,9 @@ def brief(scores: dict) -> str:
     return "; ".join(f"{name}: {figures(found)}" for name, found in scores.items())
 
 
-def count(model: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def write_json(path: Path, content: dict) -> None:
-    write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-
-
 def _line(name: str, outcome: Outcome) -> str:
     best = outcome.result.history.best
-    size, seconds = count(outcome.model), outcome.result.seconds
+    size, seconds = n_parameters(outcome.model), outcome.result.seconds
     return f"{name:22} {size:>9,} parameters {seconds:6.1f} s  loss {best.loss:.3f}"
 
 

@@ -10,7 +10,6 @@ systems were trained on.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -115,11 +114,10 @@ def load_pairs(data: str, args: argparse.Namespace):
 
     kind, *rest = data.split("-")
     if kind == "toy":
-        from course_lib.text.toy.splits import SIZES, splits
+        from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 
-        # The test sets are drawn first: they are the same without the sentences to learn from.
         seed = int(rest[0]) if rest and rest[0].isdecimal() else 0
-        return getattr(splits(seed=seed, sizes=SIZES | {"train": 0}), args.split)[: args.first]
+        return getattr(splits(seed=seed, sizes=SIZES_OF_TESTS), args.split)[: args.first]
 
     from course_lib.text.multi30k import load_multi30k
 
@@ -194,7 +192,8 @@ def percent(share: float | None) -> str:
 
 def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found: Mapping) -> None:
     """Write every number, with what it was measured on and by what."""
-    from course_lib.runtime import write_atomically
+    from course_lib.models.sizes import n_parameters
+    from course_lib.runtime import write_json
     from course_lib.training.saved_system import machine, versions
 
     systems = [
@@ -203,7 +202,7 @@ def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found
             "system": saved.name,
             "checkpoint": str(file),
             "trained": {key: saved.about.get(key) for key in ("command", "data")},
-            "n_parameters": sum(parameter.numel() for parameter in saved.model.parameters()),
+            "n_parameters": n_parameters(saved.model),
             **found[label].to_json(),
         }
         for label, (file, saved) in opened.items()
@@ -218,7 +217,7 @@ def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found
         "systems": systems,
     }
     try:
-        write_atomically(path, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        write_json(path, whole)
     except OSError as error:
         raise Trouble(
             f"{path} cannot be written: {error}", "Choose another place for the numbers."

@@ -17,6 +17,8 @@ width, so that nothing but their attention differs.
 
 from __future__ import annotations
 
+from torch import nn
+
 Sizes = dict[str, int | float]
 
 SHARED: dict[str, Sizes] = {
@@ -113,6 +115,15 @@ MULTI30K: dict[str, Sizes] = {
 }
 
 SCALES = {"tiny": TINY, "toy": TOY, "multi30k": MULTI30K}
+
+
+def n_parameters(model: nn.Module) -> int:
+    """How many numbers a system learns; one that is used in several places counts once.
+
+    >>> n_parameters(nn.Linear(3, 2))                       # 3 · 2 weights and 2 biases
+    8
+    """
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def sizes(name: str, scale: str) -> Sizes:

@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -67,7 +67,16 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
-        return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+        return self.map(lambda tensor: tensor.to(device))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """A batch of all its tensors, each changed in the same way: `batch.map(lambda rows: rows[:2])`."""
+        return Batch(**{field.name: change(getattr(self, field.name)) for field in fields(self)})
+
+    def overwrite(self, other: Batch) -> None:
+        """Put another batch of the same shape in its place, in the same memory."""
+        for field in fields(self):
+            getattr(self, field.name).copy_(getattr(other, field.name))
 
 
 def make_batch(

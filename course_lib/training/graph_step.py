@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -82,8 +82,7 @@ class GraphStep:
             if shape not in self.recordings:
                 self._try_to_record(shape, batch)
             if recording := self.recordings.get(shape):
-                for field in fields(Batch):
-                    getattr(recording.batch, field.name).copy_(getattr(batch, field.name))
+                recording.batch.overwrite(batch)
                 recording.graph.replay()
                 return recording.result
         return self._work(batch)
@@ -118,7 +117,7 @@ class GraphStep:
             print(f"The fast path is off: this step cannot be recorded ({reason}).", file=sys.stderr)
 
     def _record(self, batch: Batch) -> Recording:
-        fixed = Batch(**{field.name: getattr(batch, field.name).clone() for field in fields(Batch)})
+        fixed = batch.map(torch.clone)
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from course_lib.models.registry import build
+from course_lib.models.sizes import n_parameters
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
@@ -24,7 +25,7 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import usual_recipe
+from course_lib.training.recipes import BUDGETS, IN_PASSES, usual_recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
@@ -98,9 +99,9 @@ def run_job(
         about = describe(job.system, config, recipe, data, command=job.command())
         processes.check_same("the run", about | {"machine": ""})
         keeper = RunFolder(job.folder, about) if job.folder else None
-        n_parameters = sum(parameter.numel() for parameter in model.parameters())
         if processes.leads:
-            tell(f"{job.system}: {n_parameters:,} parameters, {len(data.train):,} pairs, on {device.type}")
+            n = n_parameters(model)
+            tell(f"{job.system}: {n:,} parameters, {len(data.train):,} pairs, on {device.type}")
         result = train_by_kind(model, data, recipe, keeper=keeper, processes=processes, after_look=after_look)
     return Outcome(model, data, recipe, result, about, keeper.best if keeper else None)
 
@@ -117,12 +118,13 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    lengths = FIXED_LENGTHS if on_gpu else None
-    usual = usual_recipe(job.system, scale=job.chosen_scale, n_batches=1, seed=job.seed, on_gpu=on_gpu)
-    budget = job.budget or usual.budget
-    plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")
+    budget, n_batches = job.budget or BUDGETS[job.chosen_scale], None
+    if job.chosen_scale in IN_PASSES:
+        lengths = FIXED_LENGTHS if on_gpu else None
+        plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")
+        n_batches = plan.n_batches
     recipe = usual_recipe(
-        job.system, scale=job.chosen_scale, n_batches=plan.n_batches, seed=job.seed, on_gpu=on_gpu
+        job.system, scale=job.chosen_scale, n_batches=n_batches, seed=job.seed, on_gpu=on_gpu
     )
     recipe = replace(recipe, budget=budget)
     if job.n_steps is not None:

@@ -23,7 +23,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 
 import torch
@@ -73,8 +73,7 @@ class Processes:
         mine = self.mine(len(batch.pairs))
         if not mine:
             return _blank(batch)
-        rows = slice(mine.start, None, mine.step)
-        return Batch(**{field.name: getattr(batch, field.name)[rows] for field in fields(Batch)})
+        return batch.map(lambda rows: rows[mine.start :: mine.step])
 
     def add_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, to the last bit the same in each; in place."""
@@ -184,10 +183,10 @@ def command_again(arguments: str) -> str:
 
 def _blank(batch: Batch) -> Batch:
     """One row that counts for nothing, of the batch's shape."""
-    row = {field.name: getattr(batch, field.name)[:1].clone() for field in fields(Batch)}
-    row["tgt_out"].zero_()
-    row["pairs"].fill_(-1)
-    return Batch(**row)
+    row = batch.map(lambda rows: rows[:1].clone())
+    row.tgt_out.zero_()
+    row.pairs.fill_(-1)
+    return row
 
 
 def _of_connection(error: RuntimeError) -> bool:

@@ -15,6 +15,8 @@ from course_lib.training.recipe import Recipe
 TOY_STEPS = {"transformer": 2000, "transformer_lm": 2000}
 TOY_RATE = {"transformer": 5e-3, "transformer_lm": 5e-3}
 PASSES = {"transformer": 30, "transformer_lm": 30}
+BUDGETS = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
+IN_PASSES = ("multi30k",)  # scales whose runs are counted in passes over the corpus
 
 
 def usual_recipe(
@@ -22,13 +24,13 @@ def usual_recipe(
 ) -> Recipe:
     """How this system is trained at this scale. `n_batches`: those of one pass, for scale "multi30k"."""
     speed = {"precision": "bfloat16" if on_gpu else "float32", "fixed_shapes": on_gpu}
-    if scale == "multi30k":
+    if scale in IN_PASSES:
         if n_batches is None:
             raise ValueError("Expected n_batches, the batches of one pass over the corpus.")
         n_steps = PASSES.get(name, 20) * n_batches
         return Recipe(
             n_steps=n_steps,
-            budget=4096,
+            budget=BUDGETS[scale],
             learning_rate=2e-3,
             warm_up=400,
             decay="linear",
@@ -40,7 +42,7 @@ def usual_recipe(
     n_steps = TOY_STEPS.get(name, 4000)
     return Recipe(
         n_steps=n_steps,
-        budget=1024,
+        budget=BUDGETS[scale],
         learning_rate=TOY_RATE.get(name, 3e-3),
         warm_up=n_steps // 10,
         decay="linear",

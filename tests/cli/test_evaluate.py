@@ -24,7 +24,7 @@ SMALL = {"train": 30, "validation": 6, "test": 8, "long": 4, "recombination": 4,
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(toy_splits, "SIZES", SMALL)
+    monkeypatch.setattr(toy_splits, "SIZES_OF_TESTS", SMALL)
 
 
 def ask(*words) -> int:

@@ -56,6 +56,22 @@ def test_a_batch_by_hand():
     assert batch.pairs.tolist() == [0, 1, 2, 3] and int(batch.n_tokens) == 10
 
 
+def test_all_tensors_of_a_batch_are_changed_alike():
+    batch = make_batch(SOURCES, TARGETS)
+    last = batch.map(lambda rows: rows[-1:])
+    for field in dataclasses.fields(Batch):
+        assert torch.equal(getattr(last, field.name), getattr(batch, field.name)[-1:])
+
+
+def test_a_batch_is_overwritten_where_it_is():
+    batch, other = make_batch(SOURCES, TARGETS), make_batch(SOURCES[::-1], TARGETS[::-1], pairs=[3, 2, 1, 0])
+    places = [getattr(batch, field.name).data_ptr() for field in dataclasses.fields(Batch)]
+    batch.overwrite(other)
+    for field, place in zip(dataclasses.fields(Batch), places, strict=True):
+        assert torch.equal(getattr(batch, field.name), getattr(other, field.name))
+        assert getattr(batch, field.name).data_ptr() == place
+
+
 def test_masks_by_hand():
     batch = make_batch([[7, 8], [9]], [[5], [6, 4]])
     assert batch.src_may_look.int().tolist() == [[[1, 1, 1]], [[1, 1, 0]]]

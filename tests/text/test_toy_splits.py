@@ -7,7 +7,7 @@ import re
 import pytest
 
 from course_lib.text.toy.generate import running_pair
-from course_lib.text.toy.splits import SIZES, splits
+from course_lib.text.toy.splits import SIZES, SIZES_OF_TESTS, splits
 
 pytestmark = pytest.mark.slow
 
@@ -123,3 +123,10 @@ def test_a_split_that_is_not_asked_for_is_empty():
 def test_sizes_that_make_no_sense(sizes, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         splits(sizes=sizes)
+
+
+def test_the_tests_are_the_same_without_the_sentences_to_learn_from(toy):
+    tests = splits(seed=0, sizes=SIZES_OF_TESTS)
+    assert tests.train == ()
+    for name in SIZES.keys() - {"train"}:
+        assert getattr(tests, name) == getattr(toy, name), name

@@ -97,9 +97,10 @@ class Sentences(Pronouns):
     def _clause(self, size: int, asked: bool) -> Clause | State:
         may_deny = not asked
         careful = asked and "elision" not in self.rules
-        if "states" in self.rules and 4 <= size <= 12 and self.chance(0.18):
+        room = size + asked  # is the tea hot ? does the cat sleep ? A state asks without do.
+        if "states" in self.rules and 4 <= room <= 12 and self.chance(0.18):
             tail = self.pick((2, 2, 3))
-            subject = self.phrase(size - tail, DESCRIBED, definite=True)
+            subject = self.phrase(room - tail, DESCRIBED, definite=True)
             state = self.state(subject, tail, self.past, may_deny=may_deny)
             state.silent = False
             return state

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.layers.gpu_language import can_run, jit, next_power_of_2, tl
+from course_lib.layers.gpu_language import can_run, is_recording, jit, next_power_of_2, tl
 
 ROWS = 8  # rows a program holds at once
 MOST_PARTS = 1024  # programs on the way back
@@ -19,9 +19,9 @@ WIDEST = 4096
 
 
 def can_norm(inputs: Tensor) -> bool:
-    """Whether `fused_layer_norm` can take these: on a GPU, and of a width that is a power of 2."""
+    """Whether `fused_layer_norm` is the way for these: recorded, on a GPU, of a width that is a power of 2."""
     width = inputs.shape[-1]
-    return can_run(inputs) and width == next_power_of_2(width) <= WIDEST
+    return is_recording() and can_run(inputs) and width == next_power_of_2(width) <= WIDEST
 
 
 def fused_layer_norm(inputs: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:

@@ -17,6 +17,7 @@ by `unroll`, and a test shows both equal. All of it keeps to the precision of th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -27,6 +28,9 @@ from course_lib.layers.cells import gru_cell, in_own_precision, lstm_cell, remem
 from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Int, Tensor
+
+# For cuDNN torch lays a layer's weights side by side, but not in bfloat16: there it only complains, each time.
+warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
 
 Cell = Callable[[Tensor, Rows], Rows]
 """One step: a word (batch, input) and the old state in, the new state out."""

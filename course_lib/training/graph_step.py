@@ -24,10 +24,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from course_lib.layers.gpu_language import recording
 from course_lib.text.batch import Batch
+from course_lib.training.adam import Adam
 from course_lib.training.objective import Objective
 from course_lib.training.recipe import Recipe
-from course_lib.training.step import BETAS, EPSILON, part
+from course_lib.training.step import part
 
 WARM_UP = 3  # runs before recording, so that libraries choose their kernels and make their workspaces
 
@@ -55,21 +57,7 @@ class GraphStep:
         for master in self.master:
             master.grad = torch.zeros_like(master)
         self.rate = torch.tensor(recipe.learning_rate, device=self.device)
-        self.optimiser = torch.optim.AdamW(
-            self.master,
-            lr=self.rate,
-            betas=BETAS,
-            eps=EPSILON,
-            weight_decay=recipe.weight_decay,
-            fused=True,
-            capturable=True,
-        )
-        for master in self.master:  # made now: made while recording, it would be cleared at every replay
-            self.optimiser.state[master] = {
-                "step": torch.zeros((), device=self.device),
-                "exp_avg": torch.zeros_like(master),
-                "exp_avg_sq": torch.zeros_like(master),
-            }
+        self.adam = Adam(dict(zip(self.names, self.master, strict=True)), weight_decay=recipe.weight_decay)
         self.recordings: dict[tuple[int, ...], Recording] = {}
         self.pool = None
         self.records = self.device.type == "cuda"  # elsewhere the same work, step by step
@@ -91,7 +79,7 @@ class GraphStep:
         result = self._gradients(batch)
         torch._foreach_copy_([master.grad for master in self.master], [p.grad for p in self.parameters])
         nn.utils.clip_grad_norm_(self.master, self.recipe.clip, foreach=True)
-        self.optimiser.step()
+        self.adam.step(self.rate)
         self._round()
         return result
 
@@ -118,15 +106,15 @@ class GraphStep:
 
     def _record(self, batch: Batch) -> Recording:
         fixed = batch.map(torch.clone)
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            for _ in range(WARM_UP if not self.recordings else 1):
-                self._gradients(fixed)
-        torch.cuda.current_stream().wait_stream(aside)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
-            result = self._work(fixed)
+        aside, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with recording():
+            aside.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(aside):
+                for _ in range(WARM_UP if not self.recordings else 1):
+                    self._gradients(fixed)
+            torch.cuda.current_stream().wait_stream(aside)
+            with torch.cuda.graph(graph, pool=self.pool):
+                result = self._work(fixed)
         self.pool = self.pool or graph.pool()
         return Recording(graph, fixed, result)
 
@@ -137,19 +125,13 @@ class GraphStep:
 
     def state(self) -> dict[str, Tensor]:
         """What has to be kept to go on, under the names that PlainStep gives it."""
-        kept = {f"weights.{name}": tensor for name, tensor in self.weights().items()}
-        for name, master in zip(self.names, self.master, strict=True):
-            for what, tensor in self.optimiser.state[master].items():
-                kept[f"adam.{what}.{name}"] = tensor
-        return kept
+        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
 
     @torch.no_grad()
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a state. In place: recordings know these tensors by their address."""
         self._put(part(state, "weights."))
-        for name, master in zip(self.names, self.master, strict=True):
-            for what, tensor in self.optimiser.state[master].items():
-                tensor.copy_(state[f"adam.{what}.{name}"])
+        self.adam.load(state)
 
     @contextmanager
     def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:

@@ -16,11 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.text.batch import Batch
+from course_lib.training.adam import Adam
 from course_lib.training.objective import Objective
 from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
-
-BETAS, EPSILON = (0.9, 0.98), 1e-9  # the 2017 paper's
 
 
 class PlainStep:
@@ -29,14 +28,7 @@ class PlainStep:
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, processes: Processes = ALONE):
         self.model, self.objective, self.recipe, self.processes = model, objective, recipe, processes
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        self.optimiser = torch.optim.AdamW(
-            self.parameters.values(),
-            lr=recipe.learning_rate,
-            betas=BETAS,
-            eps=EPSILON,
-            weight_decay=recipe.weight_decay,
-            fused=True,
-        )
+        self.adam = Adam(self.parameters, weight_decay=recipe.weight_decay)
         self.device = next(model.parameters()).device
         self.shared_model = processes.wrap(model)
 
@@ -51,10 +43,8 @@ class PlainStep:
         # Processes average their gradients; times their number that is the sum, over all tokens of all.
         (loss * self.processes.n / everywhere[1].clamp(min=1)).backward()
         nn.utils.clip_grad_norm_(self.parameters.values(), self.recipe.clip)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        self.adam.step(rate)
+        self.model.zero_grad()
         return everywhere
 
     def weights(self) -> dict[str, Tensor]:
@@ -63,21 +53,12 @@ class PlainStep:
 
     def state(self) -> dict[str, Tensor]:
         """What has to be kept to go on: weights, and what Adam remembers of each."""
-        kept = {f"weights.{name}": tensor for name, tensor in self.weights().items()}
-        for name, parameter in self.parameters.items():
-            for what, tensor in self.optimiser.state[parameter].items():
-                kept[f"adam.{what}.{name}"] = tensor
-        return kept
+        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a state."""
         self.model.load_state_dict(part(state, "weights."))
-        for name, parameter in self.parameters.items():
-            kept = {what: state.get(f"adam.{what}.{name}") for what in ("step", "exp_avg", "exp_avg_sq")}
-            if None not in kept.values():  # of a weight that never had a gradient Adam remembers nothing
-                self.optimiser.state[parameter] = {
-                    what: tensor.to(parameter.device, copy=True) for what, tensor in kept.items()
-                }
+        self.adam.load(state)
 
     @contextmanager
     def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:

@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.fused_norm import can_norm, fused_layer_norm
+from course_lib.layers.gpu_language import recording
 from course_lib.layers.gpu_language import triton
 from course_lib.text.special import PAD
 from course_lib.training.fused_loss import fused_sum_loss
@@ -81,8 +82,18 @@ def test_the_fused_norm_is_torchs(dtype, shape):
         torch.testing.assert_close(ours, theirs, rtol=NEAR[dtype], atol=NEAR[dtype] * max(scale, 1))
 
 
+@needs_gpu
+def test_the_norm_is_fused_where_a_step_is_recorded_and_nowhere_else():
+    x = torch.ones(2, 64, device="cuda")
+    assert not can_norm(x)
+    with recording():
+        assert can_norm(x) and not can_norm(x[:, :48])
+    assert not can_norm(x)
+
+
 def test_on_a_cpu_nothing_is_fused():
-    assert not can_norm(torch.ones(2, 64))
+    with recording():
+        assert not can_norm(torch.ones(2, 64))
     torch.testing.assert_close(
         sum_loss(torch.zeros(1, 2, 4), torch.tensor([[1, 0]])), torch.tensor(4.0).log(), rtol=1e-6, atol=1e-6
     )

@@ -42,7 +42,6 @@ recipe = Recipe(
     n_steps={N_STEPS}, budget=128, learning_rate=1e-2, warm_up=9, decay="linear", validate_every=5,
     average_from=0.4, average_every=3,
 )
-torch.optim.AdamW([torch.zeros(1)]).zero_grad()  # loads what torch loads late
 print("ready", flush=True)
 train(model, data.train, recipe, validation=data.validation,
       keeper=RunFolder(sys.argv[1], describe("lstm_lm", config, recipe, data)))

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from course_lib.text.batch import make_batch
+from course_lib.training.adam import BETAS, EPSILON
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
-from course_lib.training.step import BETAS, EPSILON, PlainStep, part
+from course_lib.training.step import PlainStep, part
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
 OTHER = make_batch([[6], [9]], [[7, 8], [5]])

@@ -56,10 +56,13 @@ def learn(system: System, processes: Processes) -> tuple[list[torch.Tensor], lis
     encodes = system.kind == "sentence encoder"
     objective = classification(classes, penalty=0.03) if encodes else objective_for(model, smoothing=0.1)
     step = PlainStep(model, objective, Recipe(n_steps=len(ROWS), clip=1e9), processes)
-    gradients = []
-    step.optimiser.register_step_pre_hook(
-        lambda *_: gradients.extend(parameter.grad.clone() for parameter in model.parameters())
-    )
+    gradients, update = [], step.adam.step
+
+    def keep_and_update(rate: float) -> None:
+        gradients.extend(parameter.grad.clone() for parameter in model.parameters())
+        update(rate)
+
+    step.adam.step = keep_and_update
     for n_rows in ROWS:
         step(batch_of(n_rows), 1e-3)
     return gradients, [parameter.detach() for parameter in model.parameters()]

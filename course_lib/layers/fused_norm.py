@@ -19,7 +19,7 @@ WIDEST = 4096
 
 
 def can_norm(inputs: Tensor) -> bool:
-    """Whether `fused_layer_norm` is the way for these: recorded, on a GPU, of a width that is a power of 2."""
+    """Whether `fused_layer_norm` is the way: in a recording, on a GPU, for widths that are powers of 2."""
     width = inputs.shape[-1]
     return is_recording() and can_run(inputs) and width == next_power_of_2(width) <= WIDEST
 

@@ -29,7 +29,7 @@ from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Int, Tensor
 
-# For cuDNN torch lays a layer's weights side by side, but not in bfloat16: there it only complains, each time.
+# For cuDNN torch lays a layer's weights side by side, but not in bfloat16: there it complains at each call.
 warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
 
 Cell = Callable[[Tensor, Rows], Rows]

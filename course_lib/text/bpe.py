@@ -117,6 +117,10 @@ class BpeTokenizer:
     def encode(self, text: str) -> list[int]:
         return self._library.encode(_prepare(text), add_special_tokens=False).ids
 
+    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
+        prepared = [_prepare(text) for text in texts]
+        return [found.ids for found in self._library.encode_batch(prepared, add_special_tokens=False)]
+
     def decode(self, ids: Iterable[int]) -> str:
         return self._library.decode(list(spoken(ids, self.vocab_size)), skip_special_tokens=False)
 

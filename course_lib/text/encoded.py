@@ -87,9 +87,7 @@ def encode_corpus(
     ((3, 3),)
     """
     tgt_tokenizer = tgt_tokenizer or src_tokenizer
-    return encode_ids(
-        [src_tokenizer.encode(text) for text in sources], [tgt_tokenizer.encode(text) for text in targets]
-    )
+    return encode_ids(src_tokenizer.encode_all(sources), tgt_tokenizer.encode_all(targets))
 
 
 def encode_ids(

@@ -38,6 +38,10 @@ class Tokenizer(Protocol):
         """The numbers of the text's tokens, without BOS and EOS. Never raises, whatever the text."""
         ...
 
+    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
+        """`encode` of each of them, on all cores where that helps: for a whole corpus."""
+        ...
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these tokens up to EOS; PAD and BOS say nothing."""
         ...

@@ -76,6 +76,9 @@ class WordTokenizer:
     def encode(self, text: str) -> list[int]:
         return [self._ids.get(word, UNK) for word in _split(text)]
 
+    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
     def decode(self, ids: Iterable[int]) -> str:
         return " ".join(self.vocabulary[token_id] for token_id in spoken(ids, self.vocab_size))
 

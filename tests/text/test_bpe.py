@@ -62,6 +62,11 @@ def test_round_trips_keep_every_character_and_every_space():
         assert SMALL.decode(SMALL.encode(text)) == text, text
 
 
+def test_all_texts_at_once_are_the_texts_one_by_one():
+    texts = [*TEXTS, "", " ", " two  spaces ", "e\N{COMBINING ACUTE ACCENT}", "</s>", "\ud800", "▁", "☃"] * 50
+    assert SMALL.encode_all(iter(texts)) == [SMALL.encode(text) for text in texts]
+
+
 def test_frequent_words_are_one_token_and_new_words_are_pieces():
     assert SMALL.tokens(SMALL.encode("the cat")) == ["▁the", "▁cat"]
     assert len(SMALL.encode("catastrophe")) > 2

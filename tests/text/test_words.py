@@ -53,6 +53,7 @@ def test_it_is_a_tokenizer(french):
 def test_round_trip_of_known_text(french):
     for text in TEXTS:
         assert french.decode(french.encode(text)) == text and french.unknown(text) == []
+    assert french.encode_all(iter(TEXTS)) == [french.encode(text) for text in TEXTS]
 
 
 def test_every_sentence_of_the_toy_language_comes_back():

@@ -7,8 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.fused_norm import can_norm, fused_layer_norm
-from course_lib.layers.gpu_language import recording
-from course_lib.layers.gpu_language import triton
+from course_lib.layers.gpu_language import recording, triton
 from course_lib.text.special import PAD
 from course_lib.training.fused_loss import fused_sum_loss
 from course_lib.training.loss import sum_loss

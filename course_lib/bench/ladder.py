@@ -4,8 +4,10 @@
     python3 -m course_lib.bench.ladder score                        their results, on the CPU
     python3 -m course_lib.bench.ladder multi30k --seeds 0 1 2       real sentences, on a GPU
     python3 -m course_lib.bench.ladder clock                        raw text to a scored Transformer, timed
+    python3 -m course_lib.bench.ladder table                        what came out, against what was aimed at
 
 `data/checkpoints` and `data/results` are made by these commands and by nothing else. They need no Jupyter.
+With `--at-a-time 6`, six systems are trained at once on one GPU (`side_by_side.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from course_lib.bench.ladder_table import table
+from course_lib.bench.side_by_side import run_all
 from course_lib.models.registry import SYSTEMS, system, translators
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import PROJECT_ROOT, write_atomically, write_json
@@ -43,18 +49,18 @@ def names(chosen: Sequence[str]) -> list[str]:
     return [system(name).name for name in chosen or [one.name for one in SYSTEMS]]
 
 
-def train_toy(chosen: Sequence[str], *, seed: int, out: Path) -> None:
+def train_toy(chosen: Sequence[str], *, seed: int, rate: float | None, out: Path, at_a_time: int) -> None:
     """Train each system on the toy language and keep its best weights."""
     data = toy_data()
     for name in names(chosen):
-        outcome = run_job(Job(system=name, seed=seed), data=data)
+        outcome = run_job(Job(system=name, seed=seed, learning_rate=rate), data=data)
         about = outcome.about | {
             "history": outcome.result.history.to_json(),
             "seconds": round(outcome.result.seconds, 1),
+            "at_a_time": at_a_time,
         }
         save_checkpoint(out / f"{name}.safetensors", outcome.model.state_dict(), about)
         print(_line(name, outcome), flush=True)
-    write_manifest(out)
 
 
 def write_manifest(folder: Path) -> None:
@@ -81,7 +87,7 @@ def score_toy(chosen: Sequence[str], *, checkpoints: Path, out: Path) -> None:
             "scores": scores,
             "training": {
                 key: saved.about[key]
-                for key in ("command", "recipe", "seconds", "machine", "versions", "history")
+                for key in ("command", "recipe", "seconds", "at_a_time", "machine", "versions", "history")
             },
             "scored": {"command": "python3 -m course_lib.bench.ladder score", "on": "cpu"},
         }
@@ -108,23 +114,23 @@ def toy_scores(saved: SavedSystem, toy: Splits) -> dict:
 
 def run_multi30k(
     chosen: Sequence[str],
+    like: Job,
     *,
-    src: str,
-    tgt: str,
     seeds: Sequence[int],
     beams: Sequence[int],
-    folder: str | None,
     out: Path,
+    at_a_time: int,
 ) -> None:
-    """Train and score each system on Multi30k, once for each seed."""
-    data = multi30k_data(src, tgt, folder=folder)
-    for name in chosen or [one.name for one in translators()]:
+    """Train and score each system as this job asks, once for each seed."""
+    data = multi30k_data(like.src, like.tgt, folder=like.multi30k)
+    kind = f"{like.src}-{like.tgt}" + ("_agreement" if like.agreement else "")
+    for name in chosen:
         for seed in seeds:
-            job = Job(system=name, data="multi30k", src=src, tgt=tgt, seed=seed, multi30k=folder)
+            job = replace(like, system=name, seed=seed)
             outcome = run_job(job, data=data)
-            kept = multi30k_result(name, job, outcome, data, beams)
-            write_json(out / f"{name}_{src}-{tgt}_{seed}.json", kept)
-            print(f"{_line(name, outcome)}  {src}-{tgt} seed {seed}  {brief(kept['scores'])}", flush=True)
+            kept = multi30k_result(name, job, outcome, data, beams) | {"at_a_time": at_a_time}
+            write_json(out / f"{name}_{kind}_{seed}.json", kept)
+            print(f"{_line(name, outcome)}  {kind} seed {seed}  {brief(kept['scores'])}", flush=True)
 
 
 def multi30k_result(name: str, job: Job, outcome: Outcome, data: TrainingData, beams: Sequence[int]) -> dict:
@@ -151,12 +157,12 @@ def multi30k_result(name: str, job: Job, outcome: Outcome, data: TrainingData, b
 def clock(*, src: str, tgt: str, beam: int, folder: str | None, out: Path) -> None:
     """From a cold start to a scored Transformer, timed from outside: imports, data, training, scoring."""
     command = ["-m", "course_lib.bench.ladder", "multi30k", "transformer", "--from", src, "--to", tgt]
-    command += ["--beams", str(beam), "--out", str(out / "timed")]
-    command += ["--folder", folder] if folder else []
-    began = time.perf_counter()
-    subprocess.run([sys.executable, *command], check=True, cwd=PROJECT_ROOT)
-    seconds = time.perf_counter() - began
-    kept = json.loads((out / "timed" / f"transformer_{src}-{tgt}_0.json").read_text(encoding="utf-8"))
+    command += ["--beams", str(beam)] + (["--folder", folder] if folder else [])
+    with TemporaryDirectory() as aside:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, *command, "--out", aside], check=True, cwd=PROJECT_ROOT)
+        seconds = time.perf_counter() - began
+        kept = json.loads((Path(aside) / f"transformer_{src}-{tgt}_0.json").read_text(encoding="utf-8"))
     found = {
         "seconds": round(seconds, 1),
         "parts": kept["seconds"],
@@ -193,34 +199,75 @@ def _line(name: str, outcome: Outcome) -> str:
 
 
 def main() -> int:
+    args = _parser().parse_args()
+    out = args.out or {"train": CHECKPOINTS, "score": RESULTS / "toy"}.get(args.what, RESULTS / "multi30k")
+    if args.what in ("train", "multi30k") and args.at_a_time > 1 and not args.is_one_of_many:
+        failed = run_all(_one_by_one(args, out), at_a_time=args.at_a_time)
+    else:
+        failed = []
+        _do(args, out)
+    if args.what == "train" and not args.is_one_of_many:
+        write_manifest(out)
+    for program in failed:
+        print("failed:", " ".join(program), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _do(args: argparse.Namespace, out: Path) -> None:
+    if args.what == "train":
+        train_toy(args.systems, seed=args.seeds[0], rate=args.rate, out=out, at_a_time=args.at_a_time)
+    elif args.what == "score":
+        score_toy(args.systems, checkpoints=CHECKPOINTS, out=out)
+    elif args.what == "clock":
+        clock(src=args.src, tgt=args.tgt, beam=args.beams[0], folder=args.folder, out=out)
+    elif args.what == "table":
+        print(table(out))
+    else:
+        like = Job(
+            system="",
+            data="multi30k",
+            src=args.src,
+            tgt=args.tgt,
+            multi30k=args.folder,
+            budget=args.budget,
+            learning_rate=args.rate,
+            agreement=args.agreement,
+        )
+        chosen = names(args.systems or [one.name for one in translators()])
+        run_multi30k(chosen, like, seeds=args.seeds, beams=args.beams, out=out, at_a_time=args.at_a_time)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ladder", description=__doc__.splitlines()[0], allow_abbrev=False)
-    parser.add_argument("what", choices=["train", "score", "multi30k", "clock"])
+    parser.add_argument("what", choices=["train", "score", "multi30k", "clock", "table"])
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="by default all")
     parser.add_argument("--from", dest="src", default="de")
     parser.add_argument("--to", dest="tgt", default="en")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--beams", type=int, nargs="+", default=list(BEAMS))
+    parser.add_argument("--budget", type=int, help="otherwise than the recipe, as in `course train`")
+    parser.add_argument("--rate", type=float, help="likewise")
+    parser.add_argument("--agreement", type=float, help="likewise; kept under a name of its own")
     parser.add_argument("--folder", help="where Multi30k is")
     parser.add_argument("--out", type=Path, help="by default below data/")
-    args = parser.parse_args()
-    if args.what == "train":
-        train_toy(args.systems, seed=args.seeds[0], out=args.out or CHECKPOINTS)
-    elif args.what == "score":
-        score_toy(args.systems, checkpoints=CHECKPOINTS, out=args.out or RESULTS / "toy")
-    elif args.what == "clock":
-        out = args.out or RESULTS / "multi30k"
-        clock(src=args.src, tgt=args.tgt, beam=args.beams[0], folder=args.folder, out=out)
-    else:
-        run_multi30k(
-            args.systems,
-            src=args.src,
-            tgt=args.tgt,
-            seeds=args.seeds,
-            beams=args.beams,
-            folder=args.folder,
-            out=args.out or RESULTS / "multi30k",
-        )
-    return 0
+    parser.add_argument("--at-a-time", type=int, default=1, help="how many to train at once")
+    parser.add_argument("--is-one-of-many", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _one_by_one(args: argparse.Namespace, out: Path) -> list[list[str]]:
+    """The same, as a program for each system and seed."""
+    given = [("--from", args.src), ("--to", args.tgt), ("--folder", args.folder)]
+    given += [("--budget", args.budget), ("--rate", args.rate), ("--agreement", args.agreement)]
+    same = [word for flag, value in given if value is not None for word in (flag, str(value))]
+    same += ["--beams", *map(str, args.beams), "--out", str(out)]
+    same += ["--at-a-time", str(args.at_a_time), "--is-one-of-many"]
+    usual = SYSTEMS if args.what == "train" else translators()
+    return [
+        ["-m", "course_lib.bench.ladder", args.what, name, "--seeds", str(seed), *same]
+        for name in names(args.systems or [one.name for one in usual])
+        for seed in args.seeds
+    ]
 
 
 if __name__ == "__main__":

@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, dest="n_steps", help="how many; else the usual recipe's")
     parser.add_argument("--budget", type=int, help="tokens of one side of a batch")
     parser.add_argument("--rate", type=float, dest="learning_rate", help="the highest learning rate")
+    parser.add_argument(
+        "--agreement", type=float, help="read each sentence twice, and weigh how far the readings differ (0)"
+    )
     parser.add_argument("--folder", help="where the run is kept; else runs/DATA_SYSTEM_SEED")
     parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
     parser.add_argument("--device", help="cpu, cuda, ...; else a GPU where there is one")

@@ -25,7 +25,7 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import BUDGETS, IN_PASSES, usual_recipe
+from course_lib.training.recipes import IN_PASSES, usual_budget, usual_recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
@@ -47,6 +47,7 @@ class Job:
     n_steps: int | None = None
     budget: int | None = None
     learning_rate: float | None = None
+    agreement: float | None = None
 
     @property
     def chosen_scale(self) -> str:
@@ -63,6 +64,7 @@ class Job:
             ("--steps", self.n_steps),
             ("--budget", self.budget),
             ("--rate", self.learning_rate),
+            ("--agreement", self.agreement),
         ):
             parts += [] if value is None else [flag, str(value)]
         return " ".join(parts)
@@ -118,7 +120,7 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    budget, n_batches = job.budget or BUDGETS[job.chosen_scale], None
+    budget, n_batches = job.budget or usual_budget(job.system, scale=job.chosen_scale), None
     if job.chosen_scale in IN_PASSES:
         lengths = FIXED_LENGTHS if on_gpu else None
         plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")
@@ -135,4 +137,5 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
             warm_up=min(recipe.warm_up, max(job.n_steps // 10, 1)),
             validate_every=max(job.n_steps // looks, 1),
         )
-    return recipe if job.learning_rate is None else replace(recipe, learning_rate=job.learning_rate)
+    chosen = {name: getattr(job, name) for name in ("learning_rate", "agreement")}
+    return replace(recipe, **{name: value for name, value in chosen.items() if value is not None})

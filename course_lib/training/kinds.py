@@ -55,6 +55,11 @@ def train_by_kind(
         )
     objective = validation_objective = None
     if isinstance(model, SelfAttentive):
+        if recipe.agreement:
+            raise ValueError(
+                f"Expected agreement 0 for a system that names a class, but got {recipe.agreement}. "
+                "Two readings can be compared word by word, in translators and language models."
+            )
         objective, validation_objective = (
             classification(pronoun_labels(corpus, data.tokenizer), smoothing=smoothing, penalty=penalty)
             for corpus, smoothing, penalty in (

@@ -13,6 +13,7 @@ translates better for it, though its perplexity gets worse (Vaswani et al. 2017,
 
 from __future__ import annotations
 
+import torch
 from torch.nn import functional as F
 
 from course_lib.layers.gpu_language import can_run
@@ -43,3 +44,19 @@ def sum_loss(
         reduction="sum",
         label_smoothing=smoothing,
     )
+
+
+def disagreement(
+    one: Float[Tensor, "batch tgt vocab"],
+    other: Float[Tensor, "batch tgt vocab"],
+    targets: Int[Tensor, "batch tgt"],
+) -> Float[Tensor, ""]:
+    """How far two answers are apart: the mean of both Kullback-Leibler divergences, added up; not at PAD.
+
+    >>> sure, unsure = torch.tensor([[[2.0, 0.0]]]), torch.tensor([[[0.0, 0.0]]])
+    >>> disagreement(sure, unsure, torch.tensor([[4]]))         # (0.881 - 0.5) · (log 0.881 - log 0.119) / 2
+    tensor(0.3808)
+    """
+    first, second = (logits.float().log_softmax(dim=-1) for logits in (one, other))
+    apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)  # (batch, tgt)
+    return torch.where(targets != PAD, apart, 0.0).sum() / 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -17,36 +18,47 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.models.self_attentive import redundancy
 from course_lib.models.translator import Translator
 from course_lib.text.batch import Batch
-from course_lib.training.loss import sum_loss
+from course_lib.training.loss import disagreement, sum_loss
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
 
 
-def translation(smoothing: float) -> Objective:
+def translation(smoothing: float, agreement: float = 0.0) -> Objective:
     """The next target word, given the source and the target words before it."""
-
-    def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        logits = model(batch.src, batch.src_lengths, batch.tgt_in)
-        return sum_loss(logits, batch.tgt_out, smoothing=smoothing), batch.n_tokens
-
-    return objective
+    return _next_word(
+        lambda model, batch: model(batch.src, batch.src_lengths, batch.tgt_in), smoothing, agreement
+    )
 
 
-def language_modelling(smoothing: float) -> Objective:
+def language_modelling(smoothing: float, agreement: float = 0.0) -> Objective:
     """The next word, given the words before it; the source is not read."""
+    return _next_word(lambda model, batch: model(batch.tgt_in), smoothing, agreement)
+
+
+def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, agreement: float) -> Objective:
+    """The loss of a system that says words; `read` gives its logits.
+
+    With `agreement`, each sentence is read twice, by two draws of dropout. Both readings must be right, and
+    say the same (R-Drop: Liang et al. 2021, whose α this is): on few sentences, worth a step twice as large.
+    """
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        return sum_loss(model(batch.tgt_in), batch.tgt_out, smoothing=smoothing), batch.n_tokens
+        if not agreement:
+            return sum_loss(read(model, batch), batch.tgt_out, smoothing=smoothing), batch.n_tokens
+        twice = batch.map(lambda tensor: torch.cat([tensor, tensor]))
+        logits = read(model, twice)
+        wrong = sum_loss(logits, twice.tgt_out, smoothing=smoothing) / 2
+        return wrong + agreement / 2 * disagreement(*logits.chunk(2), batch.tgt_out), batch.n_tokens
 
     return objective
 
 
-def objective_for(model: nn.Module, smoothing: float) -> Objective:
+def objective_for(model: nn.Module, smoothing: float, agreement: float = 0.0) -> Objective:
     """The usual objective of a system's kind."""
     if isinstance(model, Translator):
-        return translation(smoothing)
+        return translation(smoothing, agreement)
     if isinstance(model, LanguageModel):
-        return language_modelling(smoothing)
+        return language_modelling(smoothing, agreement)
     raise TypeError(
         f"Expected a translator or a language model, but got {type(model).__name__}. "
         "Pass an objective of your own: a function of the model and a batch."

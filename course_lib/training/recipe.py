@@ -25,6 +25,7 @@ class Recipe:
     """How to train.
 
     `budget`            places of one side of a batch, padding included
+    `agreement`         how much two readings of a sentence shall agree (`objective.py`); 0: read it once
     `clip`              the longest gradient that is allowed; longer ones are shortened to it
     `validate_every`    steps between two looks at the validation set (and two saves)
     `patience`          so many looks without a better loss end the run; 0: never
@@ -39,6 +40,7 @@ class Recipe:
     warm_up: int = 400
     decay: Decay = "inverse_square_root"
     smoothing: float = 0.1
+    agreement: float = 0.0
     clip: float = 1.0
     weight_decay: float = 0.0
     seed: int = 0
@@ -57,7 +59,9 @@ class Recipe:
         for name in ("learning_rate", "clip"):
             value = getattr(self, name)
             _expect(name, value, "a number above 0", 0 < value < math.inf)
-        _expect("weight_decay", self.weight_decay, "a number of 0 or more", 0 <= self.weight_decay < math.inf)
+        for name in ("weight_decay", "agreement"):
+            value = getattr(self, name)
+            _expect(name, value, "a number of 0 or more", 0 <= value < math.inf)
         _expect("smoothing", self.smoothing, "at least 0 and below 1", 0 <= self.smoothing < 1)
         _expect("average_from", self.average_from, "a share from 0 to 1", 0 <= self.average_from <= 1)
         for name, kind in (("decay", Decay), ("precision", Precision)):

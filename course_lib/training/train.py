@@ -63,7 +63,7 @@ def train(
     """Train a model in place; with a keeper, go on where its folder stands, and save as it goes.
 
     Whoever interrupts (Ctrl-C, the stop button) gets the result so far, and a folder to go on from.
-    Validation asks what training asks: an objective of your own as it is, the usual ones unsmoothed.
+    Validation asks what training asks: an objective of your own as it is, the usual ones unsmoothed and once.
     """
     _check_trainable(model)
     _check_fits(model, validation.lengths)
@@ -123,7 +123,10 @@ class _Loop:
         _check_fits(model, [corpus.lengths[pair] for pair in self.epochs.kept])
         found = keeper.find() if keeper else None  # before anything is changed: it may be refused
         self.step = make_step(
-            model, objective or objective_for(model, recipe.smoothing), recipe, processes=processes
+            model,
+            objective or objective_for(model, recipe.smoothing, recipe.agreement),
+            recipe,
+            processes=processes,
         )
         self.standing, self.best_weights = Standing(), {}
         if found:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 
 import pytest
 
-from course_lib.bench.ladder import CHECKPOINTS, RESULTS, brief, names, toy_scores, write_manifest
+from course_lib.bench.ladder import (
+    CHECKPOINTS,
+    RESULTS,
+    _parser,
+    brief,
+    main,
+    names,
+    toy_scores,
+    write_manifest,
+)
 from course_lib.models.registry import SYSTEMS, system
 from course_lib.text.toy.splits import splits
 from course_lib.training.corpora import toy_data
@@ -83,6 +93,40 @@ def test_checkpoints_and_data_are_of_one_language():
     for name in NAMES:
         about = load_system(CHECKPOINTS / f"{name}.safetensors").about
         assert about["data"] == {"name": data.name, "fingerprint": data.fingerprint}, name
+
+
+def test_many_at_a_time_are_the_same_commands_one_by_one(monkeypatch, tmp_path):
+    asked = []
+
+    def keep(programs, *, at_a_time):
+        asked.append((programs, at_a_time))
+        return []
+
+    monkeypatch.setattr("course_lib.bench.ladder.run_all", keep)
+    words = shlex.split("multi30k seq2seq bahdanau --from en --to fr --seeds 1 2 --rate 0.001 --at-a-time 3")
+    monkeypatch.setattr("sys.argv", ["ladder", *words, "--out", str(tmp_path)])
+    assert main() == 0
+    ((programs, at_a_time),) = asked
+    assert at_a_time == 3 and len(programs) == 4
+    parsed = [_parser().parse_args(program[2:]) for program in programs]
+    assert [(one.systems, one.seeds) for one in parsed] == [
+        (["seq2seq"], [1]),
+        (["seq2seq"], [2]),
+        (["bahdanau"], [1]),
+        (["bahdanau"], [2]),
+    ]
+    for one in parsed:
+        assert (one.what, one.src, one.tgt, one.rate, one.budget) == ("multi30k", "en", "fr", 0.001, None)
+        assert one.out == tmp_path and one.is_one_of_many and one.at_a_time == 3
+
+
+def test_toy_training_keeps_checkpoints_and_their_manifest(monkeypatch, tmp_path, capfd):
+    words = ["ladder", "train", "ngram_lm", "--at-a-time", "2", "--out", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", words)
+    assert main() == 0
+    assert load_system(tmp_path / "ngram_lm.safetensors").about["at_a_time"] == 2
+    assert "ngram_lm.safetensors" in (tmp_path / "manifest.sha256").read_text(encoding="utf-8")
+    assert capfd.readouterr().out.startswith("ngram_lm")
 
 
 def test_systems_are_chosen_by_name():

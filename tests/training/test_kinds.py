@@ -45,6 +45,12 @@ def test_every_kind_is_trained_kept_and_found_again(tmp_path, recipe, name):
     assert all(torch.equal(saved[key], tensor) for key, tensor in again.state_dict().items())
 
 
+def test_a_classifier_cannot_be_asked_to_agree_word_by_word(data, recipe):
+    model = build("self_attentive", config_for("self_attentive", scale="tiny", data=data))
+    with pytest.raises(ValueError, match=r"Expected agreement 0.*but got 3.0.*translators"):
+        train_by_kind(model, data, replace(recipe, agreement=3.0))
+
+
 @pytest.mark.slow
 def test_a_classifier_learns_what_it_is_asked(recipe):
     pairs = [pair for pair in generate(600, seed=1, length=(3, 12)) if set(pair.tgt) & set(CLASSES)][:16]

@@ -27,6 +27,7 @@ from course_lib.training.schedule import learning_rate
         ("learning_rate", float("inf"), "a number above 0"),
         ("clip", 0, "a number above 0"),
         ("weight_decay", -0.1, "a number of 0 or more"),
+        ("agreement", -1.0, "a number of 0 or more"),
         ("smoothing", 1.0, "at least 0 and below 1"),
         ("average_from", 1.1, "a share from 0 to 1"),
         ("decay", "cosine", "one of ('inverse_square_root', 'linear')"),

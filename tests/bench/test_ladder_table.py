@@ -1,0 +1,57 @@
+"""The table of results: grouped, averaged, and held against what was aimed at."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from course_lib.bench.ladder import RESULTS, main
+from course_lib.bench.ladder_table import AIMS, rows, table
+from course_lib.models.registry import translators
+
+
+@pytest.fixture
+def write(tmp_path):
+    def one(system, direction, seed, greedy, beam, agreement=0.0):
+        kept = {
+            "system": system,
+            "data": f"multi30k-{direction}",
+            "parameters": 9_400_000,
+            "scores": {"beam 1": {"bleu": {"value": greedy}}, "beam 5": {"bleu": {"value": beam}}},
+            "training": {"recipe": {"agreement": agreement}},
+        }
+        kind = "_agreement" if agreement else ""
+        (tmp_path / f"{system}_{direction}{kind}_{seed}.json").write_text(json.dumps(kept), encoding="utf-8")
+
+    return one
+
+
+def test_seeds_are_averaged_and_kinds_kept_apart(write, tmp_path):
+    write("transformer", "de-en", 0, 41.0, 43.0)
+    write("transformer", "de-en", 1, 42.0, 42.0)
+    write("transformer", "de-en", 0, 43.0, 44.0, agreement=3.0)
+    write("seq2seq", "de-en", 0, 23.9, 30.0)
+    (tmp_path / "clock_de-en.json").write_text("{}", encoding="utf-8")
+    first, second, third = (row.cells() for row in rows(tmp_path))
+    assert first == ["seq2seq", "de → en", "1", "9.4", "23.9", "30.0", "24 greedy: missed"]
+    assert second[:3] == ["transformer", "de → en", "2"]
+    assert second[4:] == ["41.5 ± 0.7", "42.5 ± 0.7", "41.5 greedy: met, 42.5 beam: met"]
+    assert third[0] == "transformer, read twice" and third[4:6] == ["43.0", "44.0"]
+
+
+def test_the_command_prints_it_as_markdown(write, tmp_path, capsys, monkeypatch):
+    write("bahdanau", "de-en", 0, 40.0, 41.0)
+    monkeypatch.setattr("sys.argv", ["ladder", "table", "--out", str(tmp_path)])
+    assert main() == 0
+    said = capsys.readouterr().out
+    assert said == table(tmp_path) + "\n" and "| 34 greedy: met |" in said
+
+
+def test_every_translator_has_its_rows_with_three_seeds_and_every_aim_is_met():
+    found = {(row.system, row.direction): row for row in rows(RESULTS / "multi30k")}
+    assert {one.name for one in translators()} == {system for system, way in found if way == "de-en"}
+    for row in rows(RESULTS / "multi30k"):
+        assert len(row.greedy) == len(row.beam) == 3, row
+    for key in AIMS:
+        assert "missed" not in found[key].verdict(), found[key].cells()

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import torch
 
 from course_lib.bench.frame import Verdict, conclude, machine
+from course_lib.bench.step_parts import PARTS, taken_back
 from course_lib.bench.stopwatch import seconds
 from course_lib.bench.torch_transformer import TorchTransformer, usual_objective
 from course_lib.models.registry import build, make_config
@@ -79,31 +80,48 @@ def run_gpu(device: torch.device) -> int:
     config = make_config("transformer", scale="multi30k", vocab_size=VOCAB)
     recipe = Recipe(n_steps=10_000, precision="bfloat16", fixed_shapes=True)
     steps = make_steps(config, recipe, device)
-    rows = measure(steps, drawn_batch(ROWS, LENGTH, VOCAB).to(device), device=device)
-    print(table(rows))
+    batch = drawn_batch(ROWS, LENGTH, VOCAB).to(device)
+    rows = measure(steps, batch, device=device)
+    print(table(rows), flush=True)
     if not steps[RECORDED].records:
         print("\nThe step could not be recorded here, so its last row is not what it says.")
+        return conclude(judge(rows))
+    parts = {RECORDED: steps[RECORDED]} | without_parts(config, recipe, batch, device)
+    print("", "The recorded step, where torch does one part of it in its usual way:", sep="\n")
+    print(table(measure(parts, batch, device=device)))
     return conclude(judge(rows))
 
 
 def make_steps(config: TransformerConfig, recipe: Recipe, device: torch.device) -> dict[str, Step]:
     """The three ways, each with a model of its own and the same seed. On a CPU there is nothing to record."""
-
-    def new(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
-        torch.manual_seed(SEED)
-        return make().to(device).train()
-
-    def ours() -> torch.nn.Module:
-        return new(lambda: build("transformer", config))
-
     smoothing = recipe.smoothing
+    torch.manual_seed(SEED)
+    torchs = TorchTransformer(config).to(device).train()
     steps: dict[str, Step] = {
-        YARDSTICK: PlainStep(new(lambda: TorchTransformer(config)), usual_objective(smoothing), recipe),
-        PLAIN: PlainStep(ours(), translation(smoothing), recipe),
+        YARDSTICK: PlainStep(torchs, usual_objective(smoothing), recipe),
+        PLAIN: PlainStep(new_model(config, device), translation(smoothing), recipe),
     }
     if device.type == "cuda":
-        steps[RECORDED] = GraphStep(ours(), translation(smoothing), recipe)
+        steps[RECORDED] = GraphStep(new_model(config, device), translation(smoothing), recipe)
     return steps
+
+
+def without_parts(
+    config: TransformerConfig, recipe: Recipe, batch: Batch, device: torch.device
+) -> dict[str, Step]:
+    """The recorded step without each of its parts, and without all of them."""
+    steps: dict[str, Step] = {}
+    for parts in (*((part,) for part in PARTS), tuple(PARTS)):
+        step = GraphStep(new_model(config, device), translation(recipe.smoothing), recipe)
+        with taken_back(*parts):
+            step(batch, RATE)  # recorded now, and played back later
+        steps["torch's " + (parts[0] if len(parts) == 1 else "for all three")] = step
+    return steps
+
+
+def new_model(config: TransformerConfig, device: torch.device) -> torch.nn.Module:
+    torch.manual_seed(SEED)
+    return build("transformer", config).to(device).train()
 
 
 def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:

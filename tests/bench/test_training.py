@@ -130,11 +130,13 @@ def test_on_a_gpu_all_three_are_told_of(monkeypatch, capsys):
         rows = [*ROWS, bench.Row(bench.RECORDED, milliseconds, 8192)]
         monkeypatch.setattr(bench, "make_steps", lambda *_, steps=steps: steps)
         monkeypatch.setattr(bench, "measure", lambda *_, rows=rows, **__: rows)
+        monkeypatch.setattr(bench, "without_parts", lambda *_: {})
         monkeypatch.setattr(bench, "drawn_batch", lambda *_: SimpleNamespace(to=lambda device: None))
         assert bench.run(device=torch.device("cuda")) == code
         out = capsys.readouterr().out
         assert out.startswith("A GPU, ") and out.count("recorded step") >= 2
         assert ("could not be recorded" in out) == (not records)
+        assert ("torch does one part" in out) == records
 
 
 def test_the_door_leads_here(monkeypatch):

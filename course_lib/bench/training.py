@@ -21,6 +21,8 @@ from typing import NamedTuple
 import torch
 
 from course_lib.bench.frame import Verdict, conclude, machine
+from course_lib.bench.kernels import kernels
+from course_lib.bench.kernels import table as kernel_table
 from course_lib.bench.step_parts import PARTS, taken_back
 from course_lib.bench.stopwatch import seconds
 from course_lib.bench.torch_transformer import TorchTransformer, usual_objective
@@ -40,6 +42,7 @@ ROWS, LENGTH, VOCAB = 512, 16, 8000
 AIMS = (2.5, 4.0)
 ROUNDS, STEPS, WARM_UP = 7, 20, 5
 RATE, SEED = 1e-4, 0
+KERNELS = 15  # shown one by one
 
 ABOUT = f"""\
 One training step of the Transformer, scale multi30k: {ROWS} sentences of {LENGTH} tokens on each side,
@@ -89,6 +92,8 @@ def run_gpu(device: torch.device) -> int:
     parts = {RECORDED: steps[RECORDED]} | without_parts(config, recipe, batch, device)
     print("", "The recorded step, where torch does one part of it in its usual way:", sep="\n")
     print(table(measure(parts, batch, device=device)))
+    print("", "Where the time of one recorded step goes, kernel by kernel:", sep="\n")
+    print(kernel_table(kernels(lambda: steps[RECORDED](batch, RATE), device), top=KERNELS))
     return conclude(judge(rows))
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from course_lib.bench import training as bench
+from course_lib.bench.kernels import Kernel
 from course_lib.bench.torch_transformer import TorchTransformer, usual_objective
 from course_lib.cli import commands, main
 from course_lib.models.registry import build, make_config
@@ -131,12 +132,13 @@ def test_on_a_gpu_all_three_are_told_of(monkeypatch, capsys):
         monkeypatch.setattr(bench, "make_steps", lambda *_, steps=steps: steps)
         monkeypatch.setattr(bench, "measure", lambda *_, rows=rows, **__: rows)
         monkeypatch.setattr(bench, "without_parts", lambda *_: {})
+        monkeypatch.setattr(bench, "kernels", lambda *_: [Kernel("gemm", 3, 2.0)])
         monkeypatch.setattr(bench, "drawn_batch", lambda *_: SimpleNamespace(to=lambda device: None))
         assert bench.run(device=torch.device("cuda")) == code
         out = capsys.readouterr().out
         assert out.startswith("A GPU, ") and out.count("recorded step") >= 2
         assert ("could not be recorded" in out) == (not records)
-        assert ("torch does one part" in out) == records
+        assert ("torch does one part" in out) == ("gemm" in out) == records
 
 
 def test_the_door_leads_here(monkeypatch):

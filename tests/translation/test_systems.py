@@ -23,6 +23,7 @@ gpu = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(
 def test_all_searches_agree(name, device, monkeypatch):
     # cuDNN rounds to 10 bits by default, one way for a word and another for a sentence.
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    near = {"rtol": 1e-5, "atol": 1e-4} if device == "cuda" else {"rtol": 1.3e-6, "atol": 1e-5}
     torch.manual_seed(1)
     system = build(name, make_config(name, scale="tiny", vocab_size=16)).to(device)
     with torch.no_grad():
@@ -37,12 +38,12 @@ def test_all_searches_agree(name, device, monkeypatch):
     assert torch.equal(one.ids, straight.ids) and torch.equal(one.log_probs, straight.log_probs)
     again = greedy(Recompute(system), memory, max_len=6)
     assert torch.equal(again.ids, straight.ids)
-    torch.testing.assert_close(again.log_probs, straight.log_probs)
+    torch.testing.assert_close(again.log_probs, straight.log_probs, **near)
 
     wide = beam_search(system, memory, beam=3, max_len=6, n_best=2, with_weights=True)
     again = beam_search(Recompute(system), memory, beam=3, max_len=6, n_best=2)
     assert torch.equal(again.ids, wide.ids)
-    torch.testing.assert_close(again.scores, wide.scores)
+    torch.testing.assert_close(again.scores, wide.scores, **near)
 
     assert system.training
     for found in (straight, wide.best):

@@ -44,6 +44,11 @@ class EncodedCorpus:
         return len(self.lengths)
 
     @property
+    def longest(self) -> int:
+        """The length of the longest sentence of either side, its EOS included."""
+        return max(max(pair) for pair in self.lengths)
+
+    @property
     def device(self) -> torch.device:
         return self.ids.device
 

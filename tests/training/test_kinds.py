@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.models.registry import build
+from course_lib.models.registry import build, make_config
 from course_lib.text.batching import Epochs
 from course_lib.text.toy.generate import generate
 from course_lib.text.words import WordTokenizer
@@ -23,6 +23,16 @@ def test_configurations_fit_the_data(data):
     assert config_for("self_attentive", scale="tiny", data=data).n_classes == len(CLASSES)
     for name in ("ngram_lm", "transformer"):
         assert config_for(name, scale="tiny", data=data).vocab_size == data.tokenizer.vocab_size
+
+
+def test_a_small_system_has_room_for_long_sentences():
+    long, short = " ".join(["word"] * 40), "word"
+    texts = [short, long], [short, short]
+    data = encode_data("long", texts, texts, WordTokenizer.from_texts([long]))
+    usual = make_config("transformer", scale="tiny", vocab_size=9).max_len
+    assert usual < 41 == config_for("transformer", scale="tiny", data=data).max_len  # EOS included
+    few = encode_data("short", ([short], [short]), ([short], [short]), WordTokenizer.from_texts([long]))
+    assert config_for("transformer", scale="tiny", data=few).max_len == usual
 
 
 @pytest.mark.parametrize("name", ["ngram_lm", "gru_lm", "self_attentive", "seq2seq"])

@@ -10,12 +10,15 @@ On several GPUs or machines: torchrun --nproc-per-node 2 -m course_lib train tra
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 import sys
 from pathlib import Path
 
-from course_lib.cli.checkpoints import check_name, find_device
+from course_lib.cli.checkpoints import check_name
+from course_lib.cli.device import find_device
+from course_lib.cli.paths import reason, user_path
 from course_lib.cli.trouble import Trouble
 
 STOPPED = 130  # what a shell expects of a program that Ctrl-C ended
@@ -32,11 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data"
     )
     parser.add_argument("--seed", type=int, default=0, help="of weights, order and dropout (0)")
-    parser.add_argument("--steps", type=int, dest="n_steps", help="how many; else the usual recipe's")
-    parser.add_argument("--budget", type=int, help="tokens of one side of a batch")
-    parser.add_argument("--rate", type=float, dest="learning_rate", help="the highest learning rate")
     parser.add_argument(
-        "--agreement", type=float, help="read each sentence twice, and weigh how far the readings differ (0)"
+        "--steps", type=int, dest="n_steps", metavar="N", help="how many; else the usual recipe's"
+    )
+    parser.add_argument("--budget", type=int, metavar="N", help="tokens of one side of a batch")
+    parser.add_argument(
+        "--rate", type=float, dest="learning_rate", metavar="X", help="the highest learning rate"
+    )
+    parser.add_argument(
+        "--agreement",
+        type=float,
+        metavar="X",
+        help="read each sentence twice, and weigh how far the readings differ (0)",
     )
     parser.add_argument("--folder", help="where the run is kept; else runs/DATA_SYSTEM_SEED")
     parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
@@ -48,33 +58,51 @@ def run(args: argparse.Namespace) -> int:
         print(listed())
         return 0
     check_system(args.system)
+    check_numbers(args)
+    check_languages(args)
     find_device(args.device)
 
     from course_lib.training.job import Job, run_job
     from course_lib.training.processes import LostProcess, command_again
 
     wanted = {key: value for key, value in vars(args).items() if key in Job.__dataclass_fields__}
-    job = Job(**wanted | {"folder": args.folder or default_folder(args)})
+    folder = user_path(args.folder or default_folder(args))
+    multi30k = None if args.multi30k is None else str(user_path(args.multi30k))
+    job = Job(**wanted | {"folder": str(folder), "multi30k": multi30k})
     # Under torchrun every process comes along here; the first one does the talking.
     leads = os.environ.get("RANK", "0") == "0"
     try:
-        if leads and (step := steps_done(Path(job.folder))):
-            print(f"{job.folder} stands at step {step:,}: it goes on from there.", flush=True)
         outcome = run_job(job, tell=tell, after_look=show)
     except LostProcess as lost:
         if not lost.tells:  # another one does
             return 1
         command = command_again(shlex.join(sys.argv[1:]))
-        raise Trouble(str(lost), how_to_go_on(Path(job.folder), command)) from lost
-    except (ValueError, OSError) as error:
+        raise Trouble(str(lost), how_to_go_on(folder, command)) from lost
+    except KeyboardInterrupt:
+        command = "course " + shlex.join(sys.argv[1:])
+        raise Trouble("Stopped at once.", how_to_go_on(folder, command)) from None
+    except ValueError as error:
         raise Trouble(str(error), HELP) from error
+    except OSError as error:
+        raise Trouble(
+            f"{folder} cannot be used: {reason(error)}.",
+            f"Make room, or choose another --folder. {how_to_go_on(folder, 'course train …')}",
+        ) from error
     if leads:
-        print("\n".join(farewell(outcome, args.system)), flush=True)
-    return STOPPED if outcome.result.ended == "stopped" else 0
+        for line in farewell(outcome, args.system):
+            tell(line)
+    return {"stopped": STOPPED, "diverged": 1}.get(outcome.result.ended, 0)
 
 
 def tell(line: str) -> None:
-    print(line, flush=True)
+    """A line above the bar, if there is one. Where nobody reads any more, training goes on all the same."""
+    from tqdm import tqdm
+
+    try:
+        tqdm.write(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show(record) -> None:
@@ -93,14 +121,19 @@ def farewell(outcome, name: str) -> list[str]:
     result = outcome.result
     steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
     lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
+    if result.ended == "diverged":
+        return [*lines, "The loss is no longer a number. Try a smaller --rate, in another --folder."]
     if result.n_left_out:
         n_pairs = len(outcome.data.train)
         lines.append(f"Too long to train on, left out: {result.n_left_out:,} of {n_pairs:,} pairs.")
     if result.ended == "stopped":
         lines.append("The same command goes on from here.")
     lines.append(f"Best weights: {outcome.saved}")
-    if system(name).kind == "translator":
+    kind, best = system(name).kind, result.history.best
+    if kind == "translator":
         lines.append(f'Try them: course translate --checkpoint "{outcome.saved}" "..."')
+    elif kind == "language model" and best is not None:
+        lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     return lines
 
 
@@ -109,6 +142,30 @@ def check_system(name: str | None) -> None:
     if name is None:
         raise Trouble("Expected the name of a system.", "`course train --list` shows them all.")
     check_name(name)
+
+
+def check_numbers(args: argparse.Namespace) -> None:
+    """Said in the words of the command line, and before anything is loaded."""
+    for flag, value, good, expected in (
+        ("--steps", args.n_steps, lambda n: n >= 1, "1 or more"),
+        ("--budget", args.budget, lambda n: n >= 1, "1 or more"),
+        ("--rate", args.learning_rate, lambda x: 0 < x < math.inf, "a number above 0"),
+        ("--agreement", args.agreement, lambda x: 0 <= x < math.inf, "a number of 0 or more"),
+        ("--seed", args.seed, lambda n: 0 <= n < 2**63, "a whole number from 0 on, of at most 18 digits"),
+    ):
+        if value is not None and not good(value):
+            raise Trouble(f"Expected {flag} to be {expected}, but got {value}.", HELP)
+
+
+def check_languages(args: argparse.Namespace) -> None:
+    """Two of Multi30k's three; the toy language has two of its own, from English into French."""
+    from course_lib.text.multi30k import LANGUAGES
+
+    if args.data == "multi30k" and (not {args.src, args.tgt} <= set(LANGUAGES) or args.src == args.tgt):
+        raise Trouble(
+            f"Expected --from and --to to be two of {', '.join(LANGUAGES)}, got {args.src} and {args.tgt}.",
+            "Such as: --from de --to en",
+        )
 
 
 def listed() -> str:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+NUMBERS = {"int": (int,), "float": (int, float), "bool": (bool,)}  # what may stand for what
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -30,6 +32,8 @@ class Config:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if field.type in NUMBERS and type(value) not in NUMBERS[field.type]:
+                raise TypeError(f"Expected {field.name} to be of type {field.type}, but got {value!r}.")
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise ValueError(f"Expected {field.name} of at least 1, but got {value}.")
         if not 0 <= self.dropout < 1:

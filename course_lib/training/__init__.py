@@ -9,6 +9,7 @@
     counting.py         the n-gram model, which counts and needs no steps
     kinds.py            chooses among them by the system's kind
 
+    adam.py             how weights move by their slopes
     step.py             one step in plain sight
     graph_step.py       the same step recorded, for a GPU
     processes.py        several processes that train one model

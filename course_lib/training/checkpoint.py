@@ -77,8 +77,7 @@ def _sum_text(text: str) -> str:
 
 
 def _open(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
-    if not path.is_file():
-        raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.")
+    _check_readable(path)
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
@@ -95,13 +94,27 @@ def _open(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
     return tensors, about
 
 
+def _check_readable(path: Path) -> None:
+    """Said in our words: the library takes a file that may not be read for one that is not there."""
+    try:
+        if path.exists() and not path.is_file():
+            raise CheckpointError(f"Expected a checkpoint at {path}, but that is no file.")
+        path.open("rb").close()
+    except FileNotFoundError:
+        raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.") from None
+    except OSError as error:
+        raise CheckpointError(f"Expected a checkpoint at {path}, but: {error.strerror}.") from error
+
+
 def _check_header(path: Path, header: Mapping[str, str]) -> About:
     if header.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} is a safetensors file, but no checkpoint of this course: "
             f"its format is {header.get('format')!r}, expected {FORMAT!r}."
         )
-    version = header.get("version", "")
+    if "version" not in header:
+        raise _damaged(path, "it does not say in which version it is written")
+    version = header["version"]
     if not version.isdecimal() or not 1 <= int(version) <= VERSION:
         raise CheckpointError(
             f"{path} has version {version!r}, and this course reads versions up to {VERSION}. "
@@ -123,9 +136,8 @@ def _damaged(path: Path, why: str) -> CheckpointError:
     return CheckpointError(f"{path} is damaged: {why}. It was not changed. Get or train it again.")
 
 
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor], *, path: Path | str) -> None:
-    """Copy weights into a model; every one must fit, and none may be left over."""
-    own = model.state_dict()
+def check_names(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, path: Path | str) -> None:
+    """Every tensor must be there, of its kind, and none may be left over."""
     if missing := sorted(own.keys() - weights.keys()):
         raise CheckpointError(f"{path} lacks {len(missing)} tensors of this system, such as {missing[0]!r}.")
     if foreign := sorted(weights.keys() - own.keys()):
@@ -137,12 +149,22 @@ def put_weights(model: nn.Module, weights: Mapping[str, Tensor], *, path: Path |
             raise CheckpointError(
                 f"In {path}, {name} is of type {tensor.dtype}, but this system expects {own[name].dtype}."
             )
-    for name, parameter in model.named_parameters():
-        if parameter.shape != weights[name].shape:
+
+
+def check_shapes(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, path: Path | str) -> None:
+    """Each of these must have the same shape there."""
+    for name, tensor in own.items():
+        if tensor.shape != weights[name].shape:
             raise CheckpointError(
                 f"In {path}, {name} has shape {tuple(weights[name].shape)}, but this system expects "
-                f"{tuple(parameter.shape)}. Was it built with another configuration?"
+                f"{tuple(tensor.shape)}. Was it built with another configuration?"
             )
+
+
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor], *, path: Path | str) -> None:
+    """Copy weights into a model; every one must fit, and none may be left over."""
+    check_names(model.state_dict(), weights, path=path)
+    check_shapes(dict(model.named_parameters()), weights, path=path)
     try:
         # Tables that were counted, not learned, are as long as their text: a model makes room for its own.
         model.load_state_dict(dict(weights))

@@ -43,8 +43,15 @@ class History:
 
     @property
     def best(self) -> Record | None:
-        """The record with the lowest validation loss; of equals the first. Not a number is worse than any."""
-        return min(self.records, key=_loss, default=None)
+        """The record with the lowest validation loss; of equals the first. No number, no loss."""
+        numbers = [record for record in self.records if not math.isnan(record.loss)]
+        return min(numbers, key=lambda record: record.loss, default=None)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the last losses, in training and on the validation set, are no numbers any more."""
+        last = self.records[-1:]
+        return bool(last) and not (math.isfinite(last[0].loss) or math.isfinite(last[0].train_loss))
 
     @property
     def looks_since_best(self) -> int:
@@ -56,8 +63,8 @@ class History:
 
     @classmethod
     def from_json(cls, records: list[dict]) -> History:
+        """What `to_json` made."""
+        for record in records:
+            if wrong := [name for name, value in record.items() if not isinstance(value, int | float)]:
+                raise TypeError(f"Expected numbers in a record, but {wrong[0]} is {record[wrong[0]]!r}.")
         return cls(Record(**record) for record in records)
-
-
-def _loss(record: Record) -> float:
-    return math.inf if math.isnan(record.loss) else record.loss

@@ -104,6 +104,9 @@ def run_job(
         if processes.leads:
             n = n_parameters(model)
             tell(f"{job.system}: {n:,} parameters, {len(data.train):,} pairs, on {device.type}")
+            if keeper and (step := keeper.stands_at()):
+                how = "it goes on from there" if step < recipe.n_steps else "there is nothing left to do"
+                tell(f"{job.folder} stands at step {step:,}: {how}.")
         result = train_by_kind(model, data, recipe, keeper=keeper, processes=processes, after_look=after_look)
     return Outcome(model, data, recipe, result, about, keeper.best if keeper else None)
 
@@ -120,7 +123,8 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    budget, n_batches = job.budget or usual_budget(job.system, scale=job.chosen_scale), None
+    budget = usual_budget(job.system, scale=job.chosen_scale) if job.budget is None else job.budget
+    n_batches = None
     if job.chosen_scale in IN_PASSES:
         lengths = FIXED_LENGTHS if on_gpu else None
         plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")

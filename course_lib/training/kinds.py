@@ -29,12 +29,9 @@ PENALTY = 0.03  # on hops that look at the same words
 
 
 def config_for(name: str, *, scale: str, data: TrainingData) -> Config:
-    """A system's configuration for this data: its vocabulary, its longest sentence, a classifier's classes."""
+    """A system's configuration for this data: its vocabulary, room for its sentences, and classes."""
     config = make_config(name, scale=scale, vocab_size=data.tokenizer.vocab_size)
-    longest = max(
-        size for corpus in (data.train, data.validation) for pair in corpus.lengths for size in pair
-    )
-    config = replace(config, max_len=max(config.max_len, longest))
+    config = replace(config, max_len=max(config.max_len, data.train.longest, data.validation.longest))
     return replace(config, n_classes=len(CLASSES)) if isinstance(config, SelfAttentiveConfig) else config
 
 

@@ -12,10 +12,13 @@ and ends with the same weights as one that never stopped. Killed between the two
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from filelock import FileLock, Timeout
 from torch import Tensor
 
 from course_lib.training.averaging import Average
@@ -27,9 +30,13 @@ from course_lib.training.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.history import History
+from course_lib.training.recipe import Recipe
 from course_lib.training.step import part
 
 MAY_DIFFER = ("versions", "command", "machine")  # the same run all the same
+BEGIN_ANEW = "Choose another folder, or delete this one to begin anew."
+# What a recipe was before it could say so: a run from before a new number was added is still the same run.
+UNSAID = {one.name: one.default for one in fields(Recipe) if one.default is not MISSING}
 
 
 @dataclass
@@ -90,31 +97,67 @@ class RunFolder:
         """Save weights that others shall use."""
         save_checkpoint(self.best, weights, self._about(history))
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile. That it can be written is known now, not at the first save."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self.folder) as probe:
+                probe.write(b"?")
+        except OSError as error:
+            raise CheckpointError(
+                f"Expected a folder to keep the run in, but {self.folder} cannot be used: {error.strerror}. "
+                "Choose another one, or make room."
+            ) from error
+        try:
+            with FileLock(self.folder / ".lock", timeout=0):
+                yield
+        except Timeout:
+            raise CheckpointError(
+                f"Somebody is training in {self.folder} just now. Wait for the end, or choose another folder."
+            ) from None
+
+    def stands_at(self) -> int:
+        """How many steps the run in this folder has made; 0 where there is none. Another run is refused."""
+        if not self.last.exists():
+            return 0
+        about = read_about(self.last)
+        self._check_same_run(self.last, about)
+        return self._standing(about, Average()).step
+
     def find(self) -> Found | None:
         """What to go on with; None where the run has not begun. Another run's files are refused."""
         if not self.last.exists():
             if self.best.exists():
-                self._check_same_run(self.best, read_about(self.best))
+                raise CheckpointError(
+                    f"{self.best} holds weights of a run, but {self.last.name}, to go on from, is missing. "
+                    f"They shall not be overwritten. {BEGIN_ANEW}"
+                )
             return None
         tensors, about = load_checkpoint(self.last)
         self._check_same_run(self.last, about)
-        try:
-            at = about["standing"]
-            standing = Standing(
-                step=at["step"],
-                position=tuple(at["position"]),
-                seconds=at["seconds"],
-                history=History.from_json(about["history"]),
-                average=Average(part(tensors, "average."), at["n_averaged"]),
-                since=tuple(at["since"]),
-            )
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(
-                f"{self.last} does not say where the run stands ({error!r}). "
-                "Choose another folder, or delete this one to begin anew."
-            ) from error
+        standing = self._standing(about, Average(part(tensors, "average.")))
         state = part(tensors, "step.")
         return Found(standing, state, *self._best_weights(standing, part(state, "weights.")))
+
+    def _standing(self, about: About, average: Average) -> Standing:
+        """Where a checkpoint says that its run stands."""
+        try:
+            at = about["standing"]
+            (epoch, batch), (loss, n_tokens) = at["position"], at["since"]
+            average.n = int(at["n_averaged"])
+            return Standing(
+                step=int(at["step"]),
+                position=(int(epoch), int(batch)),
+                seconds=float(at["seconds"]),
+                history=History.from_json(about["history"]),
+                average=average,
+                since=(float(loss), float(n_tokens)),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"{self.last} does not say where the run stands ({error!r}). {BEGIN_ANEW}"
+            ) from error
 
     def tidy(self) -> None:
         """Take away what a killed process has left half written."""
@@ -144,12 +187,11 @@ class RunFolder:
 
     def _check_same_run(self, path: Path, about: About) -> None:
         mine = json.loads(json.dumps(self.about))  # as it would come from a file
+        theirs = about | {"recipe": UNSAID | about.get("recipe", {})}
         for key in mine:
-            if key not in MAY_DIFFER and about.get(key) != mine[key]:
-                raise CheckpointError(
-                    f"{path} is of another run: its {key} differs ({difference(about.get(key), mine[key])}). "
-                    "Choose another folder, or delete this one to begin anew."
-                )
+            if key not in MAY_DIFFER and theirs.get(key) != mine[key]:
+                how = difference(theirs.get(key), mine[key])
+                raise CheckpointError(f"{path} is of another run: its {key} differs ({how}). {BEGIN_ANEW}")
 
     def _about(self, history: History) -> About:
         return self.about | {"history": history.to_json()}

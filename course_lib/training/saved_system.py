@@ -52,6 +52,10 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
         if kind not in TOKENIZERS:
             raise ValueError(f"there is no tokenizer {kind!r}. There are: {', '.join(TOKENIZERS)}.")
         tokenizer = TOKENIZERS[kind].from_text(text, path=f"The tokenizer in {path}")
+        if tokenizer.vocab_size != config.vocab_size:  # before tables of that size are made
+            raise ValueError(
+                f"its system is for {config.vocab_size} tokens, but its tokenizer has {tokenizer.vocab_size}."
+            )
         model = build(name, config)
     except KeyError as error:
         raise CheckpointError(
@@ -59,11 +63,6 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
         ) from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be built: {error} Get or train it again.") from error
-    if tokenizer.vocab_size != config.vocab_size:
-        raise CheckpointError(
-            f"{path} cannot be used: its system was built for {config.vocab_size} tokens, "
-            f"but its tokenizer has {tokenizer.vocab_size}. Get or train it again."
-        )
     put_weights(model, tensors, path=path)
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 

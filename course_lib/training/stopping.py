@@ -5,26 +5,29 @@
             ...                                             # one step, never cut in two
 
 A step that is cut in two leaves weights that no uninterrupted run ever had. So the first signal only sets
-a flag; a second one means it, and interrupts at once. Of several processes each may get the same wish twice,
-from a scheduler and from `torchrun`: there, what follows within a second is no second one (`echo`).
+a flag, and `says` so; a second one means it, and interrupts at once. Of several processes each may get the
+same wish twice, from a scheduler and from `torchrun`: there, what follows within a second is no second one
+(`echo`).
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from types import FrameType, TracebackType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SAID = "Stopping after this step. (Once more, and it stops at once, without saving.)"
 
 
 class Stopping:
     """Catches the signals that ask for an end, as long as it is entered."""
 
-    def __init__(self, *, echo: float = 0.0) -> None:
-        self.asked = False
+    def __init__(self, *, echo: float = 0.0, says: bool = False) -> None:
+        self.asked, self._says = False, says
         self._before: dict[int, object] = {}
         self._echo, self._since = echo, 0.0
 
@@ -45,6 +48,8 @@ class Stopping:
     def _note(self, number: int, frame: FrameType | None) -> None:
         if not self.asked:
             self.asked, self._since = True, time.monotonic()
+            if self._says:
+                print(f"\n{SAID}", file=sys.stderr, flush=True)
         elif time.monotonic() - self._since >= self._echo:
             self._restore()
             signal.raise_signal(number)

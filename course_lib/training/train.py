@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +24,7 @@ from course_lib.models.translator import Translator
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.bar import steps_bar
+from course_lib.training.checkpoint import check_names, check_shapes
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.history import History, Record
 from course_lib.training.objective import Objective, objective_for
@@ -33,8 +35,8 @@ from course_lib.training.step import PlainStep
 from course_lib.training.stopping import Stopping
 from course_lib.training.validation import mean_loss
 
-Ended = Literal["finished", "no better for long", "stopped"]
-BAR_EVERY = 20  # steps between two readings of the loss, each of which makes a GPU wait
+Ended = Literal["finished", "no better for long", "stopped", "diverged"]
+BAR_EVERY = 20  # steps between two readings of the loss on a GPU, which has to be waited for
 
 
 @dataclass(frozen=True)
@@ -67,39 +69,47 @@ def train(
     """
     _check_trainable(model)
     _check_fits(model, validation.lengths)
-    loop = _Loop(model, corpus, recipe, objective, processes, keeper)
     measured = validation_objective or objective or objective_for(model, smoothing=0.0)
-    stopped = False
-    try:
-        with (
-            Stopping(echo=1.0 if processes.n > 1 else 0.0) as stopping,
-            steps_bar(total=recipe.n_steps, start=loop.standing.step, shown=processes.leads) as bar,
-        ):
-            while not (stopped or loop.over):
-                loop.learn()
-                step, record = loop.standing.step, None
-                if step % recipe.validate_every == 0 or step == recipe.n_steps:
-                    record = loop.look(validation, measured)
-                stopped = processes.agree(stopping.asked) and not loop.over
-                if record or stopped:
-                    loop.keep(record)
-                if record and after_look is not None and processes.leads:
-                    after_look(record)
-                bar.update(1)
-                if not bar.disable and step % BAR_EVERY == 0:
-                    bar.set_postfix(loop.figures(), refresh=False)
-    except KeyboardInterrupt:  # the second one, which ends all at once: the model can be used all the same
+    with keeper.held() if keeper and processes.leads else nullcontext():
+        loop = _Loop(model, corpus, recipe, objective, processes, keeper)
+        try:
+            ended = _run(loop, validation, measured, after_look)
+        except KeyboardInterrupt:  # the second one, which ends all at once: the model can still be used
+            loop.use_best()
+            raise
         loop.use_best()
-        raise
-    loop.use_best()
-    loop.close()
-    return Result(
-        loop.standing.history,
-        "stopped" if stopped else loop.over,
-        loop.standing.step,
-        loop.seconds,
-        n_left_out=len(corpus) - len(loop.epochs.kept),
-    )
+        loop.close()
+    standing, n_left_out = loop.standing, len(corpus) - len(loop.epochs.kept)
+    return Result(standing.history, ended, standing.step, loop.seconds, n_left_out=n_left_out)
+
+
+def _run(
+    loop: _Loop,
+    validation: EncodedCorpus,
+    measured: Objective,
+    after_look: Callable[[Record], None] | None,
+) -> Ended:
+    """Step by step to the end, or until somebody stops it."""
+    recipe, processes, stopped = loop.recipe, loop.processes, False
+    bar_every = BAR_EVERY if loop.epochs.corpus.device.type != "cpu" else 1
+    with (
+        Stopping(echo=1.0 if processes.n > 1 else 0.0, says=processes.leads) as stopping,
+        steps_bar(total=recipe.n_steps, start=loop.standing.step, shown=processes.leads) as bar,
+    ):
+        while not (stopped or loop.over):
+            loop.learn()
+            step, record = loop.standing.step, None
+            if step % recipe.validate_every == 0 or step == recipe.n_steps:
+                record = loop.look(validation, measured)
+            stopped = processes.agree(stopping.asked) and not loop.over
+            if record or stopped:
+                loop.keep(record)
+            if record and after_look is not None and processes.leads:
+                after_look(record)
+            bar.update(1)
+            if not bar.disable and step % bar_every == 0:
+                bar.set_postfix(loop.figures(), refresh=False)
+    return "stopped" if stopped else loop.over
 
 
 class _Loop:
@@ -130,6 +140,10 @@ class _Loop:
         )
         self.standing, self.best_weights = Standing(), {}
         if found:
+            for own, kept in ((self.step.state(), found.state), (self.step.weights(), found.best)):
+                if kept:  # before the first look there are no best weights
+                    check_names(own, kept, path=keeper.last)
+                    check_shapes(own, kept, path=keeper.last)
             self.standing, self.best_weights = found.standing, found.best
             self.step.load(found.state)
             if self.keeper and not found.best_is_kept:
@@ -149,6 +163,8 @@ class _Loop:
     @property
     def over(self) -> Ended | None:
         """Why there is nothing more to do; None if there is."""
+        if self.standing.history.diverged:
+            return "diverged"
         if self.standing.step >= self.recipe.n_steps:
             return "finished"
         patience = self.recipe.patience
@@ -222,6 +238,8 @@ class _Loop:
     def close(self) -> None:
         """The best weights once more, with all of the history; before any look, the weights as they are."""
         history = self.standing.history
+        if history.diverged and not self.best_weights:
+            return  # there is nothing to be used
         if self.keeper and (not history.records or history.records[-1] is not history.best):
             self.keeper.keep_best(self.best_weights or self.step.weights(), self.standing.history)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import re
 import signal
+import sys
 
 import pytest
 
 from course_lib.cli import main, train
 from course_lib.models.registry import SYSTEMS
-from course_lib.training import job
+from course_lib.training import job, run_folder
 from course_lib.training import train as loop
 from course_lib.training.saved_system import load_system
 
@@ -54,6 +58,7 @@ def test_options_reach_the_recipe_and_the_folder(asked, tmp_path):
 def test_of_a_language_model_nobody_is_told_to_translate(asked, capsys):
     assert asked("gru_lm", "--steps", "1") == 0
     assert "Best weights" in (told := capsys.readouterr().out) and "translate" not in told
+    assert re.search(r"Perplexity on the validation set: \d+\.\d\d\n", told)
 
 
 def test_one_that_counts_is_trained_as_well(asked, tmp_path, capsys):
@@ -79,13 +84,75 @@ def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(asked, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(train, "show", lambda record: signal.raise_signal(signal.SIGINT))
         assert asked(*words) == 130
-    told = capsys.readouterr().out
+    told, warned = capsys.readouterr()
+    assert warned.count("Stopping after this step.") == 1
     stood = int(re.search(r"Stopped after (\d+) steps? and \d+ s\.\n", told)[1])
     assert 1 < stood < 16 and "The same command goes on from here.\nBest weights" in told
     assert asked(*words) == 0
     told = capsys.readouterr().out
-    assert told.startswith(f"runs/toy_seq2seq_0 stands at step {stood}: it goes on from there.\n")
+    assert f"pairs, on cpu\nruns/toy_seq2seq_0 stands at step {stood}: it goes on from there.\n" in told
     assert "step      2" not in told and "step     16" in told and "Finished after 16 steps" in told
+    assert asked(*words) == 0
+    assert "stands at step 16: there is nothing left to do." in capsys.readouterr().out
+    assert asked(*words, "--rate", "0.5") == 1
+    told = capsys.readouterr()
+    assert "is of another run: its recipe differs" in told.err and "goes on" not in told.out
+
+
+def test_a_second_ctrl_c_says_what_is_kept(asked, monkeypatch, capsys):
+    def twice(record):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(train, "show", twice)
+    assert asked("seq2seq", "--steps", "16", "--budget", "64") == 1
+    said = capsys.readouterr().err
+    assert "Stopped at once.\nruns/toy_seq2seq_0 has a checkpoint of step 2: go on from it" in said
+
+
+def test_a_run_that_diverges_is_no_success(asked, capsys, tmp_path):
+    assert asked("seq2seq", "--steps", "16", "--rate", "1e30") == 1
+    told = capsys.readouterr().out
+    assert "Diverged after 2 steps" in told and "Try a smaller --rate" in told and "Best weights" not in told
+    assert not (tmp_path / "runs" / "toy_seq2seq_0" / "best.safetensors").exists()
+
+
+def test_a_home_folder_is_found(asked, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert asked("gru_lm", "--steps", "1", "--folder", "~/my run") == 0
+    assert (tmp_path / "home" / "my run" / "best.safetensors").exists()
+    assert f"Best weights: {tmp_path / 'home' / 'my run' / 'best.safetensors'}" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, tmp_path, capsys):
+    (tmp_path / "afile").write_text("x", encoding="utf-8")
+    assert asked("gru_lm", "--steps", "1", "--folder", str(tmp_path / "afile")) == 1
+    said = capsys.readouterr()
+    assert "afile cannot be used: File exists. Choose another one" in said.err and "step " not in said.out
+
+
+def test_a_full_disk_is_told_with_the_folder(asked, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "save_checkpoint", full)
+    assert asked("gru_lm", "--steps", "1") == 1
+    said = capsys.readouterr().err
+    assert "runs/toy_gru_lm_0 cannot be used: No space left on device." in said and "Make room" in said
+
+
+def test_lines_stand_above_the_bar_and_nobody_has_to_read_them(monkeypatch, capsys):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+        def fileno(self):
+            return os.open(os.devnull, os.O_WRONLY)
+
+    train.tell("a line")
+    assert capsys.readouterr().out == "a line\n"
+    monkeypatch.setattr(sys, "stdout", Closed())
+    train.tell("to nobody")
 
 
 def test_stopped_before_the_first_look_the_weights_can_be_used_all_the_same(
@@ -123,8 +190,16 @@ def test_of_several_processes_only_the_first_one_talks(asked, monkeypatch, capsy
         (["luong"], "Did you mean luong_"),
         (["wombat"], "There are: ngram_lm"),
         ([], "Expected the name of a system.\n`course train --list` shows them all."),
-        (["gru_lm", "--steps", "0"], "Expected n_steps to be a whole number of 1 or more, but got 0."),
-        (["gru_lm", "--rate", "-1"], "Expected learning_rate to be a number above 0"),
+        (["gru_lm", "--steps", "0"], "Expected --steps to be 1 or more, but got 0."),
+        (["gru_lm", "--budget", "0"], "Expected --budget to be 1 or more, but got 0."),
+        (["gru_lm", "--rate", "-1"], "Expected --rate to be a number above 0, but got -1.0."),
+        (["gru_lm", "--rate", "nan"], "Expected --rate to be a number above 0, but got nan."),
+        (["gru_lm", "--agreement", "-1"], "Expected --agreement to be a number of 0 or more"),
+        (["gru_lm", "--seed", "-1"], "Expected --seed to be a whole number from 0 on"),
+        (["gru_lm", "--seed", "9" * 30], "Expected --seed to be a whole number from 0 on"),
+        (["gru_lm", "--data", "multi30k", "--from", "xx"], "two of de, en, fr, got xx and en."),
+        (["gru_lm", "--data", "multi30k", "--from", "en"], "two of de, en, fr, got en and en."),
+        (["gru_lm", "--folder", "~nosuchuser/x"], "this computer knows no ~nosuchuser"),
     ],
 )
 def test_a_wrong_word_is_answered_in_full(asked, capsys, words, told):
@@ -136,7 +211,7 @@ def test_a_device_that_is_not_there(capsys):
     for name in ("cuda:7", "abacus"):
         assert main(["train", "gru_lm", "--device", name]) == 1
         told = capsys.readouterr().err
-        assert f"The device '{name}' cannot be used here: " in told and "Try --device cpu." in told
+        assert f"--device {name} cannot be used here: " in told and "Try --device cpu." in told
 
 
 def test_without_multi30k_it_says_how_to_get_it(asked, tmp_path, capsys):

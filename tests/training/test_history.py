@@ -25,7 +25,7 @@ def test_the_best_is_the_lowest_and_of_equals_the_first():
 def test_not_a_number_is_never_the_best_of_several():
     history = History([record(1, math.nan), record(2, 5.0), record(3, math.nan)])
     assert history.best.step == 2 and history.looks_since_best == 1
-    assert History([record(1, math.nan), record(2, math.nan)]).best.step == 1
+    assert History([record(1, math.nan), record(2, math.nan)]).best is None
 
 
 def test_through_json_and_back():

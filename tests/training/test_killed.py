@@ -101,4 +101,4 @@ def test_killed_at_random_moments_and_resumed(tmp_path):
             record.pop("seconds")
         assert histories[0] == histories[1]
     left = {path.name for path in (tmp_path / "killed").iterdir()}
-    assert left == {"last.safetensors", "best.safetensors"}  # nothing half written
+    assert left == {"last.safetensors", "best.safetensors", ".lock"}  # nothing half written

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
 
-from course_lib.training.checkpoint import CheckpointError, load_checkpoint
+from course_lib.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from course_lib.training.history import History, Record
+from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder, Standing, difference
 from course_lib.training.train import train
 
@@ -120,11 +121,77 @@ def test_another_runs_folder_is_refused_and_nothing_overwritten(tmp_path, data, 
         assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
 
 
-def test_a_best_alone_is_looked_at_too(tmp_path):
-    RunFolder(tmp_path, {"seed": 1}).keep_best({"w": torch.ones(1)}, History())
-    with pytest.raises(CheckpointError, match=r"best.safetensors is of another run.*seed"):
-        RunFolder(tmp_path, {"seed": 2}).find()
-    assert RunFolder(tmp_path, {"seed": 1}).find() is None
+def test_a_best_alone_is_never_overwritten(tmp_path):
+    folder = RunFolder(tmp_path, {"seed": 1})
+    folder.keep_best({"w": torch.ones(1)}, History())
+    with pytest.raises(
+        CheckpointError, match=r"best.safetensors holds weights.*last.safetensors.*is missing"
+    ):
+        folder.find()
+    assert folder.stands_at() == 0
+
+
+def test_a_run_from_before_a_new_number_of_the_recipe_goes_on(tmp_path):
+    old = {name: value for name, value in asdict(Recipe(n_steps=9)).items() if name != "agreement"}
+    RunFolder(tmp_path, {"recipe": old}).keep(standing(), STATE)
+    now = asdict(Recipe(n_steps=9))
+    assert RunFolder(tmp_path, {"recipe": now}).stands_at() == standing().step
+    with pytest.raises(CheckpointError, match=r"agreement: 0.0 there, 3.0 here"):
+        RunFolder(tmp_path, {"recipe": now | {"agreement": 3.0}}).stands_at()
+
+
+def test_two_do_not_write_into_one_folder(tmp_path):
+    one, other = RunFolder(tmp_path / "run", {}), RunFolder(tmp_path / "run", {})
+    with (
+        one.held(),
+        pytest.raises(CheckpointError, match=r"Somebody is training in .*run just now"),
+        other.held(),
+    ):
+        pass
+    with other.held():
+        pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"standing": None},
+        {"standing": {"step": "many"}},
+        {"standing": {"position": [1]}},
+        {"standing": {"since": [1.0, 2.0, 3.0]}},
+        {"standing": {"seconds": "x"}},
+        {"history": [{"loss": "low"}]},
+    ],
+    ids=str,
+)
+def test_where_it_stands_must_make_sense(tmp_path, change):
+    folder = RunFolder(tmp_path, {})
+    folder.keep(standing(), STATE)
+    tensors, about = load_checkpoint(folder.last)
+    inner = change.get("standing")
+    about |= {"standing": about["standing"] | inner} if inner else change
+    save_checkpoint(folder.last, tensors, about)
+    with pytest.raises(CheckpointError, match="does not say where the run stands"):
+        folder.find()
+
+
+@pytest.mark.parametrize("what", ["gone", "of another shape", "one too many"])
+@pytest.mark.parametrize("prefix", ["step.weights.", "step.adam.exp_avg."])
+def test_tensors_that_do_not_fit_are_refused(tmp_path, data, make, recipe, keeper, what, prefix):
+    short = replace(recipe, n_steps=recipe.validate_every)
+    train(make(), data.train, short, validation=data.validation, keeper=keeper(short))
+    path = tmp_path / "run" / "last.safetensors"
+    tensors, about = load_checkpoint(path)
+    name = next(name for name in tensors if name.startswith(prefix))
+    if what == "gone":
+        del tensors[name]
+    elif what == "of another shape":
+        tensors[name] = torch.ones(1)
+    else:
+        tensors[prefix + "new"] = torch.ones(1)
+    save_checkpoint(path, tensors, about)
+    with pytest.raises(CheckpointError, match=r"last.safetensors"):
+        train(make(), data.train, short, validation=data.validation, keeper=keeper(short))
 
 
 def test_another_machine_and_version_may_go_on(tmp_path):
@@ -137,7 +204,7 @@ def test_another_machine_and_version_may_go_on(tmp_path):
 @pytest.mark.parametrize("which", ["last", "best"])
 def test_a_damaged_folder_is_refused_and_nothing_overwritten(tmp_path, data, make, recipe, keeper, which):
     # Gets worse and worse: the best is an early one.
-    worse = replace(recipe, learning_rate=2.0, warm_up=0, decay="inverse_square_root", average_from=1.0)
+    worse = replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
     done = train(make(), data.train, worse, validation=data.validation, keeper=keeper(worse))
     assert done.history.best.step < 12
     path = tmp_path / "run" / f"{which}.safetensors"

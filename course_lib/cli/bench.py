@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 
-from course_lib.cli.checkpoints import find_device
+from course_lib.cli.device import find_device
+from course_lib.cli.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "text":
         from course_lib.bench.text import run as bench_text
 
-        return bench_text(args.folder)
+        return bench_text(None if args.folder is None else str(user_path(args.folder)))
     if args.what == "training":
         from course_lib.bench.training import run as bench_training
 

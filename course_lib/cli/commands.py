@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import dataclass
 from types import ModuleType
 
 from course_lib import __version__
 from course_lib.cli import bench, build, data, evaluate, lab, progress, test, train, translate
+from course_lib.cli.called import program as program_name
+from course_lib.cli.endings import ended
 from course_lib.cli.environment import enter
 from course_lib.cli.pins import PROJECT_ROOT
 from course_lib.cli.trouble import Trouble
@@ -40,7 +41,7 @@ COMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(
-        prog="course" if os.path.basename(sys.argv[0]).startswith("course") else "python3 -m course_lib",
+        prog=program_name(),
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
         epilog="Start with `lab`. Each command tells more with --help.",
         allow_abbrev=False,
@@ -50,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         own = chosen.add_parser(name, help=command.help, description=command.module.__doc__)
         own.allow_abbrev, own.formatter_class = False, argparse.RawDescriptionHelpFormatter
+        own.set_defaults(refuse=own.error)
         command.module.add_arguments(own)
     return program
 
@@ -66,24 +68,19 @@ def run_command(argv: list[str]) -> int:
     args, further = program.parse_known_args(argv)
     if args.command is None:
         program.error(f"expected a command first: {', '.join(COMMANDS)}; got {argv[0]}")
-    args.further = further
-    command = COMMANDS[args.command]
-    if further and not command.passes_on:
-        program.error(f"{args.command} does not know {' '.join(further)}")
-    try:
-        if not (PROJECT_ROOT / "notebooks").is_dir() or not (PROJECT_ROOT / "pyproject.toml").is_file():
-            raise Trouble(
-                f"The course runs from its own folder, and {PROJECT_ROOT} does not hold its notebooks.",
-                "Get the whole course (git clone), and run the command there.",
-            )
-        enter(command.stage, argv)
-        return command.module.run(args)
-    except Trouble as trouble:
-        print(f"\n{trouble}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nStopped.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # `course progress | head`: nobody reads any further
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    args.words, args.further = argv, further
+    if further and not COMMANDS[args.command].passes_on:
+        more = f"`{program_name()} {args.command} --help` tells what it knows"
+        args.refuse(f"{args.command} does not know {' '.join(further)}; {more}")
+    return ended(lambda: run_here(COMMANDS[args.command], args))
+
+
+def run_here(command: Command, args: argparse.Namespace) -> int:
+    """Run a command in the course's folder, in an environment that has what it needs."""
+    if not (PROJECT_ROOT / "notebooks").is_dir() or not (PROJECT_ROOT / "pyproject.toml").is_file():
+        raise Trouble(
+            f"The course runs from its own folder, and {PROJECT_ROOT} does not hold its notebooks.",
+            "Get the whole course (git clone), and run the command there.",
+        )
+    enter(command.stage, args.words)
+    return command.module.run(args)

@@ -22,7 +22,7 @@ from course_lib.shapes import Float, Tensor
 from course_lib.translation.notes import printable
 
 SHADES = " ░▒▓█"
-LEGEND = "░ from 12%   ▒ from 25%   ▓ from 50%   █ from 75%"
+PLAIN_SHADES = " .:*#"  # for where there are no blocks
 FROM = (0.125, 0.25, 0.5, 0.75)
 
 
@@ -33,6 +33,7 @@ def attention_text(
     *,
     percent: bool = False,
     width: int = 100,
+    shades: str = SHADES,
 ) -> str:
     """The weights as shades, or in percent (below one half: blank). A wide source goes on in a block below.
 
@@ -49,22 +50,31 @@ def attention_text(
     sizes = [max(columns(token), 3) for token in above]
     rows = weights.tolist()
     blocks = []
-    for part in _parts(sizes, width - margin):
+    for part in parts(sizes, width - margin):
         lines = [" " * margin + " ".join(_padded(above[place], sizes[place]) for place in part)]
         for token, row in zip(beside, rows, strict=True):
-            cells = (_cell(row[place], sizes[place], percent) for place in part)
+            cells = (_cell(row[place], sizes[place], percent, shades) for place in part)
             lines.append(_padded(token, margin) + " ".join(cells))
         blocks.append("\n".join(line.rstrip() for line in lines))
     return "\n\n".join(blocks)
 
 
-def shade(weight: float) -> str:
+def legend(shades: str = SHADES) -> str:
+    """What the shades mean.
+
+    >>> legend()
+    '░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%'
+    """
+    return "   ".join(f"{sign} from {100 * bound:g}%" for sign, bound in zip(shades[1:], FROM, strict=True))
+
+
+def shade(weight: float, shades: str = SHADES) -> str:
     """One of five shades.
 
     >>> "".join(shade(weight) for weight in (0.0, 0.2, 0.4, 0.6, 0.8))
     ' ░▒▓█'
     """
-    return SHADES[sum(weight >= bound for bound in FROM)]
+    return shades[sum(weight >= bound for bound in FROM)]
 
 
 def columns(text: str) -> int:
@@ -79,18 +89,12 @@ def columns(text: str) -> int:
     )
 
 
-def _padded(text: str, size: int) -> str:
-    return text + " " * (size - columns(text))
+def parts(sizes: Sequence[int], room: int, *, gap: int = 1) -> Iterator[list[int]]:
+    """Columns of a table, by their numbers, in parts that fit into the room; at least one in each.
 
-
-def _cell(weight: float, size: int, percent: bool) -> str:
-    if not percent:
-        return shade(weight) * size
-    return f"{f'{100 * weight:.0f}' if weight >= 0.005 else '':>{size}}"
-
-
-def _parts(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Columns that fit into one block; at least one in each."""
+    >>> list(parts([8, 8, 11, 8], room=20))
+    [[0, 1], [2, 3]]
+    """
     part: list[int] = []
     used = 0
     for place, size in enumerate(sizes):
@@ -98,6 +102,16 @@ def _parts(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
             yield part
             part, used = [], 0
         part.append(place)
-        used += size + 1
+        used += size + gap
     if part:
         yield part
+
+
+def _padded(text: str, size: int) -> str:
+    return text + " " * (size - columns(text))
+
+
+def _cell(weight: float, size: int, percent: bool, shades: str) -> str:
+    if not percent:
+        return shade(weight, shades) * size
+    return f"{f'{100 * weight:.0f}' if weight >= 0.005 else '':>{size}}"

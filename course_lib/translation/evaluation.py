@@ -91,22 +91,34 @@ class Evaluation:
             ("exact match", f"{self.exact:.1%}"),
         ]
         if self.coreference is not None:
-            lines.append(("il or elle", f"{self.coreference.share:.1%} of {self.coreference.n:,}"))
+            lines.append(("il/elle", f"{self.coreference.share:.1%} of {self.coreference.n:,}"))
         if self.alignment is not None:
             lines += _alignment_lines(self.alignment)
         parts = ["\n".join(f"{name:<18}{value}" for name, value in lines)]
         for title, slices in (("source words", self.by_length), ("phenomenon", self.by_phenomenon)):
             if slices:
                 parts.append(_slices(title, slices))
+        if notes := explained([self]):
+            parts.append(notes)
         return "\n\n".join(parts)
 
 
+def explained(evaluations: Sequence[Evaluation]) -> str:
+    """What the less usual numbers of a table mean, for those that stand in it."""
+    lines = []
+    if any(one.coreference for one in evaluations):
+        lines.append("il/elle    pronouns that have the gender of their noun; a coin gets half of them right")
+    if alignment := next((one.alignment for one in evaluations if one.alignment), None):
+        lines += [
+            "AER        alignment error rate: how far the strongest weights are from the true word links;",
+            f"           with one link a word, {alignment.floor:.1%} is as good as can be",
+            "says       of the step that says the word; reads: of the next one, which reads it",
+        ]
+    return "\n".join(lines)
+
+
 def _alignment_lines(alignment: AlignmentError) -> list[tuple[str, str]]:
-    floor = f"   (one link a word allows {alignment.floor:.1%})"
-    lines = [
-        ("alignment error", f"{alignment.producing:.1%} at the step that says the word{floor}"),
-        ("", f"{alignment.reading:.1%} at the step that reads it"),
-    ]
+    lines = [("AER says", f"{alignment.producing:.1%}"), ("AER reads", f"{alignment.reading:.1%}")]
     if len(alignment.layers_producing) > 1:
         both = zip(alignment.layers_producing, alignment.layers_reading, strict=True)
         for layer, (says, reads) in enumerate(both, start=1):

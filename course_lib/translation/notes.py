@@ -4,6 +4,8 @@
 >>> tokenizer = WordTokenizer(["the", "cat", "sleeps"])
 >>> notes_on("the axolotl sleeps", tokenizer)
 ('read as <unk>: axolotl',)
+>>> notes_on("The cat sleeps.", tokenizer)
+('read as <unk>: The, sleeps.', 'known in small letters and without punctuation: the, sleeps')
 >>> notes_on("кот sleeps", tokenizer)
 ('read as <unk>: кот', 'in a script this vocabulary was not made for: Cyrillic')
 >>> notes_on("  ", tokenizer)
@@ -13,12 +15,15 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from course_lib.text.special import UNK
 from course_lib.text.tokenizer import Tokenizer
 
 EMPTY = "nothing to translate: the text is empty"
 ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
+SAID_NOTHING = "the system ended at once: it said no word"
+PUNCTUATION = '.,!?;:…"()«»“”'
 SHOWN = 8
 
 
@@ -28,14 +33,30 @@ def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
         return (EMPTY,)
     notes = []
     if unknown := tokenizer.unknown(text):
-        shown = ", ".join(map(printable, unknown[:SHOWN]))
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        notes.append(f"read as <unk>: {shown}{more}")
+        notes.append(f"read as <unk>: {listed(unknown)}")
+        if known := known_plainly(unknown, tokenizer):
+            notes.append(f"known in small letters and without punctuation: {listed(known)}")
         if scripts := foreign_scripts("".join(unknown)):
             notes.append(f"in a script this vocabulary was not made for: {', '.join(scripts)}")
         if all(token_id == UNK for token_id in tokenizer.encode(text)):
             notes.append(ALL_UNKNOWN)
     return tuple(notes)
+
+
+def known_plainly(words: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """Words that would be known if they were typed as the vocabulary has them, each once."""
+    plain = dict.fromkeys(word.lower().strip(PUNCTUATION) for word in words)
+    return [word for word in plain if word and not tokenizer.unknown(word)]
+
+
+def listed(words: Sequence[str]) -> str:
+    """The first few words in a row.
+
+    >>> listed(list("abcdefghij"))
+    'a, b, c, d, e, f, g, h and 2 more'
+    """
+    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+    return ", ".join(map(printable, words[:SHOWN])) + more
 
 
 def source_cut(n_tokens: int, n_read: int) -> str:

@@ -20,12 +20,12 @@ from torch import nn
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
-from course_lib.text.special import EOS, PAD, SPECIAL
+from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.beam import beam_search, length_penalty
 from course_lib.translation.decoded import Decoded
 from course_lib.translation.greedy import greedy
-from course_lib.translation.notes import EMPTY, notes_on, source_cut, target_cut
+from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, source_cut, target_cut
 from course_lib.translation.searching import resting
 
 BUDGET = 4096
@@ -52,6 +52,19 @@ class Translation:
     def finished(self) -> bool:
         """Whether the system found an end. An empty text has none to find."""
         return not self.source_tokens or self.target_tokens[-1:] == (SPECIAL[EOS],)
+
+    @property
+    def source_labels(self) -> tuple[str, ...]:
+        """The source tokens for a reader: an unknown word as it was typed, where each word is one token.
+
+        >>> Translation("the axolotl", "le chat", ("the", "<unk>", "</s>")).source_labels
+        ('the', 'axolotl?', '</s>')
+        """
+        words = (*self.source.split(), SPECIAL[EOS])
+        if len(words) != len(self.source_tokens):
+            return self.source_tokens
+        both = zip(words, self.source_tokens, strict=True)
+        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in both)
 
 
 def translate(
@@ -161,6 +174,8 @@ def _told(
         notes.append(source_cut(n_tokens, len(read)))
     if said[-1] != EOS:
         notes.append(target_cut(len(said)))
+    if said[0] == EOS:
+        notes.append(SAID_NOTHING)
     weights = None
     if found.weights is not None:
         weights = found.weights[row, :, :, : len(said), : len(read) + 1].clone()  # not the whole batch's

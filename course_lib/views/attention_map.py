@@ -5,15 +5,17 @@
     b'\\x89PNG'
 
 Words may come from anywhere, so they are shown as they are: `$x$` is three signs here and no formula.
-Cells grow smaller with the sentence, but never so small that two words would touch.
+Cells grow smaller with the sentence, but never so small that two words would touch. Beneath stand a key to
+the colours and the notes.
 """
 
 from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,15 @@ from course_lib.views.still import png
 
 LARGEST, SMALLEST, WHOLE = 0.5, 0.2, 8.0  # inches: a cell's side at most and at least, the map if it can be
 NUMBERS_FROM, NUMBERS_ABOVE = 0.4, 0.05  # cells of this size have room for numbers; smaller weights need none
+KEY_WIDTH, KEY_HEIGHT, LINE, ABOVE = 1.2, 0.12, 0.2, 0.18  # inches: the key, a line of text, the gap above
+SHORTEST_LINE, SIGNS_PER_INCH = 44, 14
 FORMATS = (".png", ".svg")
 
 
-def attention_map(weights: Any, *, source: Any, target: Any, title: str = "") -> Figure:
-    """A figure of one matrix of weights, a row for each target word."""
+def attention_map(
+    weights: Any, *, source: Any, target: Any, title: str = "", notes: Sequence[str] = ()
+) -> Figure:
+    """A figure of one matrix of weights, a row for each target word; the notes stand below, a line each."""
     cells = as_numbers(weights, ndim=2, what="The weights of an attention map")
     rows = as_labels(target, count=cells.shape[0], what="Target words")
     columns = as_labels(source, count=cells.shape[1], what="Source words")
@@ -41,13 +47,18 @@ def attention_map(weights: Any, *, source: Any, target: Any, title: str = "") ->
     panel = Heatmap(axes, rows, columns)
     panel.show(cells)
     side = min(LARGEST, max(SMALLEST, WHOLE / max(cells.shape)))
+    width, height = side * cells.shape[1], side * cells.shape[0]
     _words_on_top(axes, slant=max(map(len, columns)) * 0.09 > side)
+    axes.set_xlabel("source", labelpad=7)
+    axes.xaxis.set_label_position("top")
+    axes.set_ylabel("translation", labelpad=7)
     if title:
         axes.set_title(title, parse_math=False, pad=10)
     if side >= NUMBERS_FROM:
         _write_numbers(axes, cells, panel)
+    _write_below(axes, notes, width=width, height=height)
     with _any_script():
-        fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
+        fit(axes, width=width, height=height)
     return axes.figure
 
 
@@ -92,3 +103,33 @@ def _write_numbers(axes: Axes, cells: np.ndarray, panel: Heatmap) -> None:
             axes.text(
                 column + 0.5, row + 0.5, text, ha="center", va="center", color=panel.ink_on(value), size=8.5
             )
+
+
+def _write_below(axes: Axes, notes: Sequence[str], *, width: float, height: float) -> None:
+    """The key and the notes, under axes of this size in inches: the smallest map has room for them there."""
+    middle = -(ABOVE + KEY_HEIGHT / 2)
+    key = axes.inset_axes(
+        (0.2 / width, (middle - KEY_HEIGHT / 2) / height, KEY_WIDTH / width, KEY_HEIGHT / height)
+    )
+    key.imshow(np.linspace(0, 1, 256)[None], aspect="auto", cmap=theme.WEIGHTS)
+    key.set(xticks=[], yticks=[])
+    key.spines[:].set_visible(True)
+
+    def write(x: float, y: float, text: str) -> None:
+        axes.text(
+            x / width,
+            y / height,
+            text,
+            va="center",
+            transform=axes.transAxes,
+            size=9,
+            color=theme.SOFT_INK,
+            parse_math=False,
+        )
+
+    write(0, middle, "0")
+    write(0.2 + KEY_WIDTH + 0.08, middle, "1   weight of a source word")
+    room = max(SHORTEST_LINE, int(width * SIGNS_PER_INCH))
+    lines = [line for note in notes for line in wrap(note, room)]
+    for number, line in enumerate(lines, start=1):
+        write(0, middle - number * LINE, line)

@@ -47,6 +47,8 @@ class Heatmap:
         axes.spines[:].set_visible(False)
         axes.set_yticks(np.arange(shape[0]) + 0.5, rows)
         axes.set_xticks(np.arange(shape[1]) + 0.5, columns)
+        for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
+            label.set_parse_math(False)  # words may come from anywhere, and `$x$` is one
         if max(map(len, columns)) > 4:
             for label in axes.get_xticklabels():
                 label.set(rotation=40, ha="right", rotation_mode="anchor")

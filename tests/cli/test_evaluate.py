@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import doctest
 import json
+import shlex
+import sys
+from pathlib import Path
 
 import pytest
 
-from course_lib.cli import evaluate, main
+from course_lib.cli import evaluate, main, systems
+from course_lib.cli.side_by_side import side_by_side
 from course_lib.cli.trouble import Trouble
 from course_lib.text.corpus import Sentences
 from course_lib.text.toy import splits as toy_splits
@@ -43,16 +48,19 @@ def test_the_test_sets_are_the_same_without_the_sentences_to_learn_from():
 def test_the_split_and_the_first_few(checkpoint, capsys):
     path = checkpoint("bahdanau")
     for words, told in (
-        ([], "toy, test: 8 sentences\n\nbahdanau\nsentences         8 (greedy"),
-        (["--split", "long", "--first", "3"], "toy, long: 3 sentences"),
+        ([], "toy, test: 8 sentences, greedy\n\nbahdanau\nsentences         8 (greedy"),
+        (["--split", "long", "--first", "3"], "toy, long: 3 sentences, greedy"),
         (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, alpha 0.6"),
+        (["--first", "2", "--beam", "2", "--alpha", "1.5"], "2 (beam 2, alpha 1.5"),
     ):
         assert ask("--checkpoint", path, *words) == 0
         assert told in capsys.readouterr().out
 
 
 def asked(**more) -> argparse.Namespace:
-    return argparse.Namespace(**{"data": None, "split": "test", "src": None, "tgt": None} | more)
+    return argparse.Namespace(
+        **{"data": None, "split": "test", "src": None, "tgt": None, "multi30k": None} | more
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,6 +90,8 @@ def test_by_default_what_it_was_trained_on(more, trained, data):
             {"a": "multi30k-de-en"},
             "multi30k has no split long.\nIt has: test, validation.",
         ),
+        ({"src": "xx"}, {"a": "toy"}, "The corpus is toy, but only Multi30k takes --from."),
+        ({"tgt": "fr", "multi30k": "."}, {"a": "toy-3"}, "--to and --multi30k"),
     ],
 )
 def test_a_choice_that_cannot_be_made_is_handed_back(more, trained, told):
@@ -97,7 +107,7 @@ def test_multi30k_is_compared_in_small_letters(checkpoint, monkeypatch, capsys):
     )
     path = checkpoint("transformer", data="multi30k-de-en")
     assert ask("--checkpoint", path, "--split", "validation", "--multi30k", "there", "--first", "1") == 0
-    assert wanted == [("de", "en", "validation", "there")]
+    assert wanted == [("de", "en", "validation", Path("there"))]
     told = capsys.readouterr().out
     assert "multi30k-de-en, validation: 1 sentences" in told and "case:lc" in told
 
@@ -106,7 +116,8 @@ def test_multi30k_is_compared_in_small_letters(checkpoint, monkeypatch, capsys):
 
 
 def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp_path, capsys):
-    path, kept = checkpoint("bahdanau"), tmp_path / "new folder" / "kept.json"
+    path, kept = checkpoint("bahdanau"), tmp_path / "kept here" / "kept.json"
+    kept.parent.mkdir()
     assert ask("--checkpoint", path, "--json", kept) == 0
     out, err = capsys.readouterr()
     saved = load_system(path)
@@ -116,7 +127,9 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     assert out.endswith(f"bahdanau\n{expected.table()}\n") and err == f"Every number is in {kept}.\n"
     found = json.loads(kept.read_text(encoding="utf-8"))
     assert (found["data"], found["split"], found["beam"], found["first"]) == ("toy", "test", 1, None)
-    assert {"torch", "course"} <= found["versions"].keys() and found["machine"]
+    command = ["course", "evaluate", "--device", "cpu", "--checkpoint", str(path), "--json", str(kept)]
+    assert shlex.split(found["command"]) == command and found["alpha"] == 0.6
+    assert {"torch", "course"} <= found["versions"].keys() and " CPU, " in found["machine"]
     (one,) = found["systems"]
     assert (one["system"], one["checkpoint"], one["trained"]["command"]) == (
         "bahdanau",
@@ -128,12 +141,21 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     assert [file.name for file in kept.parent.iterdir()] == ["kept.json"]
 
 
+def test_the_json_names_the_device_that_was_used(checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr("course_lib.training.saved_system.machine", lambda device=None: f"on {device}")
+    assert ask("--checkpoint", checkpoint("rctm"), "--json", tmp_path / "kept.json", "--first", "1") == 0
+    assert json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))["machine"] == "on cpu"
+
+
 def test_systems_stand_side_by_side(checkpoint, tmp_path, capsys):
     paths = [checkpoint("bahdanau"), checkpoint("seq2seq")]
     assert ask("--checkpoint", *paths, "--json", tmp_path / "kept.json", "--first", "4") == 0
     out = capsys.readouterr().out
-    assert "bahdanau   seq2seq" in out and out.count("BLEU") == 2
-    assert [line.split()[-1] for line in out.splitlines() if line.startswith("AER")] == ["–", "–"]
+    assert "bahdanau  seq2seq" in out and out.count("BLEU") == 2
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith(("AER says", "AER reads"))] == [
+        "–",
+        "–",
+    ]
     kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
     assert [one["label"] for one in kept["systems"]] == ["bahdanau", "seq2seq"]
 
@@ -160,39 +182,118 @@ def test_the_table_to_the_letter():
         by_phenomenon=(Slice("gender", 3, 9.0, 1 / 3),),
     )
     poor = evaluation(by_phenomenon=(Slice("gender", 3, 9.0, 0.0),))
-    assert evaluate.side_by_side({"transformer": rich, "rctm": poor}) == (
+    assert side_by_side({"transformer": rich, "rctm": poor}, width=80) == (
         """\
-                             transformer      rctm
-BLEU                                12.3      12.3
-chrF                                56.8      56.8
-exact match                        10.0%     10.0%
-il or elle                         75.0%         –
-AER, saying                        20.0%         –
-AER, reading                       40.0%         –
-found no end                           2         2
+           transformer   rctm
+BLEU              12.3   12.3
+chrF              56.8   56.8
+exact            10.0%  10.0%
+il/elle          75.0%      –
+AER says         20.0%      –
+AER reads        40.0%      –
+no end               2      2
 
-exact match by source words
-1–5                                25.0%     25.0%
-6–10                                0.0%      0.0%
+exact by words  transformer   rctm
+1–5 (4)               25.0%  25.0%
+6–10 (6)               0.0%   0.0%
 
-exact match by phenomenon
-gender                             33.3%      0.0%
+exact by phenomenon  transformer  rctm
+gender (3)                 33.3%  0.0%
 
-BLEU  nrefs:1
-chrF  nc:6"""
+BLEU       nrefs:1
+chrF       nc:6
+il/elle    pronouns that have the gender of their noun; a coin gets half of them right
+AER        alignment error rate: how far the strongest weights are from the true word links;
+           with one link a word, 10.0% is as good as can be
+says       of the step that says the word; reads: of the next one, which reads it"""
     )
 
 
+def test_examples_in_docstrings():
+    outcome = doctest.testmod(sys.modules[side_by_side.__module__])
+    assert outcome.attempted > 0 and outcome.failed == 0
+
+
+def test_many_systems_keep_to_the_width():
+    each = {f"system_number_{n:02}": evaluation(n_cut=n) for n in range(14)}
+    told = side_by_side(each, width=80)
+    table, _, signatures = told.rpartition("\n\n")
+    assert max(map(len, table.splitlines())) <= 80 and signatures.startswith("BLEU ")
+    assert "\nsystem_number_07  12.3  56.8  10.0%       7\n" in told, "one system a row"
+    assert len(table.splitlines()) == 15 + 1 + 15
+    wide = side_by_side(each, width=400)
+    assert wide.splitlines()[0].split() == list(each) and "\nno end " in wide
+
+
+def test_what_fits_nowhere_goes_on_below():
+    names = [f"a_phenomenon_with_a_name_{n}" for n in range(4)]
+    each = {
+        f"system_{n}": evaluation(by_phenomenon=tuple(Slice(name, 3, 9.0, n / 10) for name in names))
+        for n in range(9)
+    }
+    told = side_by_side(each, width=60)
+    assert max(map(len, told.splitlines()[:-2])) <= 60
+    for n in range(9):
+        assert told.count(f"{n / 10:.1%}") >= 4
+    assert all(f"{name} (3)" in told for name in names)
+
+
 def test_rows_that_nobody_has_are_left_out():
-    told = evaluate.side_by_side({"a": evaluation(), "b": evaluation()})
-    assert "il or elle" not in told and "AER" not in told and "phenomenon" not in told
+    told = side_by_side({"a": evaluation(), "b": evaluation()}, width=80)
+    assert "il/elle" not in told and "AER" not in told and "phenomenon" not in told
 
 
 def test_two_of_one_name_are_told_apart(checkpoint, tmp_path):
     first, second = checkpoint("rctm"), checkpoint("rctm", file="other.safetensors")
-    assert [label for label, *_ in evaluate.labelled([first, second, first], "cpu")] == ["rctm", "other"]
+    assert labels(first, second, first) == ["rctm", "other"]
     third = checkpoint("rctm")
-    assert [label for label, *_ in evaluate.labelled([first, third], "cpu")] == [str(first), str(third)]
+    assert labels(first, third) == [str(first), str(third)]
+
+
+def labels(*paths) -> list[str]:
+    return [label for label, *_ in systems.labelled([(str(path), None) for path in paths], "cpu")]
+
+
+def test_what_cannot_be_measured_is_left_out_and_named(checkpoint, tmp_path, capsys):
+    good, other, model = checkpoint("bahdanau"), checkpoint("rctm"), checkpoint("gru_lm")
+    broken, run = tmp_path / "broken.safetensors", tmp_path / "run"
+    broken.write_bytes(b"PK something else")
+    run.mkdir()
+    assert ask("--first", 2, "--checkpoint", model, good, run, broken, other, "~nosuchuser/x") == 0
+    out, err = capsys.readouterr()
+    assert "bahdanau  rctm" in out
+    assert f"left out: {model} (holds gru_lm. That is a language model, and does not translate)\n" in err
+    for path in (run, broken, "~nosuchuser/x"):
+        assert f"left out: {path} (" in err
+    assert err.count("left out") == 4
+
+
+def test_where_nothing_is_left_it_fails(checkpoint, tmp_path, capsys):
+    assert ask("--checkpoint", checkpoint("gru_lm"), tmp_path, "") == 1
+    told = capsys.readouterr().err
+    assert told.count("left out: ") == 3 and "None of the 3 can be measured." in told
+
+
+def test_a_stop_shows_what_was_measured(checkpoint, monkeypatch, tmp_path, capsys):
+    first, second, third = checkpoint("bahdanau"), checkpoint("rctm"), checkpoint("seq2seq")
+    measure, stop_at = evaluate.measure, "seq2seq"
+
+    def stopped(saved, pairs, args, label, data):
+        if label == stop_at:
+            raise KeyboardInterrupt
+        return measure(saved, pairs, args, label, data)
+
+    monkeypatch.setattr(evaluate, "measure", stopped)
+    words = ["--first", 2, "--checkpoint", first, second, third, "--json", tmp_path / "kept.json"]
+    assert ask(*words) == 130
+    out, err = capsys.readouterr()
+    assert "bahdanau  rctm" in out and "Stopped. Measured so far: 2 of 3." in err
+    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert [one["label"] for one in kept["systems"]] == ["bahdanau", "rctm"]
+    stop_at = "bahdanau"
+    assert ask(*words) == 130
+    out, err = capsys.readouterr()
+    assert "BLEU" not in out and err.endswith("Stopped.\n")
 
 
 # ---- words that are wrong
@@ -202,15 +303,21 @@ def test_what_cannot_be_is_answered(checkpoint, tmp_path, capsys):
     path = checkpoint("bahdanau")
     (tmp_path / "file").write_text("")
     for words, told in (
-        (["--beam", "0"], "Expected --beam to be 1 or more, but got 0."),
+        (["--beam", "0"], "Expected --beam to be from 1 to 1000, but got 0."),
+        (["--beam", "9" * 20], f"Expected --beam to be from 1 to 1000, but got {'9' * 20}."),
+        (["--alpha", "1"], "Add --beam 5, or leave --alpha out."),
         (["--first", "0"], "Expected --first to be 1 or more, but got 0."),
         (["--data", "multi30k", "--multi30k", tmp_path], "course data multi30k --download"),
         (["--data", "multi30k", "--from", "eo"], "Expected src to be one of de, en, fr, but got 'eo'."),
-        (["--json", tmp_path / "file" / "kept.json", "--first", "1"], "cannot be written"),
+        (["--multi30k", "~nosuchuser/x", "--data", "multi30k"], "knows no ~nosuchuser"),
+        (["--from", "xx"], "The corpus is toy, but only Multi30k takes --from."),
+        (["--json", tmp_path / "file" / "kept.json"], "there is no folder"),
+        (["--json", ""], "Expected the path of a file or a folder, but got an empty text."),
         (["--system", "bahdano"], "Did you mean bahdanau?"),
     ):
         assert ask("--checkpoint", path, *words) == 1
-        assert told in capsys.readouterr().err
+        out, err = capsys.readouterr()
+        assert told in err and out == ""
 
 
 def test_a_language_model_is_refused(checkpoint, capsys):

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from course_lib.cli import checkpoints, main, translate
+from course_lib.cli import checkpoints, look, main, translate
 from course_lib.cli.pins import PROJECT_ROOT
 from course_lib.cli.trouble import Trouble
 from course_lib.training.saved_system import load_system
@@ -69,6 +69,30 @@ def test_the_folder_of_a_run_stands_for_its_best_weights(checkpoint, capsys):
     assert capsys.readouterr().out.count("\n") == 1
 
 
+def test_alpha_reaches_the_beam(bahdanau, monkeypatch):
+    seen = []
+
+    def spy(*texts, alpha: float, beam: int, **more):
+        seen.append((beam, alpha))
+        return translate_texts(*texts, alpha=alpha, beam=beam, **more)
+
+    monkeypatch.setattr("course_lib.translation.translate.translate", spy)
+    assert ask(bahdanau, "--beam", "4", "--alpha", "0", TEXT) == ask(bahdanau, "--beam", "2", TEXT) == 0
+    assert ask(bahdanau, TEXT) == 0
+    assert seen == [(4, 0.0), (2, 0.6), (1, 0.6)]
+
+
+def test_words_without_quotes_are_asked_about(bahdanau, capsys):
+    assert ask(bahdanau, "the", "cat", "sleeps") == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 3 and err.startswith(
+        "3 sentences of one word each; for one sentence use quotes\n"
+    )
+    for texts in (["the"], ["the cat", "sleeps"], ["the", ""]):
+        assert ask(bahdanau, *texts) == 0
+        assert "quotes" not in capsys.readouterr().err
+
+
 def test_several_sentences_stay_in_order(bahdanau, capsys):
     alone = []
     for text in (TEXT, "a dog", ""):
@@ -93,7 +117,8 @@ def test_a_pipe_gives_a_line_for_a_line(bahdanau, pipe, capsys):
 
 def test_an_empty_pipe_gives_nothing(bahdanau, pipe, capsys):
     pipe(b"")
-    assert ask(bahdanau) == 0 and capsys.readouterr() == ("", "")
+    assert ask(bahdanau, "--attention") == 0
+    assert capsys.readouterr() == ("", "There was nothing to translate: not one line came.\n")
 
 
 def test_lines_come_out_as_they_come_in_and_not_too_many_at_once():
@@ -179,7 +204,35 @@ def test_attention_as_text_stands_under_its_sentence(bahdanau, capsys):
     said, blank, *table = capsys.readouterr().out.splitlines()
     assert blank == "" and table[0].split() == [*TEXT.split(), "</s>"]
     assert [line.split()[0] for line in table[1 : 1 + len(said.split())]] == said.split()
-    assert table[-2] == "" and table[-1].startswith("░ from")
+    assert table[-2] == "" and table[-1].startswith("░ from 12.5%")
+
+
+def test_without_a_table_there_is_no_legend(bahdanau, capsys):
+    assert ask(bahdanau, "--attention", "", "  ") == 0
+    assert capsys.readouterr().out == "\n\n"
+
+
+def test_an_output_without_blocks_gets_plain_shades(checkpoint, monkeypatch):
+    for encoding, sign in (("utf-8", "░"), ("cp437", "░"), ("ascii", "."), ("cp1252", "."), ("odd", ".")):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", argparse.Namespace(encoding=encoding))
+            assert look.shades()[1] == sign
+            assert look.footer(load_system(checkpoint("bahdanau"))).startswith(f"{sign} from 12.5%")
+            weights = torch.tensor([[0.2, 0.8]])
+            shown = Translation("a", "b", ("a", "</s>"), ("b",))
+            assert sign in look.attention_block(shown, weights, "")
+
+
+def test_rows_that_do_not_add_up_are_explained(checkpoint, capsys):
+    assert ask(checkpoint("luong_local_p"), "--attention", TEXT) == 0
+    assert capsys.readouterr().out.endswith(f"{look.BELL}\n")
+    assert ask(checkpoint("luong_local_m"), "--attention", TEXT) == 0
+    assert look.BELL not in capsys.readouterr().out
+
+
+def test_unknown_words_stand_in_the_table_as_they_were_typed(bahdanau, capsys):
+    assert ask(bahdanau, "--attention", "the axolotl sleeps") == 0
+    assert " the axolotl? sleeps </s>\n" in capsys.readouterr().out
 
 
 def test_the_transformer_shows_the_last_layer_or_the_one_that_is_asked_for(checkpoint, capsys):
@@ -195,7 +248,7 @@ def test_the_transformer_shows_the_last_layer_or_the_one_that_is_asked_for(check
 
 def chosen(weights: torch.Tensor, layer: int | None = None, head: int | None = None):
     translation = Translation("", "", weights=weights)
-    return translate.look_of(translation, argparse.Namespace(layer=layer, head=head))
+    return look.look_of(translation, argparse.Namespace(layer=layer, head=head))
 
 
 def test_the_right_weights_are_taken():
@@ -219,6 +272,8 @@ def test_a_system_without_attention_says_so_and_translates(checkpoint, capsys):
     assert ask(path, "--attention", TEXT) == 0
     out, err = capsys.readouterr()
     assert out == plain and "seq2seq has no attention to show" in err
+    assert ask(path, "--attention", "--layer", "7", "--head", "2", TEXT) == 1
+    assert "Leave --layer and --head out" in capsys.readouterr().err
 
 
 # ---- the picture
@@ -226,7 +281,8 @@ def test_a_system_without_attention_says_so_and_translates(checkpoint, capsys):
 
 @pytest.mark.parametrize("name", ["look.png", "LOOK.SVG"])
 def test_the_picture_is_written_whole(bahdanau, tmp_path, capsys, name):
-    path = tmp_path / "new folder" / name
+    path = tmp_path / "a folder" / name
+    path.parent.mkdir()
     assert ask(bahdanau, "--picture", str(path), TEXT) == 0
     assert capsys.readouterr().err.endswith(f"The picture is in {path}.\n")
     assert [file.name for file in path.parent.iterdir()] == [name]
@@ -237,10 +293,22 @@ def test_the_picture_is_written_whole(bahdanau, tmp_path, capsys, name):
         assert path.read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_a_place_that_cannot_be_written(bahdanau, tmp_path, capsys):
+def test_a_place_that_cannot_be_written_is_known_before_anything_is_said(bahdanau, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert ask(bahdanau, "--picture", str(tmp_path / "file" / "look.png"), TEXT) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "look.png cannot be written" in err and out == ""
+
+
+def test_a_disk_that_fills_up_meanwhile(bahdanau, tmp_path, monkeypatch, capsys):
+    def full(path, content):
+        raise OSError(28, "No space left on device", f".{path.name}.x7k2")
+
+    monkeypatch.setattr("course_lib.runtime.write_atomically", full)
+    assert ask(bahdanau, "--picture", str(tmp_path / "look.png"), TEXT) == 1
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'look.png'} cannot be written: No space left on device." in told
+    assert ".look.png.x7k2" not in told
 
 
 def test_without_attention_or_words_there_is_no_picture(checkpoint, bahdanau, tmp_path, capsys):
@@ -257,7 +325,11 @@ def test_without_attention_or_words_there_is_no_picture(checkpoint, bahdanau, tm
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--beam", "0", TEXT], "Expected a beam of 1 or more, but got 0."),
+        (["--beam", "0", TEXT], "Expected --beam to be from 1 to 1000, but got 0."),
+        (["--beam", "10000000", TEXT], "Expected --beam to be from 1 to 1000, but got 10000000."),
+        (["--alpha", "1", TEXT], "Add --beam 5, or leave --alpha out."),
+        (["--beam", "2", "--alpha", "-1", TEXT], "Expected --alpha to be from 0 to 10, but got -1."),
+        (["--beam", "2", "--alpha", "nan", TEXT], "Expected --alpha to be from 0 to 10, but got nan."),
         (["--picture", "look.gif", TEXT], "Let it end in .png or .svg."),
         (["--picture", "look.png", TEXT, TEXT], "A picture shows one sentence, but 2 of them came."),
         (["--picture", "look.png"], "but there is none on the command line."),
@@ -272,19 +344,6 @@ def test_a_wrong_wish_is_answered_before_anything_is_said(bahdanau, capsys, word
     assert ask(bahdanau, *words) == 1
     out, err = capsys.readouterr()
     assert told in err and out == ""
-
-
-def test_checkpoints_that_cannot_be_used(checkpoint, tmp_path, capsys):
-    assert ask(tmp_path / "none.safetensors", TEXT) == 1
-    assert "none.safetensors, but there is no such file" in capsys.readouterr().err
-    broken = tmp_path / "broken.safetensors"
-    broken.write_bytes(b"PK something else")
-    assert ask(broken, TEXT) == 1
-    assert "damaged" in capsys.readouterr().err
-    assert ask(checkpoint("gru_lm"), TEXT) == 1
-    assert "gru_lm. That is a language model, and does not translate." in capsys.readouterr().err
-    assert ask(checkpoint("bahdanau", file="last.safetensors", standing={"step": 3}), TEXT) == 1
-    assert "best.safetensors" in capsys.readouterr().err
 
 
 def test_systems_by_name(bahdanau, monkeypatch, capsys):

@@ -100,10 +100,8 @@ def test_a_parrot_that_confuses_il_and_elle(parrot, pairs, tokenizer):
     found = evaluate(parrot(swapped), tokenizer, four)
     assert (found.coreference.right, found.coreference.n) == (0, 4)
     assert found.exact == 0 and 50 < found.bleu.value < 100
-    assert [(part.name, part.n, part.exact) for part in found.by_length] == [
-        ("6–10", 2, 0.0),
-        ("11–15", 2, 0.0),
-    ]
+    assert sum(part.n for part in found.by_length) == 4
+    assert all(part.exact == 0 for part in found.by_length)
 
 
 def test_json_table_and_equality(parrot, pairs, tokenizer):
@@ -121,8 +119,12 @@ def test_json_table_and_equality(parrot, pairs, tokenizer):
         "BLEU",
         "100.0",
         "exact match",
-        "il or elle",
-        "alignment error",
+        "il/elle  ",
+        "AER says  ",
+        "AER reads  ",
+        "\nil/elle    pronouns that have the gender of their noun",
+        "alignment error rate",
+        f"with one link a word, {found.alignment.floor:.1%} is as good as can be",
         "because",
     ):
         assert expected in table
@@ -134,7 +136,7 @@ def test_sentences_from_files_have_scores_and_lengths_only(parrot, pairs, tokeni
     found = evaluate(parrot(pairs), tokenizer, sentences, lowercase=True)
     assert found.exact == 1 and "case:lc" in found.bleu.signature
     assert found.alignment is None and found.coreference is None and found.by_phenomenon == ()
-    assert "alignment" not in found.table() and found.by_length
+    assert "AER" not in found.table() and "il/elle" not in found.table() and found.by_length
     assert evaluate(parrot(pairs), tokenizer, sentences).exact == 0
 
 

@@ -12,7 +12,7 @@ from course_lib.translation import alignment_error as alignment_module
 from course_lib.translation import attention_text as text_module
 from course_lib.translation import coreference, scores
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from
-from course_lib.translation.attention_text import attention_text
+from course_lib.translation.attention_text import PLAIN_SHADES, attention_text, legend
 from course_lib.translation.scores import bleu, chrf, exact_matches
 
 OURS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]
@@ -113,6 +113,17 @@ def test_a_wide_source_goes_on_in_a_second_block():
     assert len(blocks) == 2 and all(len(line) <= 40 for line in text.splitlines())
     assert " ".join(" ".join(block.splitlines()[0].split()) for block in blocks).split() == source
     assert blocks[0].splitlines()[2].index("█") == blocks[0].splitlines()[0].index("word1")
+
+
+def test_shades_can_be_plain():
+    weights = torch.tensor([[0.1, 0.125], [0.25, 0.5], [0.75, 1.0]])
+    text = attention_text(weights, ["a", "b"], ["c", "d", "e"], shades=PLAIN_SHADES)
+    assert text.isascii() and [line[3:].split() for line in text.splitlines()[1:]] == [
+        ["..."],
+        [":::", "***"],
+        ["###", "###"],
+    ]
+    assert legend(PLAIN_SHADES) == ". from 12.5%   : from 25%   * from 50%   # from 75%"
 
 
 def test_words_of_any_script_keep_the_columns_straight():

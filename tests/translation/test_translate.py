@@ -13,8 +13,8 @@ from course_lib.text.special import EOS
 from course_lib.text.words import WordTokenizer
 from course_lib.translation import notes
 from course_lib.translation import translate as module
-from course_lib.translation.notes import ALL_UNKNOWN, EMPTY, notes_on
-from course_lib.translation.translate import by_length, translate
+from course_lib.translation.notes import ALL_UNKNOWN, EMPTY, SAID_NOTHING, notes_on
+from course_lib.translation.translate import Translation, by_length, translate
 
 WORDS = WordTokenizer(["the", "cat", "dog", "sleeps", "le", "chat", "chien", "dort"])
 TEXTS = ["the cat sleeps", "dog", "", "the dog the cat the dog sleeps", "the cat sleeps", "cat cat"]
@@ -93,6 +93,39 @@ def test_a_translation_that_finds_no_end_is_cut_and_that_is_said(system, monkeyp
         assert short.notes == ("no end after 14 tokens: the translation was cut there",)
         assert long.notes == (f"no end after {system.config.max_len} tokens: the translation was cut there",)
         assert not short.finished and len(short.target_tokens) == 14 and "</s>" not in short.target_tokens
+
+
+def test_a_system_that_says_nothing_is_spoken_of(system, monkeypatch):
+    original = type(system).logits
+
+    def ends_at_once(self, features):
+        logits = original(self, features).clone()
+        logits[..., EOS] = 1e4
+        return logits
+
+    (before,) = translate(["cat"], system, WORDS)
+    assert SAID_NOTHING not in before.notes
+    monkeypatch.setattr(type(system), "logits", ends_at_once)
+    for beam in (1, 3):
+        (found,) = translate(["cat"], system, WORDS, beam=beam)
+        assert found.target == "" and found.notes == (SAID_NOTHING,)
+
+
+def test_words_known_by_another_spelling_are_named():
+    assert notes_on("The Cat, sleeps. «dog» chat Zebra", WORDS) == (
+        "read as <unk>: The, Cat,, sleeps., «dog», Zebra",
+        "known in small letters and without punctuation: the, cat, sleeps, dog",
+    )
+    assert notes_on("axolotl ... !", WORDS) == ("read as <unk>: axolotl, ..., !", ALL_UNKNOWN)
+
+
+def test_labels_show_unknown_words_as_they_were_typed(system):
+    (found,) = translate(["the axolotl sleeps $x_1$"], system, WORDS)
+    assert found.source_tokens == ("the", "<unk>", "sleeps", "<unk>", "</s>")
+    assert found.source_labels == ("the", "axolotl?", "sleeps", "$x_1$?", "</s>")
+    pieces = Translation("the 猫", "", ("the", "▁", "<unk>", "</s>"))
+    assert pieces.source_labels == pieces.source_tokens, "a piece of a word is not the word"
+    assert Translation("", "").source_labels == ()
 
 
 def test_unknown_words_and_other_scripts_are_noted(system):

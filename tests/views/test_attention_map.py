@@ -20,14 +20,19 @@ def weights(n_rows: int, n_columns: int) -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(n_columns), size=n_rows)
 
 
+LONG = "A note that is longer than a small map is wide, and so goes on in the line below"
+
+
+@pytest.mark.parametrize("notes", [[], [LONG, "$x_1$"]])
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(1, 1), (2, 9), (12, 3)])
-def test_nothing_is_cut_off(n_rows, n_columns):
+def test_nothing_is_cut_off(n_rows, n_columns, notes):
     words = ["incomprehensibility", "it", *"abcdefghijklmnop"]
     figure = attention_map(
         weights(n_rows, n_columns),
         source=words[:n_columns],
         target=words[:n_rows],
         title="A long title of it",
+        notes=notes,
     )
     pixels = np.asarray(Image.open(io.BytesIO(picture_bytes(figure, ".png"))).convert("RGB")).astype(int)
     inked = (np.abs(pixels - np.round(np.multiply(to_rgb(theme.PAPER), 255))) > 8).any(axis=2)
@@ -53,7 +58,23 @@ def test_words_never_touch_and_numbers_stand_where_there_is_room(n):
     renderer = figure.canvas.get_renderer()
     tops = [tick.label1.get_window_extent(renderer) for tick in axes.yaxis.get_major_ticks()]
     assert all(above.y0 >= below.y1 for above, below in pairwise(tops))
-    assert len(axes.texts) == (n if n == 3 else 0)
+    numbers = [text for text in axes.texts if text.get_text() == "1.00"]
+    assert len(numbers) == (n if n == 3 else 0)
+
+
+def test_axes_key_and_notes_say_what_is_seen():
+    figure = attention_map(weights(2, 2), source="ab", target="cd", notes=[LONG, "layer 3 of 3"])
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("source", "translation")
+    (key,) = axes.child_axes
+    assert key.images[0].get_cmap().name == theme.WEIGHTS.name
+    renderer = figure.canvas.get_renderer()
+    below = [text for text in axes.texts if text.get_window_extent(renderer).y1 < axes.bbox.y0]
+    said = [text.get_text() for text in below]
+    assert said[:2] == ["0", "1   weight of a source word"] and said[-1] == "layer 3 of 3"
+    assert " ".join(said[2:-1]) == LONG and len(said) == 5
+    boxes = [text.get_window_extent(renderer) for text in below[1:]]
+    assert all(above.y0 >= under.y1 for above, under in pairwise(boxes))
 
 
 def test_wrong_input_is_refused_with_a_way_out():

@@ -54,6 +54,17 @@ def test_heat_map_with_long_words_is_whole_and_described():
     assert picture.alt == "Who looks where: weights, 2 by 4; the largest, 0.70, is in row it, column thirsty."
 
 
+def test_words_of_a_heat_map_are_no_formulas():
+    odd = ["$x_1$", "$\\nonsense$", "a_b"]
+    picture = heatmap(np.eye(3), rows=odd, columns=odd)
+    assert picture.alt.endswith("the largest, 1.00, is in row $x_1$, column $x_1$.")
+    axes = theme.figure().subplots()
+    Heatmap(axes, odd, odd)
+    labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert [label.get_text() for label in labels] == odd * 2
+    assert not any(label.get_parse_math() for label in labels)
+
+
 def test_heat_map_shows_masked_scores():
     scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
     picture = heatmap(scores, rows="ab", columns="cd", kind="scores")

@@ -68,9 +68,22 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes files only their owner can read
         os.replace(temporary, path)
+        _sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, before anybody counts on it: a power cut may come."""
+    if os.name == "posix":  # Windows opens no folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        except OSError:  # some network disks cannot
+            pass
+        finally:
+            os.close(handle)
 
 
 def write_json(path: Path, content: object) -> None:

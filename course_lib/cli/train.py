@@ -16,12 +16,13 @@ import shlex
 import sys
 from pathlib import Path
 
+from course_lib.cli.called import as_called
 from course_lib.cli.checkpoints import check_name
 from course_lib.cli.device import find_device
+from course_lib.cli.endings import STOPPED
 from course_lib.cli.paths import reason, user_path
 from course_lib.cli.trouble import Trouble
 
-STOPPED = 130  # what a shell expects of a program that Ctrl-C ended
 HELP = "`course train --help` tells what can be asked for."
 
 
@@ -131,7 +132,7 @@ def farewell(outcome, name: str) -> list[str]:
     lines.append(f"Best weights: {outcome.saved}")
     kind, best = system(name).kind, result.history.best
     if kind == "translator":
-        lines.append(f'Try them: course translate --checkpoint "{outcome.saved}" "..."')
+        lines.append(as_called(f'Try them: course translate --checkpoint "{outcome.saved}" "..."'))
     elif kind == "language model" and best is not None:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     return lines

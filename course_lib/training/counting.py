@@ -36,6 +36,8 @@ def count(
 ) -> Result:
     """Count the target sentences of a corpus, in place of what was counted before."""
     if keeper and (found := keeper.find()):
+        if processes.leads and not found.best_is_kept:
+            keeper.keep_best(found.best, found.standing.history)
         model.load_state_dict(found.best)
         model.eval()
         return Result(found.standing.history, "finished", found.standing.step, found.standing.seconds)

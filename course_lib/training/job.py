@@ -140,6 +140,7 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
             n_steps=job.n_steps,
             warm_up=min(recipe.warm_up, max(job.n_steps // 10, 1)),
             validate_every=max(job.n_steps // looks, 1),
+            average_every=min(recipe.average_every, max(job.n_steps // 100, 1)),
         )
     chosen = {name: getattr(job, name) for name in ("learning_rate", "agreement")}
     return replace(recipe, **{name: value for name, value in chosen.items() if value is not None})

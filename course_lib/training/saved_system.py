@@ -69,7 +69,12 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
 
 def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, command: str = "") -> About:
     """What a checkpoint says of itself, but for its history."""
-    kind = next(kind for kind, one in TOKENIZERS.items() if isinstance(data.tokenizer, one))
+    kind = next((kind for kind, one in TOKENIZERS.items() if isinstance(data.tokenizer, one)), None)
+    if kind is None:
+        raise TypeError(
+            f"Expected a tokenizer that a checkpoint can hold ({', '.join(TOKENIZERS)}), "
+            f"but got {type(data.tokenizer).__name__}. Make one with `from_texts`."
+        )
     return {
         "config": config_to_json(name, config),
         "recipe": asdict(recipe),

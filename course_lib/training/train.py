@@ -74,7 +74,7 @@ def train(
         loop = _Loop(model, corpus, recipe, objective, processes, keeper)
         try:
             ended = _run(loop, validation, measured, after_look)
-        except KeyboardInterrupt:  # the second one, which ends all at once: the model can still be used
+        except BaseException:  # a second Ctrl-C, or somebody's own fault: the model can be used all the same
             loop.use_best()
             raise
         loop.use_best()
@@ -130,7 +130,7 @@ class _Loop:
         self.epochs = Epochs(
             corpus, budget=recipe.budget, seed=recipe.seed, lengths=lengths, over_long="leave out"
         )
-        _check_fits(model, [corpus.lengths[pair] for pair in self.epochs.kept])
+        _check_fits(model, [(shape.src_len, shape.tgt_len) for shape, _ in self.epochs.plan(epoch=0)])
         found = keeper.find() if keeper else None  # before anything is changed: it may be refused
         self.step = make_step(
             model,
@@ -178,7 +178,8 @@ class _Loop:
         """One step. Its randomness comes from the seed and its number, so it is the same after a resume."""
         number = self.standing.step + 1
         if self.epochs.corpus.device.type == "cpu":
-            torch.manual_seed(seed_of(self.recipe.seed, number, self.processes.rank))
+            # Not torch.manual_seed, which on a machine without a GPU takes as long as a small layer.
+            torch.default_generator.manual_seed(seed_of(self.recipe.seed, number, self.processes.rank))
         self.since += self.step(next(self.epochs), self.recipe.rate(number))
         self.standing.step, self.standing.position = number, tuple(self.epochs.position)
         if self.recipe.averages(number):
@@ -259,8 +260,8 @@ def _check_fits(model: nn.Module, lengths: Iterable[tuple[int, int]]) -> None:
     longest = max(max(pair) if isinstance(model, Translator) else pair[1] for pair in lengths)
     if longest > model.config.max_len:
         raise ValueError(
-            f"Expected sentences of at most {model.config.max_len} tokens (EOS included), for which this "
-            f"system is built, but there is one of {longest}. Build it with a larger max_len."
+            f"Expected sentences of at most {model.config.max_len} tokens (EOS, padding included), for which "
+            f"this system is built, but there is one of {longest}. Build it with a larger max_len."
         )
 
 

@@ -12,7 +12,8 @@ al. 2016) a finished sentence is ranked by its sum divided by ((5 + length) / 6)
 How it goes, for each source on its own though all are worked on together:
 
 1. Each open sentence is continued by its best `beam` words and by EOS; all these are ranked by their sums.
-2. A sentence among the best `beam` that has ended, or reached its limit, is finished.
+2. A sentence among the best `beam` that has ended is finished. One that reaches its limit is cut off there,
+   and ranks behind every finished one: it never had to pay for its end.
 3. The best `beam` that have not ended stay open.
 4. It is over when `beam` sentences are finished, or when not even the best open one can overtake: sums only
    fall, so its score can at best be its sum now, divided by the penalty of the longest length allowed.
@@ -26,11 +27,13 @@ import torch
 
 from course_lib.layers.rows import Rows, repeat, take
 from course_lib.models.translator import Translator
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.shapes import Bool, Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.translation.decoded import NBest, longest
 from course_lib.translation.searching import asks, in_order, limits, next_words, ordinary, resting, split_done
 from course_lib.translation.weights import weights_behind
+
+FAR_BEHIND = 1e6  # more than any two scores differ
 
 
 def length_penalty(lengths: Int[Tensor, "..."], *, alpha: float) -> Float[Tensor, "..."]:
@@ -115,7 +118,7 @@ def _advance(
     finished = finished & log_probs[:, :beam].isfinite()
     ids = _gather(search["ids"], parent)
     ids[..., step] = token
-    best = _keep_best(search, finished, ids[:, :beam], log_probs[:, :beam], step, alpha)
+    best = _keep_best(search, finished, ended[:, :beam], ids[:, :beam], log_probs[:, :beam], step, alpha)
 
     # A stable sort brings the open ones to the front and leaves them in their order.
     open_ones = ended.to(torch.uint8).argsort(dim=1, stable=True)[:, :beam]
@@ -164,7 +167,8 @@ def _continuations(
 
 def _keep_best(
     search: Rows,
-    finished: Tensor,
+    finished: Bool[Tensor, "batch beam"],
+    ended: Bool[Tensor, "batch beam"],
     ids: Int[Tensor, "batch beam tgt"],
     log_probs: Float[Tensor, "batch beam"],
     step: int,
@@ -172,14 +176,15 @@ def _keep_best(
 ) -> Rows:
     """The best finished sentences, when these have joined."""
     n_best = search["best_scores"].shape[1]
-    penalty = ((5 + step + 1) / 6) ** alpha
-    scores = (log_probs / penalty).masked_fill(~finished, -torch.inf)
-    scores = torch.cat([search["best_scores"], scores], dim=1)
-    scores, order = (each[:, :n_best] for each in scores.sort(dim=1, descending=True, stable=True))
-    log_probs = log_probs.masked_fill(~finished, -torch.inf)
-    ids = ids.masked_fill(~finished[..., None], PAD)
+    scores = log_probs / length_penalty(torch.tensor(step + 1), alpha=alpha)
+    scores = torch.cat([search["best_scores"], scores.masked_fill(~finished, -torch.inf)], dim=1)
+    # Those found before have ended, for a source's limit is its last step. Afterwards nothing changes.
+    cut_off = torch.cat([torch.zeros_like(search["best_scores"], dtype=torch.bool), ~ended], dim=1)
+    ranks = torch.where(cut_off, scores - FAR_BEHIND, scores)
+    order = ranks.argsort(dim=1, descending=True, stable=True)[:, :n_best]
+    order = torch.where(search["done"][:, None], torch.arange(n_best, device=order.device), order)
     return {
-        "best_scores": scores,
+        "best_scores": scores.gather(1, order),
         "best_log_probs": torch.cat([search["best_log_probs"], log_probs], dim=1).gather(1, order),
         "best_ids": _gather(torch.cat([search["best_ids"], ids], dim=1), order),
     }

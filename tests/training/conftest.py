@@ -37,10 +37,10 @@ def data():
 def make(data):
     """A new tiny system; the same seed gives the same weights."""
 
-    def one(name="gru_lm", *, seed=0, dropout=0.2):
+    def one(name="gru_lm", *, seed=0, dropout=0.2, **sizes):
         torch.manual_seed(seed)
         config = make_config(name, scale="tiny", vocab_size=data.tokenizer.vocab_size)
-        return build(name, replace(config, dropout=dropout))
+        return build(name, replace(config, dropout=dropout, **sizes))
 
     return one
 

@@ -11,6 +11,7 @@ from course_lib.models.registry import build, make_config
 from course_lib.text.batching import Epochs
 from course_lib.text.toy.generate import generate
 from course_lib.text.words import WordTokenizer
+from course_lib.training.checkpoint import load_checkpoint
 from course_lib.training.corpora import encode_data
 from course_lib.training.counting import count
 from course_lib.training.kinds import config_for, train_by_kind
@@ -76,6 +77,18 @@ def test_a_classifier_learns_what_it_is_asked(recipe):
 
 
 # ---- counting
+
+
+def test_killed_between_its_two_files_it_finds_its_counts_all_the_same(tmp_path, data, make, recipe):
+    keeper = RunFolder(tmp_path, describe("ngram_lm", make("ngram_lm").config, recipe, data))
+    first = count(make("ngram_lm"), data.train, validation=data.validation, keeper=keeper)
+    kept, _ = load_checkpoint(keeper.best)
+    keeper.best.unlink()
+    again = make("ngram_lm")
+    found = count(again, data.train, validation=data.validation, keeper=keeper)
+    assert found.history.records == first.history.records
+    once_more, _ = load_checkpoint(keeper.best)
+    assert all(torch.equal(tensor, once_more[name]) for name, tensor in kept.items())
 
 
 def test_counts_are_of_the_target_sentences(data, make):

@@ -51,6 +51,17 @@ def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
         torch.testing.assert_close(step.weights()[name], tensor.detach(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+def test_a_weight_that_is_not_used_stays_where_it_is(make, recipe, kind):
+    model = make("gru_lm", dropout=0.0)
+    model.idle = nn.Parameter(torch.ones(2))
+    step = kind(model, objective_for(model, 0.0), recipe)
+    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    step(BATCH, 1e-2)
+    moved = {name for name, tensor in step.weights().items() if not torch.equal(tensor, before[name])}
+    assert "idle" not in moved and moved
+
+
 @pytest.mark.parametrize("name", ["gru_lm", "transformer", "bahdanau"])
 def test_both_steps_do_the_same(new, name):
     plain, fast = new(PlainStep, name), new(GraphStep, name)

@@ -68,7 +68,7 @@ def test_the_loss_falls_and_the_best_weights_are_in_the_model(data, make, recipe
 
 def test_the_best_weights_are_not_the_last(data, make, recipe):
     model = make()
-    worse = replace(recipe, learning_rate=2.0, warm_up=0, decay="inverse_square_root", average_from=1.0)
+    worse = replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
     result = train(model, data.train, worse, validation=data.validation)
     assert result.history.best.step < 12
     loss = mean_loss(model, data.validation, objective_for(model, 0.0), budget=999)
@@ -130,7 +130,7 @@ def test_the_average_is_the_mean_of_its_snapshots(data, make, recipe):
 
 def test_early_stop_by_patience(data, make, recipe, keeper):
     hopeless = replace(
-        recipe, n_steps=40, learning_rate=2.0, warm_up=0, decay="inverse_square_root", patience=2
+        recipe, n_steps=40, learning_rate=5.0, warm_up=12, decay="inverse_square_root", patience=2
     )
     hopeless = replace(hopeless, average_from=1.0)
     result = train(make(), data.train, hopeless, validation=data.validation, keeper=keeper(hopeless))
@@ -430,6 +430,10 @@ def test_sentences_longer_than_the_system_are_refused_at_once(make, recipe):
     for train_on, validate_on in ((long, short), (short, long)):
         with pytest.raises(ValueError, match=r"at most 16 tokens.*one of 17.*larger max_len"):
             train(make("transformer"), train_on, recipe, validation=validate_on)
+    fits = encode_ids([[5] * 12], [[6] * 12])  # 13 with EOS; a batch of fixed shape has 14 places
+    fixed = replace(recipe, fixed_shapes=True)
+    with pytest.raises(ValueError, match=r"at most 13 tokens.*one of 14.*larger max_len"):
+        train(make("transformer", max_len=13), fits, fixed, validation=short)
     only_source = encode_ids([[5] * 16], [[6]])
     train(make("gru_lm"), only_source, replace(recipe, n_steps=1), validation=only_source)  # never read
 

@@ -45,6 +45,11 @@ def score(system, source: int, sentence: tuple[int, ...], alpha: float) -> float
     return log_prob(system, source, sentence) / ((5 + len(sentence)) / 6) ** alpha
 
 
+def rank(system, source: int, sentence: tuple[int, ...], alpha: float) -> tuple[bool, float]:
+    """Best first; what was cut off comes behind all that ended."""
+    return sentence[-1] != EOS, -score(system, source, sentence, alpha)
+
+
 def every_sentence(limit: int):
     """All that end by EOS within the limit, and all that are cut by it."""
     for n in range(limit):
@@ -61,7 +66,7 @@ def plain_beam(system, source: int, *, beam: int, limit: int, alpha: float, n_be
         new.sort(key=lambda sentence: -log_prob(system, source, sentence))
         ends = [one for one in new[:beam] if one[-1] == EOS or length == limit]
         finished += ends
-        finished.sort(key=lambda sentence: -score(system, source, sentence, alpha))
+        finished.sort(key=lambda sentence: rank(system, source, sentence, alpha))
         open_ones = [one for one in new if one[-1] != EOS][:beam]
         can_reach = log_prob(system, source, open_ones[0]) / ((5 + limit) / 6) ** alpha
         if len(finished) >= beam:
@@ -80,7 +85,7 @@ def test_a_beam_as_wide_as_the_world_finds_the_best_of_all_sentences(markov, sou
     system, limits = markov(6), torch.tensor([4, 4, 3, 1, 2, 4])
     found = beam_search(system, system.encode(*sources(6)), beam=3**4, max_len=limits, alpha=alpha, n_best=3)
     for source, limit in enumerate(limits.tolist()):
-        ranked = sorted(every_sentence(limit), key=lambda one: -score(system, source, one, alpha))
+        ranked = sorted(every_sentence(limit), key=lambda one: rank(system, source, one, alpha))
         assert [said(ids) for ids in found.ids[source]] == ranked[:3]
         expected = torch.tensor([score(system, source, one, alpha) for one in ranked[:3]])
         torch.testing.assert_close(found.scores[source], expected)
@@ -150,6 +155,18 @@ def test_the_penalty_by_hand_lets_the_longer_sentence_win(markov, sources):
         found = beam_search(system, memory, beam=2, max_len=5, alpha=alpha)
         assert said(found.best.ids[0]) == tuple(ids)
     assert float(found.scores) == pytest.approx(torch.tensor(0.49).log().item() * 6 / 7)
+
+
+def test_a_sentence_that_never_ends_does_not_win(markov, sources):
+    """(EOS) has probability 0.5, (4 EOS) 0.4, and 5 for ever 0.1: divided by its penalty, that is most."""
+    system = markov(1)
+    with torch.no_grad():
+        system.table.fill_(-1e4)
+        system.table[0, BOS, BOS, [EOS, 4, 5]] = torch.tensor([0.5, 0.4, 0.1]).log()
+        system.table[0, BOS, 4, EOS] = system.table[0, BOS, 5, 5] = system.table[0, 5, 5, 5] = 0.0
+    found = beam_search(system, system.encode(*sources(1)), beam=3, max_len=20, alpha=1.0, n_best=3)
+    assert [said(ids) for ids in found.ids[0]] == [(EOS,), (4, EOS), (5,) * 20]
+    assert found.scores[0, 2] > found.scores[0, 0]  # by its score alone it would have won
 
 
 def test_a_batch_gives_what_its_sentences_give_alone(markov, sources):

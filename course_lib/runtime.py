@@ -116,6 +116,15 @@ def device() -> torch.device:
     return torch.device("cpu")
 
 
+def for_sums(device: torch.device) -> torch.dtype:
+    """The type to add many numbers up in: float64, or float32 on Apple's GPU, which has nothing wider.
+
+    >>> for_sums(torch.device("cpu"))
+    torch.float64
+    """
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def switched_on(name: str) -> bool:
     """Whether an environment switch such as `COURSE_OPEN` is on."""
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}

@@ -21,6 +21,7 @@ from torch import nn
 
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.translator import Translator
+from course_lib.runtime import for_sums
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.bar import steps_bar
@@ -153,7 +154,7 @@ class _Loop:
         processes.check_same("the step to go on from", (self.standing.step, self.standing.position))
         self.epochs.seek(*self.standing.position)
         device = corpus.device
-        self.since = torch.tensor(self.standing.since, dtype=torch.float64, device=device)
+        self.since = torch.tensor(self.standing.since, dtype=for_sums(device), device=device)
         self.started = time.perf_counter() - self.standing.seconds
         self.counted_from = time.perf_counter(), self.standing.since[1]
         if device.type != "cpu":  # once, not at each step: a GPU's randomness is not the same twice anyway

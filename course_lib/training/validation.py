@@ -7,6 +7,7 @@ from itertools import islice
 import torch
 from torch import nn
 
+from course_lib.runtime import for_sums
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.objective import Objective
@@ -30,13 +31,13 @@ def mean_loss(
     model.eval()
     device = corpus.device
     budget = max(budget, *map(max, corpus.lengths))
-    total = torch.zeros(2, dtype=torch.float64, device=device)
+    total = torch.zeros(2, dtype=for_sums(device), device=device)
     try:
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             batches = Epochs(corpus, budget=budget, seed=0).one(epoch=0)
             for batch in islice(batches, processes.rank, None, processes.n):
                 loss, n_counted = objective(model, batch)
-                total += torch.stack([loss.double(), n_counted.double()])
+                total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])
     finally:
         model.train(was_training)
     total = processes.add_up(total)

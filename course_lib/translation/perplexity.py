@@ -59,5 +59,5 @@ def perplexity(model: LanguageModel, sentences: Sequence[Sequence[int]], *, budg
                 ignore_index=PAD,
                 reduction="none",
             )
-            nats += float(each.double().sum())
+            nats += float(each.cpu().double().sum())
     return Surprise(nats=nats, n_tokens=sum(lengths.values()))

@@ -77,9 +77,9 @@ class GraphStep:
 
     def _work(self, batch: Batch) -> Tensor:
         result = self._gradients(batch)
-        both = zip(self.master, self.parameters, strict=True)
-        slopes = [(master.grad, p.grad) for master, p in both if p.grad is not None]
-        torch._foreach_copy_(*zip(*slopes, strict=True))  # of a weight that is not used it stays 0
+        # Of a weight that this batch does not use the slope is 0.
+        slopes = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        torch._foreach_copy_([master.grad for master in self.master], slopes)
         nn.utils.clip_grad_norm_(self.master, self.recipe.clip, foreach=True)
         self.adam.step(self.rate)
         self._round()

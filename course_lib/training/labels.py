@@ -60,11 +60,14 @@ def right_by_class(
 ) -> dict[str, float]:
     """The share of sentences of each class that are told right; of all of them under "all"."""
     was_training = model.training
-    model.eval()
+    batches = Epochs(corpus, budget=budget, seed=0)  # all sentences, or an error
     said = torch.zeros_like(labels)
-    for batch in Epochs(corpus, budget=budget, seed=0).one(epoch=0):  # all of them, or an error
-        said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
-    model.train(was_training)
+    model.eval()
+    try:
+        for batch in batches.one(epoch=0):
+            said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
+    finally:
+        model.train(was_training)
     right, labels = (said == labels).cpu().double(), labels.cpu()
     by_class = {name: right[labels == place] for place, name in enumerate(CLASSES)}
     return {name: float(hits.mean()) for name, hits in {"all": right, **by_class}.items() if len(hits)}

@@ -33,8 +33,6 @@ from course_lib.translation.decoded import NBest, longest
 from course_lib.translation.searching import asks, in_order, limits, next_words, ordinary, resting, split_done
 from course_lib.translation.weights import weights_behind
 
-FAR_BEHIND = 1e6  # more than any two scores differ
-
 
 def length_penalty(lengths: Int[Tensor, "..."], *, alpha: float) -> Float[Tensor, "..."]:
     """What a sum of log-probabilities is divided by; 1 for a sentence of one token."""
@@ -180,8 +178,9 @@ def _keep_best(
     scores = torch.cat([search["best_scores"], scores.masked_fill(~finished, -torch.inf)], dim=1)
     # Those found before have ended, for a source's limit is its last step. Afterwards nothing changes.
     cut_off = torch.cat([torch.zeros_like(search["best_scores"], dtype=torch.bool), ~ended], dim=1)
-    ranks = torch.where(cut_off, scores - FAR_BEHIND, scores)
-    order = ranks.argsort(dim=1, descending=True, stable=True)[:, :n_best]
+    order = scores.argsort(dim=1, descending=True, stable=True)
+    ranks = cut_off.to(torch.uint8) + 2 * scores.isinf()  # what is not there at all comes last
+    order = order.gather(1, ranks.gather(1, order).argsort(dim=1, stable=True))[:, :n_best]
     order = torch.where(search["done"][:, None], torch.arange(n_best, device=order.device), order)
     return {
         "best_scores": scores.gather(1, order),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,13 +15,18 @@ from course_lib.bench.ladder import (
     _parser,
     brief,
     main,
+    multi30k_result,
     names,
     toy_scores,
     write_manifest,
 )
-from course_lib.models.registry import SYSTEMS, system
+from course_lib.models.registry import SYSTEMS, build, make_config, system
+from course_lib.text.corpus import Sentences
 from course_lib.text.toy.splits import splits
+from course_lib.text.words import WordTokenizer
 from course_lib.training.corpora import toy_data
+from course_lib.training.history import History
+from course_lib.training.job import Job
 from course_lib.training.saved_system import load_system
 from course_lib.translation.scores import exact_matches
 from course_lib.translation.translate import translate
@@ -127,6 +133,24 @@ def test_toy_training_keeps_checkpoints_and_their_manifest(monkeypatch, tmp_path
     assert load_system(tmp_path / "ngram_lm.safetensors").about["at_a_time"] == 2
     assert "ngram_lm.safetensors" in (tmp_path / "manifest.sha256").read_text(encoding="utf-8")
     assert capfd.readouterr().out.startswith("ngram_lm")
+
+
+def test_multi30k_is_scored_in_small_letters_and_with_alpha_1(monkeypatch):
+    """As its scores are published; the pieces are of small letters too."""
+    tokenizer = WordTokenizer(["ein", "mann", "a", "man"])
+    test = Sentences(("ein mann", "mann"), ("A man", "Man"))
+    monkeypatch.setattr("course_lib.bench.ladder.load_multi30k", lambda *asked: test)
+    model = build("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=tokenizer.vocab_size))
+    about = dict.fromkeys(("command", "recipe", "machine", "versions"), "")
+    outcome = SimpleNamespace(
+        model=model, about=about, result=SimpleNamespace(seconds=1.0, history=History())
+    )
+    data = SimpleNamespace(name="multi30k-de-en", tokenizer=tokenizer)
+    kept = multi30k_result("bahdanau", Job(system="bahdanau", data="multi30k"), outcome, data, beams=(1, 2))
+    assert list(kept["scores"]) == ["beam 1", "beam 2"]
+    for beam, found in zip((1, 2), kept["scores"].values(), strict=True):
+        assert (found["lowercase"], found["beam"], found["alpha"]) == (True, beam, 1.0)
+        assert "case:lc" in found["bleu"]["signature"] and "case:lc" in found["chrf"]["signature"]
 
 
 def test_systems_are_chosen_by_name():

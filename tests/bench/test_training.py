@@ -93,6 +93,22 @@ def test_each_way_learns_and_is_timed(config, precision):
     assert [row.n_tokens for row in rows] == [20, 20] and all(row.milliseconds > 0 for row in rows)
 
 
+def test_the_milliseconds_are_of_one_step_in_the_median_round(monkeypatch):
+    """Three rounds of four steps: 0.2 s, 0.08 s, 0.04 s for the first way, twice that for the second."""
+    made, clock = [], iter([0.2, 0.4, 0.08, 0.16, 0.04, 0.08])
+
+    def seconds(work, device):
+        work()
+        return next(clock)
+
+    monkeypatch.setattr(bench, "seconds", seconds)
+    steps = {name: lambda batch, rate, name=name: made.append(name) for name in ("one", "two")}
+    rows = bench.measure(steps, bench.drawn_batch(4, 5, 40), device=CPU, rounds=3, n_steps=4, warm_up=2)
+    assert [(row.name, row.n_tokens) for row in rows] == [("one", 20), ("two", 20)]
+    assert [row.milliseconds for row in rows] == pytest.approx([20.0, 40.0])
+    assert made == ["one"] * 2 + ["two"] * 2 + (["one"] * 4 + ["two"] * 4) * 3
+
+
 @pytest.mark.parametrize(
     ("milliseconds", "good"), [(5.0, [True, True]), (8.0, [True, False]), (11.0, [False] * 2)]
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.batching import Epochs
@@ -60,6 +61,23 @@ def test_a_classifier_cannot_be_asked_to_agree_word_by_word(data, recipe):
     model = build("self_attentive", config_for("self_attentive", scale="tiny", data=data))
     with pytest.raises(ValueError, match=r"Expected agreement 0.*but got 3.0.*translators"):
         train_by_kind(model, data, replace(recipe, agreement=3.0))
+
+
+def test_a_classifier_is_validated_by_the_plain_cross_entropy(recipe):
+    """Without the smoothing and the penalty that it is trained with, and without dropout."""
+    pairs = generate(160, seed=1, length=(3, 10))
+    texts = [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]
+    data = encode_data("some", texts, texts, WordTokenizer.from_texts([*texts[0], *texts[1]]))
+    torch.manual_seed(0)
+    config = replace(config_for("self_attentive", scale="tiny", data=data), dropout=0.5)
+    model = build("self_attentive", config)
+    short = replace(recipe, n_steps=2, smoothing=0.3, average_from=1.0)
+    (record,) = train_by_kind(model, data, short).history.records
+    (batch,) = Epochs(data.validation, budget=9999, seed=0).one(epoch=0)
+    labels = pronoun_labels(data.validation, data.tokenizer)[batch.pairs]
+    with torch.no_grad():
+        expected = F.cross_entropy(model(batch.src, batch.src_lengths), labels)
+    assert record.loss == pytest.approx(expected.item(), rel=1e-5)
 
 
 @pytest.mark.slow

@@ -57,3 +57,16 @@ def test_right_by_class(toy):
     assert found["none"] == 1 and all(found[name] == 0 for name in CLASSES[1:])
     assert found["all"] == pytest.approx((labels == 0).double().mean().item())
     assert model.training
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_model_is_judged_at_rest(toy, training):
+    _, data = toy
+
+    class OnlyAtRest(torch.nn.Module):
+        def forward(self, src, lengths):
+            return torch.eye(len(CLASSES))[torch.full_like(lengths, int(self.training))]
+
+    model = OnlyAtRest().train(training)
+    found = right_by_class(model, data.train, pronoun_labels(data.train, data.tokenizer))
+    assert (found["none"], found["il"]) == (1, 0) and model.training is training

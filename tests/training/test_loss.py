@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -132,6 +135,25 @@ def test_classification_counts_sentences_and_no_blank_rows(make):
     assert smooth != loss
     with_penalty = classification(labels, penalty=0.5)(model, batch)[0]
     assert with_penalty > loss
+
+
+@pytest.mark.parametrize(("smoothing", "penalty"), [(0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
+def test_classification_by_hand(make, smoothing, penalty):
+    """Of the wanted probability, 1 - s goes to the right class and s to all alike; then ‖A Aᵀ − I‖²."""
+    model, labels = make("self_attentive").eval(), [1, 0]
+    batch = make_batch([[5, 6, 8], [7]], [[4], [4]])
+    embedding, weights = model.encode(batch.src, batch.src_lengths)
+    expected = 0.0
+    for logits, hops, label in zip(model.classify(embedding).tolist(), weights.tolist(), labels, strict=True):
+        total = math.log(sum(map(math.exp, logits)))
+        for place, logit in enumerate(logits):
+            wanted = (1 - smoothing) * (place == label) + smoothing / len(logits)
+            expected += wanted * (total - logit)
+        for i, j in itertools.product(range(len(hops)), repeat=2):
+            overlap = sum(one * other for one, other in zip(hops[i], hops[j], strict=True))
+            expected += penalty * (overlap - (i == j)) ** 2
+    loss, n = classification(torch.tensor(labels), smoothing=smoothing, penalty=penalty)(model, batch)
+    assert loss.item() == pytest.approx(expected, rel=1e-5) and n == 2
 
 
 def test_classification_calls_a_wrapped_model(make):

@@ -7,10 +7,12 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
+from course_lib.text.words import WordTokenizer
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from course_lib.training.history import History, Record
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder, Standing, difference
+from course_lib.training.saved_system import describe
 from course_lib.training.train import train
 
 
@@ -225,3 +227,23 @@ def test_best_carries_all_of_the_history(tmp_path, data, make, recipe, keeper):
     done = train(make(), data.train, recipe, validation=data.validation, keeper=keeper())
     _, about = load_checkpoint(tmp_path / "run" / "best.safetensors")
     assert about["history"] == done.history.to_json() and len(about["history"]) == 3
+
+
+@pytest.mark.parametrize("key", ["data", "tokenizer", "config"])
+def test_another_corpus_vocabulary_or_system_is_refused(tmp_path, data, make, recipe, key):
+    """Each by itself: all the rest is the same."""
+    config, other, found = make().config, make().config, data
+    if key == "data":
+        found = replace(data, fingerprint="0" * 64)
+    elif key == "tokenizer":
+        words = data.tokenizer.tokens(range(4, data.tokenizer.vocab_size))
+        found = replace(data, tokenizer=WordTokenizer(words[::-1]))
+    else:
+        other = replace(config, dropout=0.9)
+    RunFolder(tmp_path, describe("gru_lm", config, recipe, data)).keep(standing(), STATE)
+    before = snapshot(tmp_path)
+    folder = RunFolder(tmp_path, describe("gru_lm", other, recipe, found))
+    for asked in (folder.stands_at, folder.find):
+        with pytest.raises(CheckpointError, match=rf"is of another run: its {key} differs"):
+            asked()
+    assert snapshot(tmp_path) == before

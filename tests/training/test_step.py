@@ -11,7 +11,7 @@ from torch import nn
 from course_lib.text.batch import make_batch
 from course_lib.training.adam import BETAS, EPSILON
 from course_lib.training.graph_step import GraphStep
-from course_lib.training.objective import objective_for
+from course_lib.training.objective import classification, objective_for
 from course_lib.training.step import PlainStep, part
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
@@ -141,4 +141,14 @@ def test_a_batch_in_which_nothing_counts_changes_nothing_by_much(new):
     blank.tgt_out.zero_()
     before = {name: tensor.clone() for name, tensor in step.weights().items()}
     assert step(blank, 1e-2).tolist() == [0, 0]
+    assert all(torch.equal(before[name], tensor) for name, tensor in step.weights().items())
+
+
+@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+def test_where_no_sentence_has_a_class_nothing_is_learned(make, recipe, kind):
+    """A process may get nothing but blank rows; a mean over none of them is not 0/0."""
+    model = make("self_attentive", dropout=0.0)
+    step = kind(model, classification(torch.tensor([1, 0]), smoothing=0.1, penalty=0.03), recipe)
+    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    assert step(make_batch([[5, 6]], [[4]], n_rows=3, pairs=[-1]), 1e-2).tolist() == [0, 0]
     assert all(torch.equal(before[name], tensor) for name, tensor in step.weights().items())

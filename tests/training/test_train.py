@@ -15,6 +15,7 @@ from course_lib.text.encoded import encode_ids
 from course_lib.training.checkpoint import load_checkpoint, read_about
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import language_modelling, objective_for
+from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
 from course_lib.training.saved_system import load_system
 from course_lib.training.step import PlainStep
@@ -164,6 +165,51 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(data, make, recipe):
     other = make()
     train(other, data.train, replace(recipe, seed=1), validation=data.validation)
     assert not same(other.state_dict(), runs[0][0])
+
+
+class Pretending(Processes):
+    """One of several processes, though it is alone and talks to nobody."""
+
+    def share(self, batch):
+        return batch
+
+    def add_up(self, tensor):
+        return tensor
+
+    def wrap(self, model):
+        return model
+
+    def check_same(self, what, value):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("seed", "processes"), [(1, ALONE), (0, Pretending(n=2, rank=1))], ids=["another seed", "another process"]
+)
+def test_dropout_is_drawn_by_the_seed_and_by_the_process(make, recipe, seed, processes):
+    """Every batch is the same sentence, whatever the seed and the process: dropout alone can differ."""
+    two, recipe = encode_ids([[5]] * 2, [[6, 7]] * 2), replace(recipe, budget=3)
+    weights = {}
+    for dropout in (0.0, 0.5):
+        usual, other = make(dropout=dropout), make(dropout=dropout)
+        train(usual, two, recipe, validation=two, processes=Pretending(n=processes.n))
+        train(other, two, replace(recipe, seed=seed), validation=two, processes=processes)
+        weights[dropout] = usual.state_dict(), other.state_dict()
+    assert same(*weights[0.0]) and not same(*weights[0.5])
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_validation_computes_as_training_does(data, make, recipe, precision):
+    usual, seen = language_modelling(0.0), set()
+
+    def noting(model, batch):
+        seen.add((model.training, torch.is_autocast_enabled("cpu")))
+        return usual(model, batch)
+
+    short = replace(recipe, n_steps=1, precision=precision)
+    train(make(), data.train, short, validation=data.validation, objective=noting)
+    rounds = precision == "bfloat16"
+    assert seen == {(True, rounds), (False, rounds)}
 
 
 def test_looking_does_not_disturb_training(data, make, recipe):

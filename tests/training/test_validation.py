@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from course_lib.text.batch import make_batch
 from course_lib.text.encoded import encode_ids
 from course_lib.training.objective import objective_for
+from course_lib.training.processes import Processes
 from course_lib.training.validation import mean_loss
 
 SOURCES = [[5, 6], [7], [8, 9, 10, 11], [4]]
@@ -38,6 +39,27 @@ def test_the_model_stays_in_the_mode_it_was_in(make, training):
     assert first == mean_loss(model, corpus, objective, budget=10)  # no dropout
     assert model.training is training
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_processes_share_the_sentences(make, n):
+    """Each is read by one of them; a mean would be the same if all of them read all."""
+
+    class Apart(Processes):
+        def add_up(self, tensor):
+            return tensor
+
+    model, read = make(), []
+    usual = objective_for(model, 0.0)
+
+    def noting(model, batch):
+        read.append((rank, batch.pairs.tolist()))
+        return usual(model, batch)
+
+    for rank in range(n):
+        mean_loss(model, encode_ids(SOURCES, TARGETS), noting, budget=5, processes=Apart(n=n, rank=rank))
+    assert {rank for rank, _ in read} == set(range(n))
+    assert sorted(pair for _, pairs in read for pair in pairs) == [*range(len(SOURCES))]
 
 
 def test_also_after_an_error(make):

@@ -49,7 +49,7 @@ class Markov(Translator):
     def _logits(self, source, before, tokens):
         before, tokens = before.clamp(max=VOCAB - 1), tokens.clamp(max=VOCAB - 1)
         known = self.nonsense(self.table[source, before, tokens])
-        rest = torch.full((*known.shape[:-1], self.n_sources), -torch.inf)  # source words are never said
+        rest = known.new_full((*known.shape[:-1], self.n_sources), -torch.inf)  # source words are never said
         return torch.cat([known, rest], dim=-1)
 
     def _weights(self, memory, tokens):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import itertools
+import math
 from functools import cache
 
 import pytest
@@ -208,6 +209,22 @@ def test_it_stops_when_the_best_cannot_be_overtaken(markov, sources):
         system.table[0, BOS, 4, EOS] = 50.0
     beam_search(system, system.encode(*sources(1)), beam=5, max_len=200)
     assert system.n_steps == 2
+
+
+def test_it_does_not_stop_while_a_longer_sentence_can_win(markov, sources):
+    """(EOS) 0.5, (4 5 6 6 EOS) 0.4. With alpha 1: ln 0.5 / 1 = -0.69, ln 0.4 / (10/6) = -0.55.
+
+    After the first word the longer one is behind, and would be if it ended next: ln 0.4 / (7/6) = -0.79.
+    """
+    system = markov(1)
+    with torch.no_grad():
+        system.table.fill_(-1e4)
+        system.table[0, BOS, BOS, [EOS, 4, 5]] = torch.tensor([0.5, 0.4, 0.1]).log()
+        for before, last, word in ((BOS, 4, 5), (4, 5, 6), (5, 6, 6), (6, 6, EOS), (BOS, 5, 5), (5, 5, 5)):
+            system.table[0, before, last, word] = 0.0
+    found = beam_search(system, system.encode(*sources(1)), beam=2, max_len=12, alpha=1.0)
+    assert said(found.best.ids[0]) == (4, 5, 6, 6, EOS)
+    assert float(found.scores) == pytest.approx(math.log(0.4) * 6 / 10)
 
 
 def test_special_words_are_never_said_and_the_best_come_first(markov, sources):

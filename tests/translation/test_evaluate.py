@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -156,6 +157,31 @@ def test_a_registered_system_has_an_alignment_error(pairs, tokenizer):
     assert found.n_cut > 0 and "found no end" in found.table()
 
 
+def test_the_alignment_needs_room_for_both_sentences_and_their_ends(pairs, tokenizer):
+    pair = max((one for one in pairs if one.links), key=lambda one: len(one.tgt) - len(one.src))
+    assert len(pair.tgt) > len(pair.src)
+    usual = make_config("bahdanau", scale="tiny", vocab_size=tokenizer.vocab_size)
+    for room, fits in ((0, False), (1, True)):
+        system = build("bahdanau", replace(usual, max_len=len(pair.tgt) + room))
+        assert (evaluate(system, tokenizer, [pair]).alignment is not None) == fits
+
+
+def test_what_is_forced_keeps_to_the_budget_on_both_sides(tokenizer, monkeypatch):
+    """Four targets of seven words and EOS: with 16 places two at a time, however short their sources are."""
+    first = tokenizer.decode([4])
+    pair = Pair((first,), (first,) * 7, links=frozenset({(0, 0)}))
+    system = build("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=tokenizer.vocab_size))
+    shapes, decode = [], system.decode
+
+    def noting(memory, tgt_in, *, with_weights):
+        shapes.append(tuple(tgt_in.shape))
+        return decode(memory, tgt_in, with_weights=with_weights)
+
+    monkeypatch.setattr(system, "decode", noting)
+    assert evaluate(system, tokenizer, [pair] * 4, budget=16).alignment is not None
+    assert shapes == [(2, 8), (2, 8)]
+
+
 def test_pronouns_are_compared_in_turn():
     pair = Pair(
         ("she", "saw", "it", "because", "it", "was", "red"),
@@ -165,6 +191,7 @@ def test_pronouns_are_compared_in_turn():
     )
     assert pronouns_right(pair, "elle a vu parce qu' il était rouge") == [True]
     assert pronouns_right(pair, "Elle a vu parce qu' elle était rouge") == [False]
+    assert pronouns_right(pair, "Elle a vu parce qu' IL était rouge") == [True]  # in letters of any size
     assert pronouns_right(pair, "il") == [False]  # there is no second one
     assert pronouns_right(Pair(("he",), ("il",), frozenset({(0, 0)})), "elle") == []  # its noun is elsewhere
 

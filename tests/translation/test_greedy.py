@@ -115,6 +115,11 @@ def test_special_words_are_never_said(markov, sources):
 
 
 def test_half_precision_logits_give_full_precision_scores(markov, sources):
-    system = markov(2).to(torch.bfloat16)
-    found = greedy(system, system.encode(*sources(2)), max_len=8)
-    assert found.log_probs.dtype == torch.float32 and found.log_probs.isfinite().all()
+    """As if the same logits had come in full precision: only the weights have been rounded."""
+    half, full = markov(6).to(torch.bfloat16), markov(6).to(torch.bfloat16).float()
+    memory = half.encode(*sources(6))
+    tokens = torch.full((6,), BOS)
+    assert half.step(memory, half.start(memory), tokens)[0].dtype == torch.bfloat16
+    found, expected = (greedy(system, memory, max_len=8) for system in (half, full))
+    assert found.log_probs.dtype == torch.float32
+    assert torch.equal(found.ids, expected.ids) and torch.equal(found.log_probs, expected.log_probs)

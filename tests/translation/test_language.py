@@ -108,6 +108,15 @@ def test_perplexity_by_a_loop_whatever_the_batches(budget):
     assert found.nats == pytest.approx(nats, rel=1e-5) and found.n_tokens == 13 and model.training
 
 
+def test_one_great_surprise_does_not_swallow_the_small_ones():
+    """A hundred million nats, and 25 of ln 2 or so: in single precision the sum could only be told to 8."""
+    table = torch.zeros(6, 6)
+    table[4] = torch.tensor([-1e8, -1e8, -1e8, 0.0, 0.0, -1e8])  # 5 never follows 4
+    found = perplexity(Bigrams(table), [[4] * 24, [4, 5]])
+    # BOS 4 and 5 EOS have one chance in six; 4 4 and 4 EOS one in two; 4 5 costs it all.
+    assert found.nats == pytest.approx(1e8 + 24 * math.log(2) + 3 * math.log(6), rel=0, abs=1e-3)
+
+
 def test_a_word_held_impossible_makes_the_perplexity_infinite():
     table = torch.zeros(6, 6)
     table[:, 5] = -torch.inf

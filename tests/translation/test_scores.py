@@ -32,7 +32,10 @@ def test_equals_sacrebleu(lowercase):
     assert found.value == pytest.approx(expected) and 0 < found.value < 100
     assert f"case:{'lc' if lowercase else 'mixed'}" in found.signature and "nrefs:1" in found.signature
     assert sacrebleu.__version__ in found.signature
-    assert chrf(OURS, THEIRS).value == pytest.approx(sacrebleu.corpus_chrf(OURS, [THEIRS]).score)
+    ours, theirs = ([text.lower() if lowercase else text for text in texts] for texts in (OURS, THEIRS))
+    found_chrf = chrf(OURS, THEIRS, lowercase=lowercase)
+    assert found_chrf.value == pytest.approx(sacrebleu.corpus_chrf(ours, [theirs]).score)
+    assert f"case:{'lc' if lowercase else 'mixed'}" in found_chrf.signature
     assert str(found) == f"{found.value:.1f} ({found.signature})"
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from course_lib.models.registry import build, make_config
+from course_lib.text.batch import make_batch
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
 from course_lib.text.words import WordTokenizer
@@ -160,6 +161,32 @@ def test_batches_keep_to_the_budget_and_lose_nobody():
     assert sorted(place for batch in batches for place in batch) == list(range(40))
     assert all(len(batch) * max(lengths[place] for place in batch) <= 30 for batch in batches)
     assert list(by_length({0: 50}, 30)) == [[0]]
+
+
+@pytest.mark.parametrize(("beam", "sizes"), [(1, [6, 1]), (2, [3, 3, 1]), (3, [2, 2, 2, 1])])
+def test_a_wide_beam_takes_fewer_sentences_at_a_time(system, beam, sizes):
+    """With EOS they have 4 tokens each, and there are 24 places."""
+    told = []
+    translate(["the cat sleeps"] * 7, system, WORDS, beam=beam, budget=24, progress=told.append)
+    assert told == sizes
+
+
+def test_of_a_text_too_long_what_is_read_takes_room_and_no_more(system):
+    told, longest = [], system.config.max_len
+    translate(["cat " * 5 * longest] * 4, system, WORDS, budget=2 * longest, progress=told.append)
+    assert told == [2, 2]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_the_score_is_the_log_probability_by_the_length_penalty(system, beam, alpha):
+    (found,) = translate(["the cat sleeps"], system, WORDS, beam=beam, alpha=alpha)
+    ids = [*WORDS.encode(found.target), *[EOS] * found.finished]
+    batch = make_batch([WORDS.encode("the cat sleeps")], [ids[:-1]])
+    with torch.no_grad():
+        each = system.eval()(batch.src, batch.src_lengths, batch.tgt_in)[0].log_softmax(dim=-1)
+    total = sum(row[token].item() for row, token in zip(each, ids, strict=True))
+    assert len(ids) > 1 and found.score == pytest.approx(total / ((5 + len(ids)) / 6) ** alpha, rel=1e-5)
 
 
 def test_what_makes_no_sense_is_refused(system):

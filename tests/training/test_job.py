@@ -1,0 +1,42 @@
+"""A whole run by name: the same job makes the same weights, and a short one is a whole run made smaller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_lib.training.job import Job, make_recipe, run_job
+
+SHORT = Job(system="gru_lm", scale="tiny", device="cpu", n_steps=2, budget=128, learning_rate=1e-9)
+
+
+def test_the_same_job_makes_the_same_weights_and_another_seed_others(data):
+    """Its steps are too small to matter: what differs are the weights that it began with."""
+    weights = []
+    for noise, seed in ((1, 0), (2, 0), (2, 5)):
+        torch.manual_seed(noise)  # what was drawn before does not matter
+        weights.append(run_job(replace(SHORT, seed=seed), data=data).model.state_dict())
+    first, again, other = weights
+    for name, tensor in first.items():
+        assert torch.equal(tensor, again[name]), name
+    assert max(float((tensor - other[name]).abs().max()) for name, tensor in first.items()) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("n_steps", "warm_up", "validate_every"),
+    [(None, 200, 250), (8000, 200, 1000), (2000, 200, 250), (400, 40, 50), (50, 5, 6), (5, 1, 1), (1, 1, 1)],
+)
+def test_fewer_steps_have_a_shorter_warm_up_and_as_many_looks(data, n_steps, warm_up, validate_every):
+    """A tenth of them at most: otherwise a short run would never reach its rate."""
+    recipe = make_recipe(Job(system="transformer", n_steps=n_steps), data)
+    assert (recipe.warm_up, recipe.validate_every) == (warm_up, validate_every)
+    assert recipe.n_steps == (n_steps or 2000)
+
+
+def test_the_last_steps_of_a_short_run_join_the_average(data):
+    """With twenty steps between two of them, a run of 110 would end as it was at step 100."""
+    for n_steps, every in ((2000, 20), (110, 1), (500, 5)):
+        recipe = make_recipe(Job(system="transformer", n_steps=n_steps), data)
+        assert recipe.average_every == every and recipe.averages(n_steps)

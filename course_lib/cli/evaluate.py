@@ -163,6 +163,12 @@ def show(found: Mapping) -> None:
         print(side_by_side(found, width=shutil.get_terminal_size((100, 24)).columns))
 
 
+def seconds_of(saved) -> float | None:
+    """How long its training took, as far as its last look; None if it does not say."""
+    history = saved.about.get("history") or [{}]
+    return history[-1].get("seconds")
+
+
 def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found: Mapping, device) -> None:
     """Write every number, with what it was measured on and by what."""
     from course_lib.models.sizes import n_parameters
@@ -174,7 +180,8 @@ def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found
             "label": label,
             "system": saved.name,
             "checkpoint": str(file),
-            "trained": {key: saved.about.get(key) for key in ("command", "data")},
+            "trained": {key: saved.about.get(key) for key in ("command", "data", "machine", "versions")}
+            | {"seconds": seconds_of(saved)},
             "n_parameters": n_parameters(saved.model),
             **found[label].to_json(),
         }

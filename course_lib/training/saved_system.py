@@ -101,4 +101,5 @@ def machine(device: torch.device | None = None) -> str:
     device = device or usual_device()
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{platform.machine()} {device.type.upper()}, {torch.get_num_threads()} threads"
+    threads = "1 thread" if torch.get_num_threads() == 1 else f"{torch.get_num_threads()} threads"
+    return f"{platform.machine()} {device.type.upper()}, {threads}"

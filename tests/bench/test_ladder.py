@@ -92,10 +92,24 @@ def test_a_checkpoint_does_what_its_result_says(name, toy):
     assert sum(right) / len(right) == pytest.approx(kept["scores"]["test"]["exact"], abs=0.002)
 
 
+def on_a_cpu(split):
+    kept = json.loads((RESULTS / "cpu" / f"transformer_{split}.json").read_text(encoding="utf-8"))
+    (one,) = kept["systems"]
+    return one
+
+
+def test_a_transformer_trained_on_a_cpu_reaches_what_was_aimed_at():
+    test, coreference = on_a_cpu("test"), on_a_cpu("coreference")
+    assert test["results"]["exact"] >= 0.95 and coreference["results"]["coreference"]["share"] >= 0.9
+    assert test["trained"] == coreference["trained"]
+    assert "CPU, 2 threads" in test["trained"]["machine"] and test["trained"]["seconds"] < 200
+
+
 @pytest.mark.slow
 def test_checkpoints_and_data_are_of_one_language():
     """Whoever changes the toy language has to train again."""
     data = toy_data()
+    assert on_a_cpu("test")["trained"]["data"] == {"name": data.name, "fingerprint": data.fingerprint}
     for name in NAMES:
         about = load_system(CHECKPOINTS / f"{name}.safetensors").about
         assert about["data"] == {"name": data.name, "fingerprint": data.fingerprint}, name

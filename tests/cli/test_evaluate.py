@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -136,6 +137,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
         str(path),
         "course train",
     )
+    assert one["trained"].keys() == {"command", "data", "machine", "versions", "seconds"}
     assert one["results"] == json.loads(json.dumps(expected.to_json()["results"]))
     assert one["n_parameters"] == sum(p.numel() for p in saved.model.parameters())
     assert [file.name for file in kept.parent.iterdir()] == ["kept.json"]
@@ -323,3 +325,11 @@ def test_what_cannot_be_is_answered(checkpoint, tmp_path, capsys):
 def test_a_language_model_is_refused(checkpoint, capsys):
     assert ask("--checkpoint", checkpoint("transformer_lm")) == 1
     assert "does not translate" in capsys.readouterr().err
+
+
+def test_how_long_training_took_is_read_off_the_history():
+    def of(about):
+        return evaluate.seconds_of(SimpleNamespace(about=about))
+
+    assert of({"history": [{"seconds": 1.0}, {"seconds": 2.5}]}) == 2.5
+    assert of({"history": []}) is None and of({}) is None

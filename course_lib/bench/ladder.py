@@ -7,7 +7,7 @@
     python3 -m course_lib.bench.ladder table                        what came out, against what was aimed at
 
 `data/checkpoints` and `data/results` are made by these commands and by nothing else. They need no Jupyter.
-With `--at-a-time 6`, six systems are trained at once on one GPU (`side_by_side.py`).
+With `--at-a-time 6`, six systems are trained at once on one GPU (`at_a_time.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from course_lib.bench.at_a_time import run_all
 from course_lib.bench.ladder_table import table
-from course_lib.bench.side_by_side import run_all
 from course_lib.models.registry import SYSTEMS, system, translators
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import PROJECT_ROOT, write_atomically, write_json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.bench.side_by_side import run_all
+from course_lib.bench.at_a_time import run_all
 
 # Each waits until the other is there, so neither would end alone.
 MEET = """

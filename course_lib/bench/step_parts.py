@@ -3,8 +3,8 @@
     with taken_back("loss"):
         step(batch, rate)                       # recorded here, so it stays without the fused loss
 
-Three parts are chosen for small models on a large GPU (`layers/multi_head.py`, `training/fused_loss.py`,
-`layers/fused_norm.py`). Without one of them torch does that work in its usual way.
+Two parts are chosen for small models on a large GPU (`layers/multi_head.py`, `training/fused_loss.py`).
+Without one of them torch does that work in its usual way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from torch.nn.attention import SDPBackend
 
-from course_lib.layers import multi_head, norms
+from course_lib.layers import multi_head
 from course_lib.training import loss
 
 USUAL = [
@@ -28,8 +28,7 @@ USUAL = [
 # The name in its module that makes the choice, and what it would be without us.
 PARTS = {
     "attention": (multi_head, "KERNELS", USUAL),
-    "loss": (loss, "can_run", lambda tensor: False),
-    "LayerNorm": (norms, "can_norm", lambda tensor: False),
+    "loss": (loss, "can_fuse", lambda logits: False),
 }
 
 

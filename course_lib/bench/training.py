@@ -120,7 +120,7 @@ def without_parts(
         step = GraphStep(new_model(config, device), translation(recipe.smoothing), recipe)
         with taken_back(*parts):
             step(batch, RATE)  # recorded now, and played back later
-        steps["torch's " + (parts[0] if len(parts) == 1 else "for all three")] = step
+        steps["torch's " + (parts[0] if len(parts) == 1 else "for both")] = step
     return steps
 
 

@@ -26,8 +26,6 @@
 
     rows.py             named tensors, one row a sentence: states that can be reordered
     checks.py           what these insist on, and what they say when it is not so
-    fused_norm.py       LayerNorm by kernels of our own, for a GPU
-    gpu_language.py     the language they are written in, where it is installed
 
 Take each from its own file, so that a reader sees where it lives:
 

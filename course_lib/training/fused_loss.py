@@ -11,13 +11,32 @@ with lse = log Σ exp. Its slope is softmax - ε/vocab, less (1 - ε) at the tar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from course_lib.layers.gpu_language import jit, next_power_of_2, tl
 from course_lib.text.special import PAD
 
+try:  # Triton comes with torch for NVIDIA GPUs, and is missing elsewhere
+    import triton
+    from triton import language as tl
+
+    jit = triton.jit
+except ImportError:
+    triton = tl = None
+
+    def jit(kernel: Callable) -> Callable:
+        """Leaves a kernel as it is: without Triton, nobody will call it."""
+        return kernel
+
+
 WARPS = 8
+
+
+def can_fuse(logits: Tensor) -> bool:
+    """Whether `fused_sum_loss` can take these; torch's own kernels do so everywhere."""
+    return triton is not None and logits.is_cuda
 
 
 def fused_sum_loss(logits: Tensor, targets: Tensor, *, smoothing: float) -> Tensor:
@@ -92,3 +111,12 @@ def _slopes(logits, targets, lse, slope, slopes, smoothing, n_words, pad: tl.con
     factor = tl.where(target == pad, 0.0, tl.load(slope))
     step = (tl.exp(x - tl.load(lse + row)) - wanted) * factor
     tl.store(slopes + row * n_words + words, step, mask=inside)
+
+
+def next_power_of_2(n: int) -> int:
+    """The smallest power of 2 that is at least n: Triton's blocks have such sizes.
+
+    >>> next_power_of_2(680), next_power_of_2(256)
+    (1024, 256)
+    """
+    return 1 << (n - 1).bit_length()

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers.gpu_language import recording
 from course_lib.text.batch import Batch
 from course_lib.training.adam import Adam
 from course_lib.training.objective import Objective
@@ -109,14 +108,13 @@ class GraphStep:
     def _record(self, batch: Batch) -> Recording:
         fixed = batch.map(torch.clone)
         aside, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-        with recording():
-            aside.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(aside):
-                for _ in range(WARM_UP if not self.recordings else 1):
-                    self._gradients(fixed)
-            torch.cuda.current_stream().wait_stream(aside)
-            with torch.cuda.graph(graph, pool=self.pool):
-                result = self._work(fixed)
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP if not self.recordings else 1):
+                self._gradients(fixed)
+        torch.cuda.current_stream().wait_stream(aside)
+        with torch.cuda.graph(graph, pool=self.pool):
+            result = self._work(fixed)
         self.pool = self.pool or graph.pool()
         return Recording(graph, fixed, result)
 

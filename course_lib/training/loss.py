@@ -16,10 +16,9 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.gpu_language import can_run
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import PAD
-from course_lib.training.fused_loss import fused_sum_loss
+from course_lib.training.fused_loss import can_fuse, fused_sum_loss
 
 
 def smoothed_cross_entropy(
@@ -35,7 +34,7 @@ def sum_loss(
     logits: Float[Tensor, "batch tgt vocab"], targets: Int[Tensor, "batch tgt"], *, smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
     """The losses of all words that count, added up: PAD does not count. On a GPU in one pass."""
-    if can_run(logits):
+    if can_fuse(logits):
         return fused_sum_loss(logits.flatten(0, 1), targets.flatten(), smoothing=smoothing)
     return F.cross_entropy(
         logits.flatten(0, 1).float(),

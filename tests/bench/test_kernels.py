@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from course_lib.bench.kernels import Kernel, kernels, table
 
 
+@pytest.mark.slow
 def test_the_work_is_found_and_the_longest_comes_first():
     a = torch.randn(300, 300)
     found = kernels(lambda: [a @ a for _ in range(7)], torch.device("cpu"))

@@ -140,6 +140,7 @@ def test_many_at_a_time_are_the_same_commands_one_by_one(monkeypatch, tmp_path):
         assert one.out == tmp_path and one.is_one_of_many and one.at_a_time == 3
 
 
+@pytest.mark.slow
 def test_toy_training_keeps_checkpoints_and_their_manifest(monkeypatch, tmp_path, capfd):
     words = ["ladder", "train", "ngram_lm", "--at-a-time", "2", "--out", str(tmp_path)]
     monkeypatch.setattr("sys.argv", words)

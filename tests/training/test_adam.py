@@ -57,6 +57,7 @@ def test_a_memory_that_is_loaded_goes_on_and_stays_in_its_place():
     assert {name: tensor.data_ptr() for name, tensor in second.state().items()} == places
 
 
+@pytest.mark.slow
 def test_a_learners_first_step_does_not_load_torchs_compiler():
     program = (
         "import sys, torch; from course_lib.training.adam import Adam; w = torch.zeros(2); "

@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from course_lib.bench.at_a_time import run_all
 from course_lib.bench.ladder_table import table
 from course_lib.models.registry import SYSTEMS, system, translators
+from course_lib.models.road import System
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import PROJECT_ROOT, write_atomically, write_json
 from course_lib.text.encoded import encode_corpus
@@ -44,9 +45,9 @@ TOY_SPLITS = ("test", "long", "recombination", "coreference")
 BEAMS = (1, 5)
 
 
-def names(chosen: Sequence[str]) -> list[str]:
+def names(chosen: Sequence[str], usual: Sequence[System] = SYSTEMS) -> list[str]:
     """The systems asked for; by default all of the road."""
-    return [system(name).name for name in chosen or [one.name for one in SYSTEMS]]
+    return [system(name).name for name in chosen or [one.name for one in usual]]
 
 
 def train_toy(chosen: Sequence[str], *, seed: int, rate: float | None, out: Path, at_a_time: int) -> None:
@@ -233,7 +234,7 @@ def _do(args: argparse.Namespace, out: Path) -> None:
             learning_rate=args.rate,
             agreement=args.agreement,
         )
-        chosen = names(args.systems or [one.name for one in translators()])
+        chosen = names(args.systems, translators())
         run_multi30k(chosen, like, seeds=args.seeds, beams=args.beams, out=out, at_a_time=args.at_a_time)
 
 
@@ -262,11 +263,12 @@ def _one_by_one(args: argparse.Namespace, out: Path) -> list[list[str]]:
     same = [word for flag, value in given if value is not None for word in (flag, str(value))]
     same += ["--beams", *map(str, args.beams), "--out", str(out)]
     same += ["--at-a-time", str(args.at_a_time), "--is-one-of-many"]
-    usual = SYSTEMS if args.what == "train" else translators()
+    # A toy checkpoint is named by its system alone, so there is one seed of each.
+    usual, seeds = (SYSTEMS, args.seeds[:1]) if args.what == "train" else (translators(), args.seeds)
     return [
         ["-m", "course_lib.bench.ladder", args.what, name, "--seeds", str(seed), *same]
-        for name in names(args.systems or [one.name for one in usual])
-        for seed in args.seeds
+        for name in names(args.systems, usual)
+        for seed in seeds
     ]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from course_lib.cli.called import as_called
 from course_lib.cli.checkpoints import check_name
 from course_lib.cli.device import find_device
-from course_lib.cli.endings import STOPPED
+from course_lib.cli.endings import STOPPED, read_no_further
 from course_lib.cli.paths import reason, user_path
 from course_lib.cli.trouble import Trouble
 
@@ -103,7 +103,7 @@ def tell(line: str) -> None:
         tqdm.write(line)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        read_no_further()
 
 
 def show(record) -> None:

@@ -111,6 +111,7 @@ class Epochs:
         self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
         if over_long == "refuse" or not self.kept:
             _check_all_fit(corpus, len(self.kept), longest)
+        self._plan: tuple[int | None, list[Planned]] = None, []
         self._planned: tuple[int, list[Planned], list[torch.Tensor]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
         self.seek(*start)
@@ -144,8 +145,11 @@ class Epochs:
         return (self._make(epoch, step) for step in range(self.n_batches))
 
     def plan(self, epoch: int) -> list[Planned]:
-        """What will be in each batch of an epoch."""
-        return plan_epoch(self.corpus.lengths, self.kept, self.budget, self.lengths, f"{self.seed} {epoch}")
+        """What will be in each batch of an epoch. The last plan is remembered: several ask for the first."""
+        if self._plan[0] != epoch:
+            seed = f"{self.seed} {epoch}"
+            self._plan = epoch, plan_epoch(self.corpus.lengths, self.kept, self.budget, self.lengths, seed)
+        return self._plan[1]
 
     def report(self, epoch: int = 0) -> Report:
         """Counts of an epoch; without fixed shapes the padding differs a little from epoch to epoch."""

@@ -12,8 +12,8 @@ of the second (Kingma, Ba 2015). Weight decay, if any, pulls at the weight itsel
 (Loshchilov, Hutter 2019).
 
 `torch.optim.AdamW` is the same function in a class. The class loads torch's compiler when the first one is
-made, for two seconds of a learner's first training cell, and makes its memory late, where a step that
-is recorded needs it in one place from the start.
+made, which a learner's first training cell would have to wait for, and makes its memory late, where a step
+that is recorded needs it in one place from the start.
 """
 
 from __future__ import annotations

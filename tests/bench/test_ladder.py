@@ -12,6 +12,7 @@ import pytest
 from course_lib.bench.ladder import (
     CHECKPOINTS,
     RESULTS,
+    _one_by_one,
     _parser,
     brief,
     main,
@@ -138,6 +139,9 @@ def test_many_at_a_time_are_the_same_commands_one_by_one(monkeypatch, tmp_path):
     for one in parsed:
         assert (one.what, one.src, one.tgt, one.rate, one.budget) == ("multi30k", "en", "fr", 0.001, None)
         assert one.out == tmp_path and one.is_one_of_many and one.at_a_time == 3
+    args = _parser().parse_args(["train", "rctm", "--seeds", "4", "5", "--at-a-time", "3"])
+    (program,) = _one_by_one(args, tmp_path)  # one file for a system, so one seed
+    assert _parser().parse_args(program[2:]).seeds == [4]
 
 
 @pytest.mark.slow

@@ -224,3 +224,14 @@ def test_wrong_wishes_are_refused(wish, message):
     corpus = encode_ids([[4]], [[5]])
     with pytest.raises(ValueError, match=message):
         Epochs(corpus, **{"budget": 64, "seed": 0, **wish})
+
+
+def test_a_plan_is_made_once_and_another_epoch_has_its_own(monkeypatch):
+    made = []
+    real = batching.plan_epoch
+    monkeypatch.setattr(batching, "plan_epoch", lambda *words: made.append(words[-1]) or real(*words))
+    epochs = Epochs(encode_ids([[5]] * 9, [[6]] * 9), budget=4, seed=7)
+    first = epochs.plan(0)
+    next(epochs)
+    assert made == ["7 0"]
+    assert epochs.plan(1) != first and epochs.plan(0) == first and made == ["7 0", "7 1", "7 0"]

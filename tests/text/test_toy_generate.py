@@ -15,6 +15,7 @@ import pytest
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.pair import Pair
+from course_lib.text.toy import pronouns
 from course_lib.text.toy.clauses import Sentences
 from course_lib.text.toy.drawing import DeadEnd
 from course_lib.text.toy.generate import ALL, generate, running_pair
@@ -163,13 +164,24 @@ def test_a_subject_that_is_not_said_again():
     assert pair.antecedents == ((9, 4),)
 
 
-def test_half_of_the_reasons_can_only_be_understood_by_their_sense():
-    """Who translates each pronoun by its word alone must be wrong often enough to notice."""
+def drawn_reasons() -> list:
     drawer, found = Sentences(ALL, random.Random(0)), []
     while len(found) < 600:
         drawer.begin()
         with suppress(DeadEnd):
             found.append(drawer.plan_because())
+    return found
+
+
+def test_left_to_chance_one_reason_in_nine_would_need_its_sense(monkeypatch):
+    monkeypatch.setattr(pronouns, "GIVEN_AWAY", 1.0)
+    found = drawn_reasons()
+    assert 1 / 11 < sum(plan.needs_sense for plan in found) / len(found) < 1 / 7
+
+
+def test_half_of_the_reasons_can_only_be_understood_by_their_sense():
+    """Who translates each pronoun by its word alone must be wrong often enough to notice."""
+    found = drawn_reasons()
     telling = [plan for plan in found if plan.needs_sense]
     assert 0.45 <= len(telling) / len(found) <= 0.65
     assert 0.3 <= sum(plan.of_object for plan in telling) / len(telling) <= 0.7

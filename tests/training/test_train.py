@@ -53,6 +53,19 @@ class StopAt:
         return self.objective(model, batch)
 
 
+def train_until(stop, model, data, recipe, keeper):
+    """Train, and be stopped in the step of this number, counted from where the folder stands."""
+    return train(
+        model,
+        data.train,
+        recipe,
+        validation=data.validation,
+        objective=StopAt(language_modelling(recipe.smoothing), stop),
+        validation_objective=language_modelling(0.0),
+        keeper=keeper,
+    )
+
+
 # ---- it learns
 
 
@@ -253,17 +266,7 @@ def straight(data, make, recipe, tmp_path_factory):
 
 @pytest.mark.parametrize("stop", [few(stop, stop in (5, 8)) for stop in range(1, 12)])
 def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(data, make, recipe, keeper, straight, stop):
-    objective = StopAt(language_modelling(recipe.smoothing), stop)
-    measured = language_modelling(0.0)
-    first = train(
-        make(),
-        data.train,
-        recipe,
-        validation=data.validation,
-        objective=objective,
-        validation_objective=measured,
-        keeper=keeper(),
-    )
+    first = train_until(stop, make(), data, recipe, keeper())
     assert first.ended == "stopped" and first.step == stop
     model = make(seed=99)  # whatever was in it
     second = train(model, data.train, recipe, validation=data.validation, keeper=keeper())
@@ -280,15 +283,7 @@ def test_stopped_at_every_single_step(data, make, recipe, keeper, straight):
     step, runs = 0, 0
     while step < 12:
         model = make(seed=runs)
-        result = train(
-            model,
-            data.train,
-            recipe,
-            validation=data.validation,
-            objective=StopAt(language_modelling(recipe.smoothing), 1),
-            validation_objective=language_modelling(0.0),
-            keeper=keeper(),
-        )
+        result = train_until(1, model, data, recipe, keeper())
         step, runs = result.step, runs + 1
         assert step == runs
     assert result.ended == "finished"
@@ -329,17 +324,7 @@ def test_killed_while_it_writes(data, make, recipe, keeper, straight, monkeypatc
     with pytest.raises(SystemExit):
         train(make(), data.train, recipe, validation=data.validation, keeper=kept)
     monkeypatch.setattr(run_folder, "save_checkpoint", real)
-    stopping = StopAt(language_modelling(recipe.smoothing), 1)
-    measured = language_modelling(0.0)
-    halfway = train(  # resumed, and stopped again at once
-        make(),
-        data.train,
-        recipe,
-        validation=data.validation,
-        objective=stopping,
-        validation_objective=measured,
-        keeper=keeper(),
-    )
+    halfway = train_until(1, make(), data, recipe, keeper())  # resumed, and stopped again at once
     assert halfway.step >= 1
     model = make()
     done = train(model, data.train, recipe, validation=data.validation, keeper=keeper())
@@ -383,14 +368,7 @@ def test_killed_while_it_writes_after_a_look_that_was_worse(data, make, recipe, 
 
 
 def test_stopped_before_the_first_look_leaves_a_checkpoint_to_use(data, make, recipe, keeper):
-    result = train(
-        model := make(),
-        data.train,
-        recipe,
-        validation=data.validation,
-        objective=StopAt(language_modelling(0.1), 2),
-        keeper=keeper(),
-    )
+    result = train_until(2, model := make(), data, recipe, keeper())
     assert result.ended == "stopped" and result.step == 2 and result.history.records == []
     assert same(load_system(keeper().best).model.state_dict(), model.state_dict())
     assert read_about(keeper().last)["standing"]["step"] == 2
@@ -400,14 +378,7 @@ def test_a_notebooks_stop_button_gives_the_result_so_far(data, make, recipe, kee
     """What a kernel does: SIGINT to the main thread, whose handler would raise KeyboardInterrupt."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        result = train(
-            model := make(),
-            data.train,
-            recipe,
-            validation=data.validation,
-            objective=StopAt(language_modelling(0.1), 6),
-            keeper=keeper(),
-        )
+        result = train_until(6, model := make(), data, recipe, keeper())
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
@@ -511,16 +482,7 @@ def test_a_weight_without_a_gradient_can_be_resumed(data, make, recipe, keeper):
 
     straight = with_idle()
     train(straight, data.train, recipe, validation=data.validation)
-    stopping = StopAt(language_modelling(recipe.smoothing), 5)
-    train(
-        with_idle(),
-        data.train,
-        recipe,
-        validation=data.validation,
-        objective=stopping,
-        validation_objective=language_modelling(0.0),
-        keeper=keeper(),
-    )
+    train_until(5, with_idle(), data, recipe, keeper())
     model = with_idle()
     train(model, data.train, recipe, validation=data.validation, keeper=keeper())
     assert same(model.state_dict(), straight.state_dict())

@@ -28,7 +28,8 @@ class Kernel(NamedTuple):
 def kernels(work: Callable[[], object], device: torch.device) -> list[Kernel]:
     """All kernels of the work, the longest first; on a CPU torch's operators take their place."""
     on_gpu = device.type == "cuda"
-    with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as found:
+    kind = ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU
+    with profile(activities=[kind], acc_events=True) as found:
         work()
         if on_gpu:
             torch.cuda.synchronize(device)

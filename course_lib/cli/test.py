@@ -68,7 +68,18 @@ def stages(args: argparse.Namespace, home: Path) -> Iterator[Stage | Outcome]:
 
 def unit_tests(marks: str, home: Path, words: list[str] | None = None) -> Stage:
     report = REPORTS / "unit.xml"
-    command = (*PYTEST, "tests", "-m", marks, *SIDE_BY_SIDE, "--dist", "worksteal", f"--junitxml={report}")
+    command = (
+        *PYTEST,
+        "-p",
+        "no:nbval",
+        "tests",
+        "-m",
+        marks,
+        *SIDE_BY_SIDE,
+        "--dist",
+        "worksteal",
+        f"--junitxml={report}",
+    )
     # One thread each: two workers that both take all cores are slower than one.
     environment = {"COURSE_HOME": str(home / "course"), "OMP_NUM_THREADS": "1"}
     return Stage("unit tests", (*command, *(words or [])), os.environ | environment, report)

@@ -120,11 +120,11 @@ def join(device: torch.device) -> Iterator[Processes]:
     device = own_device(device)
     timeout = timedelta(seconds=seconds_to_wait())
     store, rank, n = next(distributed.rendezvous("env://", timeout=timeout))
-    # gloo beside NCCL, for what two CPUs have to tell each other while their GPUs work.
-    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
     own = distributed.PrefixStore(f"course {next(_JOINED)}", store)
     try:
-        distributed.init_process_group(backend, store=own, rank=rank, world_size=n, timeout=timeout)
+        distributed.init_process_group(
+            backend_for(device), store=own, rank=rank, world_size=n, timeout=timeout
+        )
         processes = Processes(n, rank, device)
         yield processes
         processes.agree(True)  # all are done, the leader with its files too
@@ -143,6 +143,11 @@ def join(device: torch.device) -> Iterator[Processes]:
     distributed.destroy_process_group()
 
 
+def backend_for(device: torch.device) -> str:
+    """What carries tensors. Between GPUs gloo stands beside NCCL: CPUs have to talk while the GPUs work."""
+    return "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+
+
 def own_device(device: torch.device) -> torch.device:
     """The device of this process: with GPUs, one for each process of a machine."""
     if device.type == "cpu":
@@ -154,7 +159,7 @@ def own_device(device: torch.device) -> torch.device:
     number, there_are = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
     if number >= there_are:
         raise ValueError(
-            f"Expected at most {there_are} processes on this machine, one for each of its GPUs, but this is "
+            f"Expected at most as many processes on this machine as it has GPUs ({there_are}), but this is "
             f"number {number + 1}. Start torchrun with --nproc-per-node {there_are}, or take --device cpu."
         )
     torch.cuda.set_device(number)

@@ -79,6 +79,7 @@ def test_what_is_too_long_to_train_on_is_told(asked, capsys):
     assert told and 0 < int(told[1]) < 40
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(asked, monkeypatch, capsys):
     words = ["seq2seq", "--steps", "16", "--budget", "64"]
     with monkeypatch.context() as patch:

@@ -279,6 +279,7 @@ def test_a_system_without_attention_says_so_and_translates(checkpoint, capsys):
 # ---- the picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["look.png", "LOOK.SVG"])
 def test_the_picture_is_written_whole(bahdanau, tmp_path, capsys, name):
     path = tmp_path / "a folder" / name

@@ -205,6 +205,7 @@ def test_repr_is_the_state():
     assert repr(dot.view.children[-1]) == "Picture('The dot is at 1.0, 1.')"
 
 
+@pytest.mark.slow
 def test_stills_are_reproducible_byte_for_byte():
     for kind in (Dot, SaturationLab):
         first, second = kind(), kind()

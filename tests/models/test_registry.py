@@ -97,6 +97,7 @@ def test_budgets_of_the_toy_scale(toy_vocabulary):
     check_budget((*language_models(), system("self_attentive")), "toy", toy_vocabulary, 120_000)
 
 
+@pytest.mark.slow
 def test_budgets_of_the_multi30k_scale():
     check_budget(translators(), "multi30k", 8_000, 9_400_000)
     check_budget((*language_models(), system("self_attentive")), "multi30k", 8_000, 3_700_000)

@@ -44,6 +44,7 @@ def file(course_home):
     return course_home / "progress.jsonl"
 
 
+@pytest.mark.slow
 def test_processes_and_threads_writing_at_once_lose_nothing(file):
     environment = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT)}
     command = [sys.executable, "-c", WRITER, event_log.__file__, str(file)]

@@ -58,6 +58,7 @@ def test_examples_in_docstrings():
 # ---- what an epoch promises
 
 
+@pytest.mark.slow
 @properties
 @given(some_pairs, wishes, st.integers(0, 5), st.integers(0, 3))
 def test_no_pair_is_lost_or_doubled_and_the_budget_is_kept(pairs, wish, seed, epoch):

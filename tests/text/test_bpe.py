@@ -142,6 +142,7 @@ def test_any_text_can_be_learned_from_and_then_comes_back(texts):
         assert all(sign == MARKER or "\ud800" <= sign <= "\udfff" for sign in tokenizer.unknown(text))
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_toy_language_comes_back():
     pairs = generate(1000, seed=0)
     texts = [text for pair in pairs for text in (pair.src_text, pair.tgt_text)]

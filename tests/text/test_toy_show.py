@@ -52,6 +52,7 @@ def test_an_unknown_rule_lists_the_known_ones(capsys):
         show(capsys, "--rule", "nope")
 
 
+@pytest.mark.slow
 def test_a_rule_that_needs_more_words_says_so(capsys):
     with pytest.raises(Trouble, match="No sentence of 3 to 4 words needs the rule because"):
         show(capsys, "--rule", "because", "--length", "3", "4")

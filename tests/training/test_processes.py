@@ -240,7 +240,9 @@ def test_each_process_gets_a_gpu_of_its_own(monkeypatch):
     assert chosen == [1, 1]
     assert own_device(torch.device("cpu")) == torch.device("cpu")
     monkeypatch.setenv("LOCAL_RANK", "2")
-    with pytest.raises(ValueError, match=r"at most as many processes .* GPUs \(2\), but this is number 3.*--nproc-per-node 2"):
+    with pytest.raises(
+        ValueError, match=r"at most as many processes .* GPUs \(2\), but this is number 3.*--nproc-per-node 2"
+    ):
         own_device(torch.device("cuda"))
     with pytest.raises(ValueError, match="Expected cpu or cuda for several processes, but got mps"):
         own_device(torch.device("mps"))

@@ -62,6 +62,7 @@ def test_a_weight_that_is_not_used_stays_where_it_is(make, recipe, kind):
     assert "idle" not in moved and moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gru_lm", "transformer", "bahdanau"])
 def test_both_steps_do_the_same(new, name):
     plain, fast = new(PlainStep, name), new(GraphStep, name)

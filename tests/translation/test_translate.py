@@ -33,6 +33,7 @@ def test_examples_in_docstrings(each):
     assert outcome.attempted > 0 and outcome.failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("budget", [12, 4096])
 def test_order_and_batches_change_nothing(system, beam, budget):

@@ -23,6 +23,7 @@ def weights(n_rows: int, n_columns: int) -> np.ndarray:
 LONG = "A note that is longer than a small map is wide, and so goes on in the line below"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notes", [[], [LONG, "$x_1$"]])
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(1, 1), (2, 9), (12, 3)])
 def test_nothing_is_cut_off(n_rows, n_columns, notes):

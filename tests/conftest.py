@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import signal
 import sys
 
 import pytest
@@ -36,6 +37,14 @@ def course_home(tmp_path, monkeypatch):
     for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE"):
         monkeypatch.delenv(switch, raising=False)
     return home
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Also where it is ignored, as under nohup and in the background: many tests stop something by it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ PYTEST = (sys.executable, "-m", "pytest", "-q")
 SIDE_BY_SIDE = ("-n", "2")
 # nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
 NBVAL = (*PYTEST, "--no-summary", "--nbval", "--nbval-cell-timeout", "300", "-o", "filterwarnings=default")
+NO_NBVAL = ("-p", "no:nbval")  # it takes two seconds to start
 OWN_HOME = ("-p", "course_lib.authoring.nbval_home")
 
 
@@ -68,21 +69,11 @@ def stages(args: argparse.Namespace, home: Path) -> Iterator[Stage | Outcome]:
 
 def unit_tests(marks: str, home: Path, words: list[str] | None = None) -> Stage:
     report = REPORTS / "unit.xml"
-    command = (
-        *PYTEST,
-        "-p",
-        "no:nbval",
-        "tests",
-        "-m",
-        marks,
-        *SIDE_BY_SIDE,
-        "--dist",
-        "worksteal",
-        f"--junitxml={report}",
-    )
+    asked = (*NO_NBVAL, "tests", "-m", marks, *(words or []))
+    command = (*PYTEST, *SIDE_BY_SIDE, "--dist", "worksteal", f"--junitxml={report}", *asked)
     # One thread each: two workers that both take all cores are slower than one.
     environment = {"COURSE_HOME": str(home / "course"), "OMP_NUM_THREADS": "1"}
-    return Stage("unit tests", (*command, *(words or [])), os.environ | environment, report)
+    return Stage("unit tests", command, os.environ | environment, report)
 
 
 def notebook_tests(edition: str, notebooks: list[Path], home: Path) -> Stage:

@@ -6,7 +6,6 @@ import _thread
 import contextlib
 import io
 import random
-import signal
 import sys
 import threading
 import time
@@ -76,15 +75,6 @@ def test_what_cannot_be_stopped_is_left_behind_and_said(monkeypatch):
             thread.join(5)
 
 
-@pytest.fixture
-def ctrl_c():
-    """As in a terminal: who starts the tests in the background may have Ctrl-C ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_by_the_user_passes_through_and_stops_the_function():
     def attempt(numbers):
         while True:

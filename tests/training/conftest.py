@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 
 import pytest
@@ -20,14 +19,6 @@ from course_lib.training.saved_system import describe
 @pytest.fixture(autouse=True)
 def nobody_watches(monkeypatch):
     monkeypatch.setenv("COURSE_BAR", "0")
-
-
-@pytest.fixture(autouse=True)
-def ctrl_c_is_heard():
-    """Also where it is ignored, as under nohup and in the background: many tests here stop a run by it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from course_lib.training.stopping import SIGNALS, Stopping
 def handlers():
     """Whatever a test does, the handlers are those of before."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

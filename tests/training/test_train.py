@@ -376,12 +376,8 @@ def test_stopped_before_the_first_look_leaves_a_checkpoint_to_use(data, make, re
 
 def test_a_notebooks_stop_button_gives_the_result_so_far(data, make, recipe, keeper):
     """What a kernel does: SIGINT to the main thread, whose handler would raise KeyboardInterrupt."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        result = train_until(6, model := make(), data, recipe, keeper())
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    result = train_until(6, model := make(), data, recipe, keeper())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert result.ended == "stopped" and [record.step for record in result.history.records] == [4]
     saved = load_system(keeper().best)
     assert same(saved.model.state_dict(), model.state_dict()) and not model.training
@@ -396,20 +392,16 @@ def test_a_second_ctrl_c_ends_at_once_and_leaves_a_model_to_use(data, make, reci
                 os.kill(os.getpid(), signal.SIGINT)
             return result
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            train(
-                model := make(),
-                data.train,
-                recipe,
-                validation=data.validation,
-                objective=Twice(language_modelling(0.1), 6),
-                validation_objective=language_modelling(0.0),
-                keeper=keeper(),
-            )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            model := make(),
+            data.train,
+            recipe,
+            validation=data.validation,
+            objective=Twice(language_modelling(0.1), 6),
+            validation_objective=language_modelling(0.0),
+            keeper=keeper(),
+        )
     assert not model.training and same(model.state_dict(), load_system(keeper().best).model.state_dict())
     again = make(seed=4)
     train(again, data.train, recipe, validation=data.validation, keeper=keeper())

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.feed_forward import make_feed_forward
+from course_lib.layers.masks import causal_mask
 from course_lib.layers.multi_head import MultiHead
-from course_lib.layers.norms import LayerNorm
+from course_lib.layers.norms import Norm
 from course_lib.layers.residual import Residual
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Bool, Float, Tensor
@@ -33,7 +34,7 @@ class KeysAndValues(NamedTuple):
     """What one layer's attention looks at: of the words so far, or of the source."""
 
     keys: Float[Tensor, "batch kv_heads keys head_dim"]
-    values: Float[Tensor, "batch kv_heads keys head_dim"]
+    values: Float[Tensor, "batch kv_heads keys value_dim"]
 
 
 class Weights(NamedTuple):
@@ -53,22 +54,29 @@ class Block(nn.Module):
         n_heads: int,
         d_ff: int,
         n_kv_heads: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
         crosses: bool = False,
         pre_norm: bool = True,
+        norm: str = "layer",
+        feed_forward: str = "relu",
         dropout: float = 0.0,
         ff_dropout: float = 0.0,
     ):
         super().__init__()
 
         def path() -> Residual:
-            return Residual(d_model=d_model, pre_norm=pre_norm, dropout=dropout)
+            return Residual(d_model=d_model, pre_norm=pre_norm, norm=norm, dropout=dropout)
 
-        self.attention = MultiHead(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads)
+        def heads() -> MultiHead:
+            return MultiHead(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads, d_k=d_k, d_v=d_v)
+
+        self.attention = heads()
         self.around_attention = path()
         if crosses:
-            self.cross = MultiHead(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads)
+            self.cross = heads()
             self.around_cross = path()
-        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff, dropout=ff_dropout)
+        self.feed_forward = make_feed_forward(feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout)
         self.around_feed_forward = path()
         self.crosses = crosses
 
@@ -86,14 +94,22 @@ class Block(nn.Module):
     ) -> tuple[Float[Tensor, "batch len model"], KeysAndValues, Weights]:
         """New vectors for the words, the keys and values by which later words will see them, the weights.
 
-        `past` holds the keys and values of earlier words. Then `x` is the one word that follows them,
-        and there is nothing to hide from it.
+        `past` holds the keys and values of earlier words, and `x` are those that follow them: each looks at
+        the past, at itself and at what came before it, so neither `causal` nor a mask is needed.
         """
+        if past is not None and (causal or may_look is not None):
+            raise ValueError(
+                "Expected neither causal nor may_look beside a past: the words that follow a past are taken "
+                "one after another, and no later one is seen. Leave them out."
+            )
         query, keys, values = self.attention.project(self.around_attention.before(x))
         if turn is not None:
             query, keys = turn(query), turn(keys)
         if past is not None:
             keys, values = torch.cat([past.keys, keys], dim=2), torch.cat([past.values, values], dim=2)
+            n_new = x.shape[1]
+            if n_new > 1:  # one new word may look at everything
+                may_look = causal_mask(keys.shape[2], device=x.device)[-n_new:]
         heard, own = self.attention.look(
             query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
         )
@@ -114,7 +130,7 @@ class Block(nn.Module):
 class Stack(nn.Module):
     """Blocks one after another, and a last norm where the blocks are pre-norm and do not end in one."""
 
-    def __init__(self, blocks: list[Block], *, last_norm: LayerNorm | None = None):
+    def __init__(self, blocks: list[Block], *, last_norm: Norm | None = None):
         super().__init__()
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = last_norm

@@ -51,28 +51,60 @@ def check_weight(name: str, weight: Tensor, axes: str, expected: tuple[int, ...]
         )
 
 
-def check_may_look(may_look: Tensor, scores: Tensor) -> None:
-    """A mask is boolean and lies on the scores without stretching them.
+def check_may_look(may_look: Tensor, scores: tuple[int, ...]) -> None:
+    """A mask is boolean and lies on scores of this shape without stretching them.
 
     Either it has just the axes (queries, keys), or as many as the scores. So a mask (batch, 1, keys)
     on scores (batch, heads, queries, keys) is refused: torch would read its batch axis as heads.
+    A float mask is refused too: torch's fused attention would add it to the scores.
     """
     if may_look.dtype != torch.bool:
         raise TypeError(
             f"Expected may_look to be boolean, True where a query may look, but got {may_look.dtype}. "
             "If 1 means look, pass may_look.bool(); if it is 0 and -inf, to be added, pass may_look == 0."
         )
-    aligned = zip(reversed(may_look.shape), reversed(scores.shape), strict=False)
+    aligned = zip(reversed(may_look.shape), reversed(scores), strict=False)
     if (
-        may_look.ndim not in (2, scores.ndim)
-        or may_look.ndim > scores.ndim
+        may_look.ndim not in (2, len(scores))
+        or may_look.ndim > len(scores)
         or not all(size in (1, wanted) for size, wanted in aligned)
     ):
         raise ValueError(
-            f"Expected may_look to fit scores of shape {_shape(scores)}: either (queries, keys), or as many "
+            f"Expected may_look to fit scores of shape {tuple(scores)}: either (queries, keys), or as many "
             f"axes as the scores, each of the same size or 1. But got {_shape(may_look)}. "
             "If it lacks an axis, give it one of size 1: (batch, 1, keys) serves every query, "
             "(batch, 1, 1, keys) every head too."
+        )
+
+
+def check_key_mask(may_look: Tensor, scores: tuple[int, ...]) -> None:
+    """A mask that hides keys from all queries alike, as `padding_mask` makes it."""
+    check_may_look(may_look, scores)
+    if may_look.shape[-2] != 1:
+        raise ValueError(
+            "Expected may_look to hide keys from all queries alike, with 1 in place of queries, as in "
+            f"(batch, 1, keys), but got {_shape(may_look)}. Here queries cannot have masks of their own; "
+            "`attend` takes any mask."
+        )
+
+
+def check_same_length(query: Tensor, keys: Tensor) -> None:
+    """Where positions are compared, or counted from left to right, each has a query and a key."""
+    if query.shape[-2] != keys.shape[-2]:
+        raise ValueError(
+            "Expected as many queries as keys, for both are the positions of one sentence, "
+            f"but got {query.shape[-2]} queries and {keys.shape[-2]} keys."
+        )
+
+
+def check_keys_and_values(keys: Tensor, values: Tensor) -> None:
+    """A value for each key; only their widths may differ."""
+    check_decimal("values", values)
+    if keys.shape[:-1] != values.shape[:-1]:
+        raise ValueError(
+            "Expected one value for each key: keys of shape (..., keys, key_dim) and values of shape "
+            f"(..., keys, value_dim), but got keys {_shape(keys)} and values {_shape(values)}. "
+            "Keys and values come in pairs: make both from the same positions."
         )
 
 

@@ -9,7 +9,10 @@
 Two units, one for each sign, and their sum: this one has become |x|. Attention mixes words and bends
 nothing but its weights; here words do not meet, and each is bent. The two take turns.
 
+Most models since 2020 have a gate in place of the bend: `swiglu` multiplies two widenings of a word.
+
     Vaswani et al. 2017    Attention Is All You Need, section 3.3
+    Shazeer 2020           GLU Variants Improve Transformer
 """
 
 from __future__ import annotations
@@ -37,6 +40,23 @@ def feed_forward(
     return F.linear(F.relu(F.linear(x, w_in, b_in)), w_out, b_out)
 
 
+def swiglu(
+    x: Float[Tensor, "... model"],
+    *,
+    w_gate: Float[Tensor, "d_ff model"],
+    w_in: Float[Tensor, "d_ff model"],
+    w_out: Float[Tensor, "model d_ff"],
+) -> Float[Tensor, "... model"]:
+    """W_out (silu(W_gate x) · W_in x), where silu(z) = z · sigmoid(z): a soft gate for each unit. No biases.
+
+    >>> one = torch.ones(1, 1)
+    >>> swiglu(torch.tensor([[2.0], [-2.0]]), w_gate=one, w_in=one, w_out=one)     # x² · sigmoid(x)
+    tensor([[3.5232],
+            [0.4768]])
+    """
+    return F.linear(F.silu(F.linear(x, w_gate)) * F.linear(x, w_in), w_out)
+
+
 class FeedForward(nn.Module):
     """`feed_forward` with its weights: 2 · d_model · d_ff + d_ff + d_model parameters.
 
@@ -54,3 +74,35 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
         return self.outer(self.dropout(F.relu(self.inner(x))))
+
+
+class SwiGLU(nn.Module):
+    """`swiglu` with its weights: 3 · d_model · d_ff parameters.
+
+    For as many as `FeedForward` has, take two thirds of its d_ff.
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.inner = nn.Linear(d_model, d_ff, bias=False)
+        self.outer = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        for layer in (self.gate, self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+
+    def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
+        return self.outer(self.dropout(F.silu(self.gate(x)) * self.inner(x)))
+
+
+def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.0) -> FeedForward | SwiGLU:
+    """The feed-forward layer of that name.
+
+    >>> make_feed_forward("swiglu", d_model=4, d_ff=6).gate
+    Linear(in_features=4, out_features=6, bias=False)
+    """
+    if kind == "relu":
+        return FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
+    if kind == "swiglu":
+        return SwiGLU(d_model=d_model, d_ff=d_ff, dropout=dropout)
+    raise ValueError(f"Expected feed_forward to be relu or swiglu, but got {kind!r}.")

@@ -19,7 +19,13 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.checks import check_query_and_keys, check_same_width
+from course_lib.layers.checks import (
+    check_key_mask,
+    check_keys_and_values,
+    check_query_and_keys,
+    check_same_length,
+    check_same_width,
+)
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Bool, Float, Tensor
 
@@ -48,8 +54,10 @@ def linear_attend(
 
     A mask can hide keys from all queries alike (padding), not from some: the sum is one for all.
     """
-    phi_query, phi_keys = _features(query, keys)
+    phi_query, phi_keys = _features(query, keys, values)
     if may_look is not None:
+        front = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+        check_key_mask(may_look, (*front, query.shape[-2], keys.shape[-2]))
         phi_keys = phi_keys.masked_fill(~may_look.mT, 0.0)
     summary = phi_keys.mT @ values  # (..., key_dim, value_dim)
     total = phi_keys.sum(dim=-2, keepdim=True).mT  # (..., key_dim, 1)
@@ -69,7 +77,8 @@ def causal_linear_attend(
 
     All positions at once, and one summary for each kept in memory: quick to train where that fits.
     """
-    phi_query, phi_keys = _features(query, keys)
+    phi_query, phi_keys = _features(query, keys, values)
+    check_same_length(query, keys)
     summaries = (phi_keys.unsqueeze(-1) * values.unsqueeze(-2)).cumsum(
         dim=-3
     )  # (..., len, key_dim, value_dim)
@@ -108,9 +117,10 @@ def linear_step(
     return context, {"summary": summary, "total": total}
 
 
-def _features(query: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+def _features(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     check_query_and_keys(query, keys)
     check_same_width(query, keys)
+    check_keys_and_values(keys, values)
     return feature_map(query), feature_map(keys)
 
 

@@ -58,5 +58,5 @@ def hide(scores: Float[Tensor, "... keys"], may_look: Bool[Tensor, "... #keys"])
 
     Not 0, for e⁰ = 1 is a weight like any other; not a large negative number, for float16 ends at -65504.
     """
-    check_may_look(may_look, scores)
+    check_may_look(may_look, scores.shape)
     return scores.masked_fill(~may_look, float("-inf"))

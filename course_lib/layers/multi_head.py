@@ -27,6 +27,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.layers.attention import attend
+from course_lib.layers.checks import check_keys_and_values, check_may_look, check_same_width
 from course_lib.layers.masks import causal_mask
 from course_lib.shapes import Bool, Float, Tensor
 
@@ -36,8 +37,8 @@ KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 def split_heads(
-    features: Float[Tensor, "batch len model"], *, n_heads: int
-) -> Float[Tensor, "batch heads len head_dim"]:
+    features: Float[Tensor, "... len model"], *, n_heads: int
+) -> Float[Tensor, "... heads len head_dim"]:
     """Give each head its own slice of every word's vector.
 
         >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]).float(), n_heads=2)[0, 0]
@@ -47,30 +48,35 @@ def split_heads(
     First cut the vectors, then bring the heads forward. A single `view` to the final shape runs without
     an error, and gives each head whole words in place of a slice of all words.
     """
-    return features.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+    if features.ndim < 2 or features.shape[-1] % n_heads:
+        raise ValueError(
+            "Expected features (..., len, model) whose width is a multiple of n_heads, "
+            f"but got {tuple(features.shape)} and n_heads={n_heads}. The width is shared out evenly."
+        )
+    return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
 def join_heads(
-    features: Float[Tensor, "batch heads len head_dim"],
-) -> Float[Tensor, "batch len heads*head_dim"]:
+    features: Float[Tensor, "... heads len head_dim"],
+) -> Float[Tensor, "... len heads*head_dim"]:
     """Lay the heads' vectors end to end again: the reverse of `split_heads`.
 
     >>> words = torch.arange(12.0).view(1, 3, 4)
     >>> torch.equal(join_heads(split_heads(words, n_heads=2)), words)
     True
     """
-    return features.transpose(1, 2).flatten(-2)
+    return features.transpose(-3, -2).flatten(-2)
 
 
 def multi_head(
     query: Float[Tensor, "batch heads queries head_dim"],
     keys: Float[Tensor, "batch kv_heads keys head_dim"],
-    values: Float[Tensor, "batch kv_heads keys head_dim"],
+    values: Float[Tensor, "batch kv_heads keys value_dim"],
     *,
-    may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+    may_look: Bool[Tensor, "#batch #heads #queries #keys"] | Bool[Tensor, "#queries #keys"] | None = None,
     causal: bool = False,
     with_weights: bool = False,
-) -> tuple[Float[Tensor, "batch heads queries head_dim"], Float[Tensor, "batch heads queries keys"] | None]:
+) -> tuple[Float[Tensor, "batch heads queries value_dim"], Float[Tensor, "batch heads queries keys"] | None]:
     """Attention in every head at once: (context, weights), or (context, None) by the fused kernel.
 
         >>> query, keys = torch.zeros(1, 2, 1, 4), torch.zeros(1, 1, 2, 4)      # two heads share one
@@ -86,6 +92,8 @@ def multi_head(
     context and never writes the weights to memory.
     """
     check_heads(query, keys, values)
+    if may_look is not None:
+        check_may_look(may_look, (*query.shape[:-1], keys.shape[-2]))
     if causal and may_look is not None:
         raise ValueError(
             "Expected either causal=True or a may_look mask, but got both. "
@@ -95,7 +103,7 @@ def multi_head(
         raise ValueError(
             "Expected as many queries as keys for causal=True, since word i looks at words up to i, "
             f"but got {query.shape[2]} queries and {keys.shape[2]} keys. "
-            "A single new word after a cache may look at everything: leave causal out."
+            "New words after a cache: `Block` hides the later ones from the earlier."
         )
     shared = query.shape[1] != keys.shape[1]
     if not with_weights:
@@ -115,28 +123,38 @@ def multi_head(
 class MultiHead(nn.Module):
     """Multi-head attention with its four matrices: W_Q, W_K, W_V and W_O, as (width out, width in).
 
-    The rows of `w_query` belong to head 0, then head 1 and so on; `w_key` and `w_value` likewise.
+    The rows of `w_query` belong to head 0, then head 1 and so on; `w_key` and `w_value` likewise. A head's
+    queries and keys are `d_k` wide, its values `d_v`; both are d_model / n_heads unless told otherwise.
 
     The paper's formula has no biases, and neither has this. One on the keys would be idle: it adds the same
     to all scores of a query, and softmax does not notice. One on the values would come out of every
     mean as it went in. Torch's `nn.MultiheadAttention` has them all, and starts them at 0.
     """
 
-    def __init__(self, *, d_model: int, n_heads: int, n_kv_heads: int | None = None):
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+    ):
         super().__init__()
         n_kv_heads = n_kv_heads or n_heads
-        if d_model % n_heads or n_heads % n_kv_heads:
+        shared_out = None in (d_k, d_v)
+        if (shared_out and d_model % n_heads) or n_heads % n_kv_heads:
             raise ValueError(
                 "Expected d_model to be a multiple of n_heads, and n_heads a multiple of n_kv_heads, "
                 f"but got d_model={d_model}, n_heads={n_heads}, n_kv_heads={n_kv_heads}. "
                 "The width is shared out evenly among the heads, and the heads among the key heads."
             )
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
-        kv_width = d_model // n_heads * n_kv_heads
-        self.w_query = _fresh_weight(d_model, d_model)
-        self.w_key = _fresh_weight(kv_width, d_model)
-        self.w_value = _fresh_weight(kv_width, d_model)
-        self.w_output = _fresh_weight(d_model, d_model)
+        d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
+        self.w_query = _fresh_weight(n_heads * d_k, d_model)
+        self.w_key = _fresh_weight(n_kv_heads * d_k, d_model)
+        self.w_value = _fresh_weight(n_kv_heads * d_v, d_model)
+        self.w_output = _fresh_weight(d_model, n_heads * d_v)
 
     def forward(
         self,
@@ -158,7 +176,7 @@ class MultiHead(nn.Module):
         self,
         query: Float[Tensor, "batch heads queries head_dim"],
         keys: Float[Tensor, "batch kv_heads keys head_dim"],
-        values: Float[Tensor, "batch kv_heads keys head_dim"],
+        values: Float[Tensor, "batch kv_heads keys value_dim"],
         *,
         may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
         causal: bool = False,
@@ -178,7 +196,7 @@ class MultiHead(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch heads len head_dim"],
         Float[Tensor, "batch kv_heads len head_dim"],
-        Float[Tensor, "batch kv_heads len head_dim"],
+        Float[Tensor, "batch kv_heads len value_dim"],
     ]:
         """Query, keys and values of the same words, for self-attention."""
         query, keys, values = _multiply(inputs, self.w_query, self.w_key, self.w_value)
@@ -192,7 +210,7 @@ class MultiHead(nn.Module):
 
     def project_source(
         self, source: Float[Tensor, "batch keys model"]
-    ) -> tuple[Float[Tensor, "batch kv_heads keys head_dim"], Float[Tensor, "batch kv_heads keys head_dim"]]:
+    ) -> tuple[Float[Tensor, "batch kv_heads keys head_dim"], Float[Tensor, "batch kv_heads keys value_dim"]]:
         """What is looked at: keys and values of a source, made once however many queries will come."""
         return self._split(*_multiply(source, self.w_key, self.w_value))
 
@@ -202,10 +220,13 @@ class MultiHead(nn.Module):
 
 def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
     """Four axes, keys and values in pairs, and key heads that share out the query heads evenly."""
-    if query.ndim != 4 or keys.shape != values.shape or keys.ndim != 4 or query.shape[1] % keys.shape[1]:
+    check_keys_and_values(keys, values)
+    check_same_width(query, keys)
+    same_batch = keys.shape[:1] in (query.shape[:1], (1,))
+    if query.ndim != 4 or keys.ndim != 4 or not same_batch or query.shape[1] % keys.shape[1]:
         raise ValueError(
-            "Expected a query (batch, heads, queries, head_dim), and keys and values of one shape, (batch, "
-            "kv_heads, keys, head_dim), with heads a multiple of kv_heads, but got "
+            "Expected a query (batch, heads, queries, head_dim), and keys and values (batch, kv_heads, keys, "
+            "…) of the same batch, with heads a multiple of kv_heads, but got "
             f"query {tuple(query.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}. "
             "Cut vectors into heads with split_heads."
         )

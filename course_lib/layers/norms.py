@@ -10,10 +10,14 @@
 
 LayerNorm looks along one word's features: the word's neighbours, the rest of the batch and the padding
 cannot change the result, and training and use are the same. BatchNorm looks along one feature, over all
-words of the batch: it must leave padding out, and in use it needs means kept from training.
+words of the batch: it must leave padding out, and in use it needs means kept from training. RMSNorm, which
+came after the Transformer, is LayerNorm without the mean: it only divides.
 
     Ioffe, Szegedy 2015         Batch Normalization
     Ba, Kiros, Hinton 2016      Layer Normalization
+    Zhang, Sennrich 2019        Root Mean Square Layer Normalization
+
+Numbers of 16 bits are normalised in 32: a square above 65504 is infinite in float16.
 """
 
 from __future__ import annotations
@@ -41,9 +45,23 @@ def layer_norm(
     >>> layer_norm(torch.tensor([2.0, 4.0, 6.0]), weight=torch.ones(3), bias=torch.tensor([0.0, 0.0, 1.0]))
     tensor([-1.2247,  0.0000,  2.2247])
     """
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = (x - mean).square().mean(dim=-1, keepdim=True)
+    wide = _wide(x)
+    mean = wide.mean(dim=-1, keepdim=True)
+    variance = (wide - mean).square().mean(dim=-1, keepdim=True)
     return _normalise(x, mean, variance, weight, bias, eps)
+
+
+def rms_norm(
+    x: Float[Tensor, "... model"], *, weight: Float[Tensor, " model"], eps: float = EPS
+) -> Float[Tensor, "... model"]:
+    """Each word divided by the root of its mean square; no mean is subtracted, no shift added.
+
+    >>> rms_norm(torch.tensor([3.0, 4.0]), weight=torch.ones(2))       # the mean square is 12.5
+    tensor([0.8485, 1.1314])
+    """
+    wide = _wide(x)
+    mean_square = wide.square().mean(dim=-1, keepdim=True)
+    return (wide * torch.rsqrt(mean_square + eps) * weight).to(x.dtype)
 
 
 def batch_norm(
@@ -73,6 +91,7 @@ def batch_statistics(
     >>> batch_statistics(torch.tensor([[[1.0], [3.0]], [[5.0], [99.0]]]), torch.tensor([2, 1]))
     (tensor([3.]), tensor([2.6667]), tensor(3))
     """
+    x = _wide(x)
     is_word = padding_mask(lengths, x.shape[1]).mT  # (batch, len, 1)
     n_words = lengths.sum()
     mean = torch.where(is_word, x, 0.0).sum(dim=(0, 1)) / n_words
@@ -90,6 +109,17 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, EPS)
+
+
+class RMSNorm(nn.Module):
+    """`rms_norm` with its scale, in torch's fused form."""
+
+    def __init__(self, *, d_model: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
+        return F.rms_norm(x, self.weight.shape, self.weight, EPS)
 
 
 class BatchNorm(nn.Module):
@@ -124,4 +154,24 @@ class BatchNorm(nn.Module):
 
 
 def _normalise(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
-    return (x - mean) * torch.rsqrt(variance + eps) * weight + bias
+    return ((_wide(x) - mean) * torch.rsqrt(variance + eps) * weight + bias).to(x.dtype)
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+Norm = LayerNorm | RMSNorm
+
+
+def make_norm(kind: str, *, d_model: int) -> Norm:
+    """The norm of that name, for the residual path of a block.
+
+    >>> make_norm("rms", d_model=4)
+    RMSNorm()
+    """
+    if kind == "layer":
+        return LayerNorm(d_model=d_model)
+    if kind == "rms":
+        return RMSNorm(d_model=d_model)
+    raise ValueError(f"Expected norm to be layer or rms, but got {kind!r}.")

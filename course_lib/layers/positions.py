@@ -75,6 +75,11 @@ def rotate(
     Turn a query at position m and a key at position n, and their product knows m - n only. Lengths
     stay as they were.
     """
+    if turned.shape != (features.shape[-2], features.shape[-1] // 2) or features.shape[-1] % 2:
+        raise ValueError(
+            "Expected an angle for each position and each pair of numbers, (len, head_dim / 2), but got "
+            f"{tuple(turned.shape)} for features {tuple(features.shape)}. `angles(len, head_dim)` makes them."
+        )
     return _rotate(features, turned.cos(), turned.sin())
 
 
@@ -92,6 +97,7 @@ class _AddedPositions(nn.Module):
     def add(
         self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
     ) -> Float[Tensor, "batch len model"]:
+        _check_width("d_model", self.table.shape[-1], embedded)
         return embedded + _rows(self.table, first, embedded.shape[-2])
 
     def turn(
@@ -137,6 +143,7 @@ class RotaryPositions(nn.Module):
     def turn(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
+        _check_width("head_dim", 2 * self.cos.shape[-1], features)
         length = features.shape[-2]
         return _rotate(features, _rows(self.cos, first, length), _rows(self.sin, first, length))
 
@@ -157,6 +164,14 @@ def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> P
     if kind == "rotary":
         return RotaryPositions(max_len=max_len, head_dim=head_dim)
     raise ValueError(f"Expected positions to be sinusoidal, learned or rotary, but got {kind!r}.")
+
+
+def _check_width(name: str, width: int, features: Tensor) -> None:
+    if features.shape[-1] != width:
+        raise ValueError(
+            f"Expected vectors of width {width}, for which these positions were made ({name}), "
+            f"but got {tuple(features.shape)}."
+        )
 
 
 def _rows(table: Tensor, first: int, length: int) -> Tensor:

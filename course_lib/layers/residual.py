@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from course_lib.layers.norms import LayerNorm
+from course_lib.layers.norms import make_norm
 from course_lib.shapes import Float, Tensor
 
 Layer = Callable[[Tensor], Tensor]
@@ -48,7 +48,7 @@ def post_norm(x: Float[Tensor, "... model"], layer: Layer, *, norm: Layer) -> Fl
 
 
 class Residual(nn.Module):
-    """A residual path with its LayerNorm and its dropout, laid around one layer.
+    """A residual path with its norm and its dropout, laid around one layer.
 
     Dropout acts on what the layer says, before the addition; what goes by is never dropped.
     A layer that takes or gives more than one tensor goes between `before` and `after` by hand:
@@ -59,9 +59,9 @@ class Residual(nn.Module):
         True
     """
 
-    def __init__(self, *, d_model: int, pre_norm: bool, dropout: float = 0.0):
+    def __init__(self, *, d_model: int, pre_norm: bool, norm: str = "layer", dropout: float = 0.0):
         super().__init__()
-        self.norm = LayerNorm(d_model=d_model)
+        self.norm = make_norm(norm, d_model=d_model)
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
 

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.layers.checks import check_query_and_keys
+from course_lib.layers.checks import check_key_mask, check_query_and_keys, check_same_length
 from course_lib.shapes import Bool, Float, Tensor
 
 
@@ -55,11 +55,9 @@ def attend_nearby(
     makes it; `causal` hides the right half of each window too.
     """
     check_query_and_keys(query, keys)
-    if radius < 1 or query.shape[-2] != keys.shape[-2]:
-        raise ValueError(
-            "Expected a radius of at least 1 and as many queries as keys, for neighbours are counted within "
-            f"one sentence, but got radius={radius}, {query.shape[-2]} queries and {keys.shape[-2]} keys."
-        )
+    check_same_length(query, keys)
+    if radius < 1:
+        raise ValueError(f"Expected a radius of at least 1 neighbour on each side, but got {radius}.")
     n = query.shape[-2]
     n_blocks = -(-n // radius)
     rest = n_blocks * radius - n  # what the last block lacks
@@ -70,6 +68,8 @@ def attend_nearby(
 
     if may_look is None:
         may_look = query.new_ones((1,) * (query.ndim - 1) + (n,), dtype=torch.bool)
+    check_key_mask(may_look, (*query.shape[:-1], n))
+    may_look = may_look.expand(*(1,) * (query.ndim - may_look.ndim), *may_look.shape)
     real = three_blocks(may_look.mT).mT  # (..., blocks, 1, 3 · radius); False beyond both ends
     asks = torch.arange(radius, device=query.device)[:, None] + radius  # places within the three blocks
     looked_at = torch.arange(3 * radius, device=query.device)

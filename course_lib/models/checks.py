@@ -5,7 +5,7 @@
     ValueError: Expected lengths from 1 to 2, the width of the batch, but got 3. ...
 
 Shapes are always checked. Numbers are read only on the CPU: on a GPU, reading one would make the whole
-machine wait for it.
+machine wait for it. A model that is being compiled has no numbers yet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def check_sentences(sentences: Tensor, lengths: Tensor, *, vocab_size: int, max_
             f"Expected one whole number (int64) a sentence as lengths, so a shape of ({len(sentences)},), "
             f"but got {tuple(lengths.shape)} of {lengths.dtype}."
         )
-    if lengths.device.type == "cpu":
+    if _can_be_read(lengths):
         for wrong in lengths[(lengths < 1) | (lengths > sentences.shape[1])].tolist()[:1]:
             raise ValueError(
                 f"Expected lengths from 1 to {sentences.shape[1]}, the width of the batch, but got {wrong}. "
@@ -53,7 +53,7 @@ def _check_ids(name: str, ids: Tensor, *, axes: str, n_axes: int, vocab_size: in
             f"Expected {name} with at least one sentence of at least one token, but got {tuple(ids.shape)}. "
             "Leave empty batches out."
         )
-    if ids.device.type == "cpu":
+    if _can_be_read(ids):
         low, high = (int(bound) for bound in torch.aminmax(ids))
         if low < 0 or high >= vocab_size:
             wrong = low if low < 0 else high
@@ -69,3 +69,7 @@ def _check_width(name: str, ids: Tensor, max_len: int) -> None:
             f"Expected {name} of at most {max_len} tokens, for which this system was built (max_len), "
             f"but got {ids.shape[1]}. Cut the sentence, or build the system with a larger max_len."
         )
+
+
+def _can_be_read(numbers: Tensor) -> bool:
+    return numbers.device.type == "cpu" and not torch.compiler.is_compiling()

@@ -23,6 +23,8 @@ Where this differs from the paper:
   positions turn self-attention only: source and target have no common count.
 - Keys and values may be shared among heads (`n_kv_heads`; 2019 and 2023). None: each head has its own.
 - The output has a bias for each word, as all our systems have; the paper's tied matrix has none.
+- A head's queries and keys may be `d_k` wide, its values `d_v`: the paper's own ablation. None: d_model / h.
+- `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are what came after.
 - `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 switches it off.
 - Smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1, 37,000 words.
 """
@@ -36,7 +38,7 @@ from torch import nn
 
 from course_lib.layers.block import Block, Stack
 from course_lib.layers.masks import padding_mask
-from course_lib.layers.norms import LayerNorm
+from course_lib.layers.norms import make_norm
 from course_lib.layers.positions import Positions, make_positions
 from course_lib.layers.rows import Rows
 from course_lib.models.checks import check_sentences, check_target, check_tokens
@@ -55,7 +57,11 @@ class TransformerConfig(Config):
     d_ff: int
     n_layers: int
     n_kv_heads: int | None = None
+    d_k: int | None = None
+    d_v: int | None = None
     pre_norm: bool = True
+    norm: str = "layer"
+    feed_forward: str = "relu"
     positions: str = "sinusoidal"
     ff_dropout: float = 0.0
 
@@ -70,7 +76,7 @@ class TransformerConfig(Config):
             self.positions,
             max_len=self.max_len,
             d_model=self.d_model,
-            head_dim=self.d_model // self.n_heads,
+            head_dim=self.d_k or self.d_model // self.n_heads,
         )
 
     def make_stack(self, *, crosses: bool) -> Stack:
@@ -80,15 +86,19 @@ class TransformerConfig(Config):
                 d_model=self.d_model,
                 n_heads=self.n_heads,
                 n_kv_heads=self.n_kv_heads,
+                d_k=self.d_k,
+                d_v=self.d_v,
                 d_ff=self.d_ff,
                 crosses=crosses,
                 pre_norm=self.pre_norm,
+                norm=self.norm,
+                feed_forward=self.feed_forward,
                 dropout=self.dropout,
                 ff_dropout=self.ff_dropout,
             )
             for _ in range(self.n_layers)
         ]
-        return Stack(blocks, last_norm=LayerNorm(d_model=self.d_model) if self.pre_norm else None)
+        return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
 
 
 class Transformer(Translator):
@@ -117,8 +127,7 @@ class Transformer(Translator):
 
     def start(self, memory: Rows) -> Rows:
         """The keys and values of no words yet."""
-        nothing = memory["keys"][..., :0, :]
-        return {"keys": nothing, "values": nothing}
+        return {name: memory[name][..., :0, :] for name in ("keys", "values")}
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False

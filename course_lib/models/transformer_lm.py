@@ -61,11 +61,13 @@ class TransformerLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         """The keys and values of no words yet."""
         config = self.config
-        n_kv_heads = config.n_kv_heads or config.n_heads
-        nothing = self.words.output.weight.new_zeros(
-            n_rows, config.n_layers, n_kv_heads, 0, config.d_model // config.n_heads
-        )
-        return {"keys": nothing, "values": nothing}
+        n_kv_heads, head_dim = config.n_kv_heads or config.n_heads, config.d_model // config.n_heads
+        widths = {"keys": config.d_k or head_dim, "values": config.d_v or head_dim}
+        weight = self.words.output.weight
+        return {
+            name: weight.new_zeros(n_rows, config.n_layers, n_kv_heads, 0, width)
+            for name, width in widths.items()
+        }
 
     def advance(
         self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool

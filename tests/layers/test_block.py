@@ -128,6 +128,21 @@ def test_word_by_word_equals_all_at_once(crosses, rotary):
         assert past["keys"].shape == (BATCH, N_LAYERS, 1, at + 1, D_MODEL // N_HEADS)
 
 
+@pytest.mark.parametrize("with_weights", [False, True])
+def test_several_new_words_after_a_past_do_not_see_one_another_ahead(with_weights):
+    """Two words, then three: as if all five had come at once."""
+    decoder = stack(crosses=False, n_kv_heads=1)
+    expected, _, _ = decoder(words(TGT), causal=True)
+    empty = torch.zeros(BATCH, N_LAYERS, 1, 0, D_MODEL // N_HEADS, dtype=torch.float64)
+    past = {"keys": empty, "values": empty}
+    first, past, _ = decoder(words(TGT)[:, :2], past=past, with_weights=with_weights)
+    then, past, _ = decoder(words(TGT)[:, 2:], past=past, with_weights=with_weights)
+    torch.testing.assert_close(torch.cat([first, then], dim=1), expected)
+    for beside in ({"causal": True}, {"may_look": hidden_right()}):
+        with pytest.raises(ValueError, match="neither causal nor may_look beside a past"):
+            decoder(words(1), past=past, **beside)
+
+
 def test_with_rotary_positions_only_offsets_count():
     """The whole sentence moved along changes nothing. It would, were queries turned and keys not."""
     encoder, positions = (

@@ -92,6 +92,30 @@ def test_where_nothing_may_be_looked_at_there_are_zeros():
     assert context.eq(0).all() and all(leaf.grad.isfinite().all() for leaf in leaves)
 
 
+@pytest.mark.parametrize(
+    ("may_look", "error", "message"),
+    [
+        (torch.ones(3, 1, LEN), TypeError, "boolean"),
+        (torch.ones(LEN, LEN, dtype=torch.bool), ValueError, "hide keys from all queries alike"),
+        (torch.ones(2, 1, LEN, dtype=torch.bool), ValueError, "fit scores of shape"),
+    ],
+)
+def test_a_mask_that_cannot_be_meant_is_refused(may_look, error, message):
+    query, keys, values = inputs()
+    with pytest.raises(error, match=message):
+        linear_attend(query, keys, values, may_look=may_look)
+
+
+def test_what_would_be_stretched_is_refused():
+    """One value, or one query, would serve all positions without a word."""
+    query, keys, values = inputs()
+    for attends in (linear_attend, causal_linear_attend):
+        with pytest.raises(ValueError, match="one value for each key"):
+            attends(query, keys, values[..., :1, :])
+    with pytest.raises(ValueError, match="as many queries as keys"):
+        causal_linear_attend(query[..., :1, :], keys, values)
+
+
 def test_wrong_widths_are_refused():
     query, keys, values = inputs()
     for form in (linear_attend, causal_linear_attend):

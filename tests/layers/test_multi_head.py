@@ -152,6 +152,31 @@ def test_the_width_stays_whatever_the_number_of_heads():
     assert sizes == {4 * 24 * 24}
 
 
+def test_a_single_sentence_is_split_like_one_of_a_batch():
+    x = draw()(BATCH, KEYS, D_MODEL)
+    alone = split_heads(x[1], n_heads=N_HEADS)
+    assert torch.equal(alone, split_heads(x, n_heads=N_HEADS)[1])
+    assert torch.equal(join_heads(alone), x[1])
+    with pytest.raises(ValueError, match=r"multiple of n_heads, but got \(3, 7, 12\) and n_heads=5"):
+        split_heads(x, n_heads=5)
+
+
+@pytest.mark.parametrize("n_kv_heads", [2, 6])
+def test_keys_and_values_may_have_widths_of_their_own(n_kv_heads):
+    """The paper's d_k and d_v: against a loop over heads, by both paths."""
+    torch.manual_seed(0)
+    heads = MultiHead(d_model=10, n_heads=N_HEADS, n_kv_heads=n_kv_heads, d_k=3, d_v=5).double()
+    x, expected = draw()(BATCH, KEYS, 10), torch.zeros(BATCH, KEYS, 10, dtype=torch.float64)
+    for head in range(N_HEADS):
+        served_by = head * n_kv_heads // N_HEADS
+        query = x @ heads.w_query.unflatten(0, (-1, 3))[head].mT
+        keys = x @ heads.w_key.unflatten(0, (-1, 3))[served_by].mT
+        values = x @ heads.w_value.unflatten(0, (-1, 5))[served_by].mT
+        expected += attend(query, keys, values)[0] @ heads.w_output.unflatten(1, (-1, 5))[:, head].mT
+    for with_weights in (False, True):
+        torch.testing.assert_close(heads(x, with_weights=with_weights)[0], expected)
+
+
 def test_words_moved_about_give_outputs_moved_about():
     """Equivariance: without positions, attention sees a bag of words."""
     heads, x = made(), draw()(BATCH, KEYS, D_MODEL)
@@ -195,9 +220,30 @@ def test_sizes_that_do_not_divide_are_refused(sizes):
 
 def test_wrong_heads_are_refused():
     query, keys, values = projected(3)
-    for wrong in [(query[0], keys, values), (query, keys, values[:, :, :2]), (query[:, :4], keys, values)]:
+    for wrong in [(query[0], keys, values), (query[:2], keys, values), (query[:, :4], keys, values)]:
         with pytest.raises(ValueError, match=r"heads a multiple of kv_heads, but got query .*split_heads"):
             multi_head(*wrong)
+    with pytest.raises(ValueError, match=r"one value for each key.*come in pairs"):
+        multi_head(query, keys, values[:, :, :2])
+    with pytest.raises(ValueError, match=r"expects one width.*query is 1 wide"):
+        multi_head(query[..., :1], keys, values)
+
+
+@pytest.mark.parametrize("with_weights", [False, True], ids=["fused", "explicit"])
+def test_both_paths_take_the_same_masks(with_weights):
+    """torch's fused attention reads (batch, 1, keys) as (heads, 1, keys), and adds a mask of 0 and 1."""
+    query, keys, values = (tensor[:, :BATCH] for tensor in projected(6))  # as many heads as sentences
+    sentences = ragged()[:, 0]  # (batch, 1, keys)
+    with pytest.raises(ValueError, match=r"\(batch, 1, 1, keys\) every head too"):
+        multi_head(query, keys, values, may_look=sentences, with_weights=with_weights)
+    with pytest.raises(TypeError, match=r"boolean.*got torch\.float64"):
+        multi_head(query, keys, values, may_look=ragged().double(), with_weights=with_weights)
+    with pytest.raises(ValueError, match=r"fit scores of shape \(3, 3, 4, 7\)"):
+        multi_head(query, keys, values, may_look=ragged()[..., :-1], with_weights=with_weights)
+    square = causal_mask(KEYS)[-QUERIES:]  # two axes serve every sentence and head
+    expected = attend(query, keys, values, may_look=square)[0]
+    given = multi_head(query, keys, values, may_look=square, with_weights=with_weights)[0]
+    torch.testing.assert_close(given, expected)
 
 
 def test_two_masks_are_refused():

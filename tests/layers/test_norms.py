@@ -6,7 +6,16 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.layers.norms import BatchNorm, LayerNorm, batch_norm, batch_statistics, layer_norm
+from course_lib.layers.norms import (
+    BatchNorm,
+    LayerNorm,
+    RMSNorm,
+    batch_norm,
+    batch_statistics,
+    layer_norm,
+    make_norm,
+    rms_norm,
+)
 
 BATCH, LEN, D_MODEL = 3, 5, 7
 LENGTHS = torch.tensor([5, 1, 3])
@@ -67,6 +76,27 @@ def test_layer_norm_of_a_word_does_not_see_other_words():
 
 def test_a_constant_word_is_not_divided_by_zero():
     assert layer_norm(torch.full((4,), 3.0), weight=torch.ones(4), bias=torch.ones(4)).tolist() == [1.0] * 4
+
+
+# ---- RMSNorm
+
+
+def test_rms_norm_equals_torch_with_gradients():
+    ours, theirs = shaken(RMSNorm(d_model=D_MODEL)), nn.RMSNorm(D_MODEL, eps=1e-5, dtype=torch.float64)
+    theirs.load_state_dict(ours.state_dict())
+    outcomes = []
+    for norm in (ours, theirs, lambda x: rms_norm(x, weight=theirs.weight.detach())):
+        x = draw(BATCH, LEN, D_MODEL).requires_grad_()
+        y = norm(x)
+        y.backward(draw(*y.shape, seed=1))
+        outcomes.append((y, x.grad))
+    torch.testing.assert_close(outcomes[0], outcomes[1])
+    torch.testing.assert_close(outcomes[2], outcomes[1])
+
+
+def test_an_unknown_norm_is_refused():
+    with pytest.raises(ValueError, match="layer or rms, but got 'batch'"):
+        make_norm("batch", d_model=4)
 
 
 # ---- BatchNorm
@@ -138,3 +168,22 @@ def test_bfloat16_stays_bfloat16():
     x = draw(BATCH, LEN, D_MODEL).bfloat16()
     assert LayerNorm(d_model=D_MODEL).bfloat16()(x).dtype == torch.bfloat16
     assert BatchNorm(d_model=D_MODEL).bfloat16()(x, LENGTHS).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_large_numbers_of_16_bits_are_normalised_as_torch_does(dtype):
+    """300² is more than float16 can hold."""
+    x = (draw(BATCH, LEN, D_MODEL) * 300).to(dtype)
+    weight, bias = torch.ones(D_MODEL, dtype=dtype), torch.zeros(D_MODEL, dtype=dtype)
+    full = torch.full((BATCH,), LEN)
+    exact = x.double()
+    for given, expected in (
+        (layer_norm(x, weight=weight, bias=bias), nn.functional.layer_norm(exact, (D_MODEL,))),
+        (rms_norm(x, weight=weight), nn.functional.rms_norm(exact, (D_MODEL,))),
+        (
+            batch_norm(x, full, weight=weight, bias=bias),
+            (exact - exact.mean(dim=(0, 1))) / exact.std(dim=(0, 1), correction=0),
+        ),
+    ):
+        assert given.dtype == dtype
+        torch.testing.assert_close(given.double(), expected, atol=0.02, rtol=0.01)

@@ -139,6 +139,20 @@ def test_beyond_the_table_is_refused(one):
         one.turn(torch.zeros(1, 1, 2, WIDTH), first=3)
 
 
+@pytest.mark.parametrize("one", three(), ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("width", [1, 2, WIDTH + 2])
+def test_another_width_is_refused_and_not_stretched(one, width):
+    with pytest.raises(ValueError, match=rf"width {WIDTH}, for which these positions were made"):
+        one.add(torch.zeros(1, LEN, width))
+        one.turn(torch.zeros(1, HEADS, LEN, width))
+
+
+@pytest.mark.parametrize("turned", [(1, WIDTH // 2), (LEN, 1), (LEN, WIDTH)], ids=str)
+def test_angles_of_another_size_are_refused(turned):
+    with pytest.raises(ValueError, match=r"an angle for each position and each pair"):
+        rotate(draw(BATCH, LEN, WIDTH), torch.zeros(turned))
+
+
 def test_odd_widths_and_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"even width.*pairs of numbers, but got 7"):
         sinusoids(3, 7)

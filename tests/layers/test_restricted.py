@@ -85,7 +85,18 @@ def test_memory_grows_with_n_times_radius_and_not_with_n_squared():
 
 def test_wrong_sizes_are_refused():
     query, keys, values = inputs(2, n=5)
-    with pytest.raises(ValueError, match=r"radius of at least 1.*but got radius=0"):
+    with pytest.raises(ValueError, match=r"radius of at least 1.*but got 0"):
         attend_nearby(query, keys, values, radius=0)
     with pytest.raises(ValueError, match=r"as many queries as keys.*4 queries and 5 keys"):
         attend_nearby(query[:, :4], keys, values, radius=2)
+    with pytest.raises(TypeError, match="boolean"):
+        attend_nearby(query, keys, values, radius=2, may_look=torch.ones(2, 1, 5))
+    with pytest.raises(ValueError, match="hide keys from all queries alike"):
+        attend_nearby(query, keys, values, radius=2, may_look=torch.ones(5, 5, dtype=torch.bool))
+
+
+def test_a_mask_for_all_sentences_serves_each():
+    query, keys, values = inputs(2, 3, n=5)
+    may_look = torch.tensor([[True, True, False, True, False]])
+    expected = attend_nearby(query, keys, values, radius=2, may_look=may_look.expand(2, 3, 1, 5))
+    torch.testing.assert_close(attend_nearby(query, keys, values, radius=2, may_look=may_look), expected)

@@ -155,6 +155,8 @@ FORMS = [
     {"positions": "rotary"},
     {"n_kv_heads": 1},
     {"tied": False, "positions": "rotary", "n_kv_heads": 1, "pre_norm": False},
+    {"norm": "rms", "feed_forward": "swiglu", "positions": "rotary"},  # what came after
+    {"d_k": 2, "d_v": 6, "n_kv_heads": 1, "positions": "rotary"},
 ]
 
 
@@ -308,6 +310,9 @@ def test_a_configuration_goes_through_json():
         ({"positions": "none"}, "sinusoidal, learned or rotary"),
         ({"ff_dropout": 1.0}, "ff_dropout of at least 0 and below 1, but got 1.0"),
         ({"n_layers": 0}, "n_layers of at least 1"),
+        ({"norm": "batch"}, "layer or rms, but got 'batch'"),
+        ({"feed_forward": "gelu"}, "relu or swiglu, but got 'gelu'"),
+        ({"d_v": 0}, "d_v of at least 1"),
     ],
     ids=str,
 )

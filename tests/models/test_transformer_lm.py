@@ -17,6 +17,8 @@ FORMS = [
     {"positions": "learned"},
     {"positions": "rotary", "n_kv_heads": 1},
     {"tied": False},
+    {"norm": "rms", "feed_forward": "swiglu", "positions": "rotary"},
+    {"d_k": 2, "d_v": 6},
 ]
 
 

@@ -30,7 +30,7 @@ from course_lib.training.schedule import learning_rate
         ("agreement", -1.0, "a number of 0 or more"),
         ("smoothing", 1.0, "at least 0 and below 1"),
         ("average_from", 1.1, "a share from 0 to 1"),
-        ("decay", "cosine", "one of ('inverse_square_root', 'linear')"),
+        ("decay", "cosin", "one of ('inverse_square_root', 'linear', 'cosine')"),
         ("precision", "float16", "one of ('float32', 'bfloat16')"),
     ],
 )

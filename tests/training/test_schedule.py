@@ -1,10 +1,11 @@
-"""The learning rate: the paper's formula, a straight line to 0, and what holds for both."""
+"""The learning rate: the paper's formula, a line and a cosine to 0, and what holds for all."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def test_inverse_square_root_is_the_papers_formula(d_model, warm_up):
 @given(
     n_steps=st.integers(1, 500),
     warm_up=st.integers(0, 600),
-    decay=st.sampled_from(["linear", "inverse_square_root"]),
+    decay=st.sampled_from(["linear", "cosine", "inverse_square_root"]),
 )
 def test_it_goes_up_then_down_and_never_above_the_peak(n_steps, warm_up, decay):
     rates = [
@@ -40,10 +41,10 @@ def test_it_goes_up_then_down_and_never_above_the_peak(n_steps, warm_up, decay):
 
 
 @settings(deadline=None)
-@given(n_steps=st.integers(2, 500), warm_up=st.integers(0, 400))
-def test_linear_ends_at_0_and_only_there(n_steps, warm_up):
+@given(n_steps=st.integers(2, 500), warm_up=st.integers(0, 400), decay=st.sampled_from(["linear", "cosine"]))
+def test_linear_and_cosine_end_at_0_and_only_there(n_steps, warm_up, decay):
     def rate(step):
-        return learning_rate(step, peak=1.0, warm_up=warm_up, decay="linear", n_steps=n_steps)
+        return learning_rate(step, peak=1.0, warm_up=warm_up, decay=decay, n_steps=n_steps)
 
     assert rate(n_steps - 1) > 0
     assert rate(n_steps) == (0 if warm_up <= n_steps else n_steps / warm_up)
@@ -55,9 +56,27 @@ def test_linear_falls_by_the_same_each_step():
     assert [a - b for a, b in pairwise(rates)] == pytest.approx([1 / 8] * 8)
 
 
-def test_linear_has_to_know_its_end():
-    with pytest.raises(ValueError, match="Expected n_steps for linear decay"):
-        learning_rate(9, peak=1.0, warm_up=4, decay="linear")
+def test_cosine_is_torchs():
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.3)
+    theirs = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=20)
+    for step in range(5, 26):  # the warm-up ends at step 5
+        ours = learning_rate(step, peak=0.3, warm_up=5, decay="cosine", n_steps=25)
+        assert ours == pytest.approx(theirs.get_last_lr()[0], abs=1e-12)
+        optimizer.step()
+        theirs.step()
+
+
+@pytest.mark.parametrize("decay", ["linear", "cosine"])
+def test_who_ends_has_to_know_where(decay):
+    with pytest.raises(ValueError, match=f"Expected n_steps for {decay} decay"):
+        learning_rate(9, peak=1.0, warm_up=4, decay=decay)
+
+
+@pytest.mark.parametrize("step", [1, 9])
+def test_an_unknown_decay_is_refused(step):
+    with pytest.raises(ValueError, match=r"one of inverse_square_root, linear, cosine, but got 'Cosine'"):
+        learning_rate(step, peak=1.0, warm_up=4, decay="Cosine", n_steps=9)
 
 
 def test_the_first_step_is_step_1():

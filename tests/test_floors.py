@@ -7,6 +7,7 @@ table lists to its left. Floors 0 to 4 work without Jupyter; the doors open befo
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -157,6 +158,58 @@ assert context.shape == (2, 3, 4) and "jaxtyping" not in sys.modules
         [sys.executable, "-c", program], cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_training_needs_the_training_packages_and_no_set_up(tmp_path):
+    """On a machine that has an older torch than we install, no Jupyter, no matplotlib and no network."""
+    hidden = [
+        *ABSENT_THERE.split(),
+        "matplotlib",
+        "nbval",
+        "pytest",
+        "hypothesis",
+        "jsonschema",
+        "playwright",
+    ]
+    program = f"""
+import importlib.metadata, subprocess, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden}:
+            raise ModuleNotFoundError(name + " is not on a bare machine", name=name)
+
+def version(name, real=importlib.metadata.version):
+    if name in {hidden}:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return "2.11.0+cu130" if name == "torch" else real(name)
+
+sys.meta_path.insert(0, Absent())
+importlib.metadata.version = version
+from course_lib.cli import environment, main
+environment.set_up = environment.restart = lambda *asked: sys.exit("a set-up was started")
+import course_lib.bench.decoding, course_lib.bench.text, course_lib.bench.training
+folder = {str(tmp_path / "run")!r}
+for words in (
+    ["train", "bahdanau", "--scale", "tiny", "--steps", "2", "--device", "cpu", "--folder", folder],
+    ["translate", "the cat drank the water", "--attention", "--device", "cpu"],
+    ["evaluate", "--checkpoint", folder, "--device", "cpu", "--beam", "1"],
+    ["data", "show", "--n", "1"],
+):
+    assert main(words) == 0, words
+"""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COURSE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=PROJECT_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "le chat a bu l' eau" in done.stdout
 
 
 # ---- the checker itself, on made-up libraries

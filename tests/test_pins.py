@@ -1,4 +1,4 @@
-"""pyproject.toml, environment.yml and constraints.txt say which versions are installed. They agree."""
+"""pyproject.toml says which versions will do, environment.yml and constraints.txt which are installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import distributions, version
 import pytest
 import yaml
 
-from course_lib.cli.pins import PROJECT_ROOT, needed, project, requirements
+from course_lib.cli.pins import PROJECT_ROOT, admits, needed, project, requirements
 
 PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.]*")
 
@@ -38,10 +38,19 @@ def conda() -> dict:
     return yaml.safe_load((PROJECT_ROOT / "environment.yml").read_text(encoding="utf-8"))
 
 
-def test_every_direct_dependency_is_a_plain_pin_and_constrained_to_it():
+def test_every_direct_dependency_is_installed_in_one_version_which_its_range_admits():
     direct = pins(requirements("test"))
     assert direct.items() <= constraints().items()
     assert direct["torch"] == "2.13.0"
+    for name, wanted in needed("test").items():
+        assert admits(wanted, direct[canonical(name)]), f"{name} {wanted}"
+
+
+def test_the_versions_of_the_gpu_machine_will_do():
+    """The bare machine that the results were made on."""
+    there = {"torch": "2.11.0+cu130", "numpy": "2.5.2", "safetensors": "0.8.0", "tokenizers": "0.23.2"}
+    for name, found in there.items():
+        assert admits(needed("training")[name], found)
 
 
 def test_conda_installs_the_same_pins(conda):
@@ -51,16 +60,35 @@ def test_conda_installs_the_same_pins(conda):
     options = [line for line in from_pip["pip"] if line.startswith("-")]
     assert options == ["-c constraints.txt", "-e ."]
     ours = pins([line for line in from_pip["pip"] if line not in options])
-    assert ours == {canonical(name): number for name, number in needed("test").items()}
+    assert ours == {canonical(name): constraints()[canonical(name)] for name in needed("test")}
 
 
 def test_conda_takes_the_pythons_we_take(conda):
     assert conda["dependencies"][0].startswith("python" + project()["project"]["requires-python"])
 
 
-def test_what_is_installed_is_what_is_pinned():
-    for name, number in needed("test").items():
-        assert version(name).partition("+")[0] == number, name
+def test_what_is_installed_here_will_do():
+    for name, wanted in needed("test").items():
+        assert admits(wanted, version(name)), name
+
+
+def test_admits_agrees_with_pips_own_reading_of_ranges():
+    specifiers = pytest.importorskip("packaging.specifiers")
+    for wanted in {*needed("test").values(), ">=1.0", "<2", "==0.17.4", ">=2.11,<3"}:
+        for found in (
+            "0.9.18",
+            "0.17.4",
+            "0.17.5",
+            "1.0",
+            "1",
+            "2.0.0",
+            "2.10",
+            "2.11.0",
+            "2.13.0",
+            "3",
+            "11.2",
+        ):
+            assert admits(wanted, found) == specifiers.SpecifierSet(wanted).contains(found), (wanted, found)
 
 
 def test_the_constraints_cover_everything_our_dependencies_bring():

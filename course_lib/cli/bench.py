@@ -16,7 +16,8 @@ from course_lib.cli.paths import user_path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True, title="what to measure")
-    chosen.add_parser("explorables", help="how fast the explorables answer", allow_abbrev=False)
+    explorables = chosen.add_parser("explorables", help="how fast the explorables answer", allow_abbrev=False)
+    explorables.set_defaults(stage="test")  # in a real browser; the others need no Jupyter at all
     text = chosen.add_parser("text", help="how fast text is made and read", allow_abbrev=False)
     text.add_argument(
         "--folder",

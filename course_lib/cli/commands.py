@@ -9,6 +9,7 @@ from types import ModuleType
 
 from course_lib import __version__
 from course_lib.cli import bench, build, data, evaluate, lab, progress, test, train, translate
+from course_lib.cli.called import as_called
 from course_lib.cli.called import program as program_name
 from course_lib.cli.endings import ended
 from course_lib.cli.environment import enter
@@ -18,7 +19,10 @@ from course_lib.cli.trouble import Trouble
 
 @dataclass(frozen=True)
 class Command:
-    """One word on the command line. Its module has `add_arguments(parser)` and `run(args) -> int`."""
+    """One word on the command line. Its module has `add_arguments(parser)` and `run(args) -> int`.
+
+    `stage` is what must be installed for it (`pins.STAGES`); arguments may ask for another (`args.stage`).
+    """
 
     module: ModuleType
     stage: str
@@ -27,15 +31,15 @@ class Command:
 
 
 COMMANDS = {
-    "lab": Command(lab, "runtime", "set up on the first run, then open JupyterLab", passes_on=True),
+    "lab": Command(lab, "lab", "set up on the first run, then open JupyterLab", passes_on=True),
     "test": Command(test, "test", "set up what is missing, then run every test"),
-    "build": Command(build, "runtime", "make the notebooks from their sources"),
-    "data": Command(data, "runtime", "show samples of the toy language, or get the real corpus"),
-    "train": Command(train, "runtime", "train a system of the road"),
-    "translate": Command(translate, "runtime", "translate sentences, and show where each word looked"),
-    "evaluate": Command(evaluate, "runtime", "measure how well trained systems translate"),
-    "progress": Command(progress, "runtime", "show what you have done so far, or delete it"),
-    "bench": Command(bench, "test", "measure how fast it is: explorables, text, training, decoding"),
+    "build": Command(build, "lab", "make the notebooks from their sources"),
+    "data": Command(data, "training", "show samples of the toy language, or get the real corpus"),
+    "train": Command(train, "training", "train a system of the road"),
+    "translate": Command(translate, "training", "translate sentences, and show where each word looked"),
+    "evaluate": Command(evaluate, "training", "measure how well trained systems translate"),
+    "progress": Command(progress, "lab", "show what you have done so far, or delete it"),
+    "bench": Command(bench, "training", "measure how fast it is: explorables, text, training, decoding"),
 }
 
 
@@ -49,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"attention-course {__version__}")
     chosen = program.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, command in COMMANDS.items():
-        own = chosen.add_parser(name, help=command.help, description=command.module.__doc__)
+        own = chosen.add_parser(name, help=command.help, description=as_called(command.module.__doc__))
         own.allow_abbrev, own.formatter_class = False, argparse.RawDescriptionHelpFormatter
         own.set_defaults(refuse=own.error)
         command.module.add_arguments(own)
@@ -82,5 +86,5 @@ def run_here(command: Command, args: argparse.Namespace) -> int:
             f"The course runs from its own folder, and {PROJECT_ROOT} does not hold its notebooks.",
             "Get the whole course (git clone), and run the command there.",
         )
-    enter(command.stage, args.words)
+    enter(getattr(args, "stage", command.stage), args.words)
     return command.module.run(args)

@@ -1,6 +1,6 @@
 """The environment the course runs in: found where there is one, else made as `.venv` in the course's folder.
 
-    enter("runtime", ["lab"])     # comes back in an interpreter that has what the lab needs
+    enter("lab", ["lab"])     # comes back in an interpreter that has what the lab needs
 
 A set-up ends by writing a stamp into `.venv`: no stamp, no environment. So whatever stopped an earlier
 one (Ctrl-C, a full disk, a power cut), the next start sees it and goes on from there.
@@ -91,7 +91,7 @@ def set_up(place: Place, stage: str, lacking: list[str]) -> None:
         raise Trouble(
             f"The folder {place.shown(place.venv)} was not made by the course, and it lacks {lacking[0]}.",
             "Move it away, then run the same command again. Or activate it, run\n"
-            "    python -m pip install -c constraints.txt -e .[test]\n"
+            "    python -m pip install -c constraints.txt -e .[lab,test]\n"
             "and then the same command.",
         )
     check_room(place, ROOM_TO_ADD if stamp else ROOM)

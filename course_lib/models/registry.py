@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 
 from torch import nn
 
@@ -90,6 +90,8 @@ def config_to_json(name: str, config: Config) -> dict[str, Plain]:
 def config_from_json(kept: Mapping[str, Plain]) -> tuple[str, Config]:
     """The system's name and its configuration, as `config_to_json` kept them.
 
+    An option that joined later, and so is not there, has its default: that is how the system was built.
+
     >>> config = make_config("bahdanau", scale="tiny", vocab_size=50)
     >>> config_from_json(config_to_json("bahdanau", config)) == ("bahdanau", config)
     True
@@ -97,18 +99,19 @@ def config_from_json(kept: Mapping[str, Plain]) -> tuple[str, Config]:
     if "system" not in kept:
         raise ValueError(f"Expected the name of a system under 'system', but there are only {_list(kept)}.")
     chosen = system(kept["system"])
-    expected, came = {one.name for one in fields(chosen.config)}, set(kept) - {"system"}
-    if expected != came:
+    known, came = {one.name for one in fields(chosen.config)}, set(kept) - {"system"}
+    needed = {one.name for one in fields(chosen.config) if one.default is MISSING}
+    if not needed <= came <= known:
         differences = [
             f"{what} {_list(names)}"
-            for what, names in (("lacks", expected - came), ("has the unknown", came - expected))
+            for what, names in (("lacks", needed - came), ("has the unknown", came - known))
             if names
         ]
         raise ValueError(
-            f"Expected exactly the fields of {chosen.config.__name__}, but this configuration of "
+            f"Expected the fields of {chosen.config.__name__}, but this configuration of "
             f"{chosen.name} {' and '.join(differences)}. Was it written by another version of the course?"
         )
-    return chosen.name, chosen.config(**{key: kept[key] for key in expected})
+    return chosen.name, chosen.config(**{key: kept[key] for key in came})
 
 
 def _list(names: Mapping | set[str]) -> str:

@@ -15,8 +15,9 @@ PYPROJECT = """
 [build-system]
 requires = ["setuptools==84.2.1"]
 [project]
-dependencies = ["no-such-package==1.0"]
-optional-dependencies.test = ["no-such-test-package==2.0"]
+dependencies = ["no-such-package>=1.0,<2"]
+optional-dependencies.lab = ["no-such-lab>=3.0"]
+optional-dependencies.test = ["no-such-test-package>=2.0"]
 [project.scripts]
 course = "course_lib.cli:main"
 """
@@ -33,7 +34,8 @@ def place(tmp_path) -> TryPlace:
     root = tmp_path / "a course"
     (root / "build").mkdir(parents=True)
     (root / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
-    (root / "constraints.txt").write_text("no-such-package==1.0\n", encoding="utf-8")
+    pins = "no-such-package==1.0\nno-such-lab==3.0\nno-such-test-package==2.0\n"
+    (root / "constraints.txt").write_text(pins, encoding="utf-8")
     return TryPlace(root)
 
 

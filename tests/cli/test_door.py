@@ -146,7 +146,7 @@ def test_further_arguments_reach_the_lab_untouched(monkeypatch):
     monkeypatch.setattr(commands.lab, "run", lambda args: seen.append((args.no_browser, args.further)) or 0)
     words = ["lab", "--port", "9000", "--no-browser", "--ServerApp.x=1", "notebooks/08.ipynb"]
     assert main(words) == 0
-    assert seen == [("runtime", words), (True, ["--port", "9000", "--ServerApp.x=1", "notebooks/08.ipynb"])]
+    assert seen == [("lab", words), (True, ["--port", "9000", "--ServerApp.x=1", "notebooks/08.ipynb"])]
 
 
 def test_thin_commands_call_what_does_the_work(monkeypatch, capsys):

@@ -9,12 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
 
-from course_lib.cli import environment, pins
+from course_lib.cli import commands, environment, pins
 from course_lib.cli.environment import (
     Place,
     enter,
@@ -70,36 +69,85 @@ def venvs(monkeypatch) -> list[str]:
 # ---- the environment is there
 
 
-def test_an_interpreter_that_has_everything_is_used_as_it_is(place, pip, restarts):
-    text = (
-        (place.root / "pyproject.toml")
-        .read_text()
-        .replace("no-such-package==1.0", f"pytest=={version('pytest')}")
-    )
+def with_packages_that_are_here(place: Place) -> None:
+    """A course whose lab needs pytest and nothing else."""
+    text = (place.root / "pyproject.toml").read_text()
+    for absent in ("no-such-package>=1.0,<2", "no-such-lab>=3.0"):
+        text = text.replace(absent, "pytest>=8.0")
     (place.root / "pyproject.toml").write_text(text)
-    enter("runtime", ["lab"], place)
+    with (place.root / "constraints.txt").open("a") as file:
+        file.write("pytest==8.0\n")
+
+
+def test_an_interpreter_that_has_everything_is_used_as_it_is(place, pip, restarts):
+    """Though another version is pinned."""
+    with_packages_that_are_here(place)
+    enter("lab", ["lab"], place)
     assert not pip.calls and not restarts and not place.venv.exists()
 
 
 def test_an_active_environment_without_the_test_packages_makes_way_for_venv(place, pip, restarts, venvs):
-    text = (
-        (place.root / "pyproject.toml")
-        .read_text()
-        .replace("no-such-package==1.0", f"pytest=={version('pytest')}")
-    )
-    (place.root / "pyproject.toml").write_text(text)
+    with_packages_that_are_here(place)
     enter("test", ["test"], place)
-    assert restarts == [["test"]] and "no-such-test-package==2.0" in pip.calls[0]
+    assert restarts == [["test"]]
+    assert {"pytest==8.0", "no-such-test-package==2.0"} <= {*pip.calls[0]}
 
 
 @pytest.mark.parametrize(
-    ("found", "lacking"), [("1.0", []), ("1.0+cpu", []), ("1.0.1", ["no-such-package 1.0 (has 1.0.1)"])]
+    ("found", "will_do"),
+    [
+        ("1.0", True),
+        ("1", True),
+        ("1.0.1+cpu", True),
+        ("1.10.0a0+git12", True),
+        ("1.9rc1", True),
+        ("0.99", False),
+        ("2.0.0", False),
+        ("10.0", False),
+    ],
 )
-def test_a_build_of_the_pinned_version_will_do_and_another_version_will_not(
-    place, monkeypatch, found, lacking
-):
+def test_a_version_within_the_range_will_do_whatever_is_pinned(place, monkeypatch, found, will_do):
     monkeypatch.setattr(pins, "version", lambda name: found)
-    assert pins.missing("runtime", place.root) == lacking
+    lacking = [f"no-such-package >=1.0,<2 (has {found})"]
+    assert pins.missing("training", place.root) == ([] if will_do else lacking)
+
+
+def test_training_asks_for_no_jupyter():
+    training, lab = pins.needed("training"), pins.needed("lab")
+    assert "torch" in training and training.items() < lab.items()
+    assert not [name for name in training if "jupyter" in name or "ipy" in name or name.startswith("nb")]
+
+
+def test_what_is_needed_is_asked_for_and_no_more(monkeypatch):
+    """A GPU machine without Jupyter trains; only the explorables' bench needs a browser."""
+    asked = []
+    monkeypatch.setattr(commands, "enter", lambda stage, argv: asked.append(stage))
+    for name in commands.COMMANDS:
+        module = commands.COMMANDS[name].module
+        monkeypatch.setattr(module, "run", lambda args: 0)
+    told = {
+        "train": ["train", "bahdanau"],
+        "translate": ["translate", "the cat sleeps"],
+        "evaluate": ["evaluate"],
+        "data": ["data", "show"],
+        "training": ["bench", "training"],
+        "decoding": ["bench", "decoding"],
+        "text": ["bench", "text"],
+        "explorables": ["bench", "explorables"],
+        "lab": ["lab"],
+        "build": ["build"],
+        "progress": ["progress"],
+        "test": ["test"],
+    }
+    for words in told.values():
+        assert commands.run_command(words) == 0
+    assert dict(zip(told, asked, strict=True)) == {
+        **dict.fromkeys(
+            ("train", "translate", "evaluate", "data", "training", "decoding", "text"), "training"
+        ),
+        **dict.fromkeys(("lab", "build", "progress"), "lab"),
+        **dict.fromkeys(("explorables", "test"), "test"),
+    }
 
 
 def test_the_real_check_is_quick():
@@ -114,37 +162,37 @@ def test_the_real_check_is_quick():
 
 
 def test_the_first_start_sets_up_and_the_second_only_looks(place, pip, restarts, venvs, capsys):
-    enter("runtime", ["lab", "--no-browser"], place)
+    enter("lab", ["lab", "--no-browser"], place)
     install, project = pip.calls
     assert install[:4] == ["--only-binary", ":all:", "-c", str(place.root / "constraints.txt")]
-    assert install[4:] == ["no-such-package==1.0", "setuptools==84.2.1"]
+    assert install[4:] == ["no-such-package==1.0", "no-such-lab==3.0", "setuptools==84.2.1"]
     assert project == ["--no-deps", "--no-build-isolation", "--editable", str(place.root)]
-    assert read_stamp(place) == {"pins": pins.fingerprint(place.root), "stage": "runtime"}
+    assert read_stamp(place) == {"pins": pins.fingerprint(place.root), "stage": "lab"}
     assert "First start: setting up" in capsys.readouterr().out
 
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     assert len(pip.calls) == 2 and len(venvs) == 1
     assert restarts == [["lab", "--no-browser"], ["lab"]]
     assert capsys.readouterr().out == ""
 
 
 def test_the_tests_add_what_the_lab_did_not_need(place, pip, restarts, venvs, capsys):
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     assert not is_ready(place, "test")
     enter("test", ["test"], place)
     assert "no-such-test-package==2.0" in pip.calls[2] and len(venvs) == 1
-    assert is_ready(place, "test") and is_ready(place, "runtime")
+    assert is_ready(place, "test") and is_ready(place, "lab")
     assert "Bringing .venv up to date for the tests." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml"])
 def test_other_pins_bring_it_up_to_date(place, pip, restarts, venvs, name):
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     path = place.root / name
     path.write_text(path.read_text().replace("1.0", "1.1"))
-    assert not is_ready(place, "runtime")
-    enter("runtime", ["lab"], place)
-    assert len(pip.calls) == 4 and len(venvs) == 1 and is_ready(place, "runtime")
+    assert not is_ready(place, "lab")
+    enter("lab", ["lab"], place)
+    assert len(pip.calls) == 4 and len(venvs) == 1 and is_ready(place, "lab")
 
 
 def test_a_setting_that_installs_nothing_changes_nothing(place):
@@ -159,15 +207,15 @@ def test_an_active_environment_is_told_why_it_is_not_used(
     place, pip, restarts, venvs, monkeypatch, capsys, inside
 ):
     monkeypatch.setattr(sys, "prefix", str(place.venv if inside else place.root / "theirs"))
-    enter("runtime", ["lab"], place)
-    told = "The active environment lacks no-such-package 1.0: the course uses a .venv of its own."
+    enter("lab", ["lab"], place)
+    told = "environment lacks no-such-package >=1.0,<2 and 1 more: the course uses a .venv of its own."
     assert (told in capsys.readouterr().out) != inside
 
 
 # ---- what can go wrong
 
 
-def trouble(place: Place, stage: str = "runtime") -> str:
+def trouble(place: Place, stage: str = "lab") -> str:
     with pytest.raises(Trouble) as caught:
         enter(stage, ["lab"], place)
     assert not is_ready(place, stage)
@@ -198,8 +246,8 @@ def test_a_venv_that_cannot_be_made_shows_why(place, pip, restarts, venvs, monke
         patch.setattr(subprocess, "run", run)
         assert "    Error: libpython is missing\n" in trouble(place)
     assert read_stamp(place) == {}
-    enter("runtime", ["lab"], place)  # the retry starts clean
-    assert is_ready(place, "runtime") and len(venvs) == 1
+    enter("lab", ["lab"], place)  # the retry starts clean
+    assert is_ready(place, "lab") and len(venvs) == 1
 
 
 def test_after_a_failed_install_the_same_command_goes_on(place, pip, restarts, venvs):
@@ -207,22 +255,22 @@ def test_after_a_failed_install_the_same_command_goes_on(place, pip, restarts, v
     assert trouble(place) == "pip could not reach the package index.\nCheck the network."
     assert not restarts
     pip.fails = None
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     assert len(venvs) == 1  # what was there is not made again
     assert restarts == [["lab"]]
 
 
 def test_tests_that_cannot_be_added_leave_the_lab_as_it_was(place, pip, restarts, venvs):
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     pip.fails = Trouble("pip could not reach the package index.", "Check the network.")
     trouble(place, "test")
-    assert is_ready(place, "runtime")
+    assert is_ready(place, "lab")
 
 
 def test_ctrl_c_during_the_set_up_says_how_to_go_on(place, pip, restarts, venvs, capsys):
     pip.fails = KeyboardInterrupt()
     with pytest.raises(SystemExit) as left:
-        enter("runtime", ["lab"], place)
+        enter("lab", ["lab"], place)
     assert left.value.code == 130
     assert "Run the same command again to go on" in capsys.readouterr().out
     assert read_stamp(place) == {}
@@ -256,15 +304,15 @@ def test_a_half_made_venv_is_made_anew(place, pip, restarts, venvs):
     place.venv.mkdir()
     write_stamp(place, {})
     (place.venv / "half a file").touch()
-    enter("runtime", ["lab"], place)
-    assert not (place.venv / "half a file").exists() and is_ready(place, "runtime")
+    enter("lab", ["lab"], place)
+    assert not (place.venv / "half a file").exists() and is_ready(place, "lab")
 
 
 @pytest.mark.parametrize("content", ["", '{"pins": "31', "{}", '{"pins": "of old", "stage": "test"}'])
 def test_a_stamp_that_promises_nothing_is_no_stamp(place, content):
     place.venv.mkdir()
     place.stamp.write_text(content)
-    assert not is_ready(place, "runtime") and read_stamp(place) is not None
+    assert not is_ready(place, "lab") and read_stamp(place) is not None
 
 
 def test_a_venv_whose_python_was_removed_is_not_ready(place, tmp_path):
@@ -283,7 +331,7 @@ def test_a_venv_of_somebody_else_is_left_alone(place, pip, restarts):
 
 
 def test_packages_pip_was_stopped_in_are_forgotten(place, pip, restarts, venvs):
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     packages = place.venv / "lib" / "python3.11" / "site-packages"
     for name in ("whole-1.0", "half-1.0"):
         (packages / f"{name}.dist-info").mkdir(parents=True)
@@ -294,13 +342,13 @@ def test_packages_pip_was_stopped_in_are_forgotten(place, pip, restarts, venvs):
 
 
 def test_a_venv_that_broke_its_promise_is_put_right_next_time(place, pip, restarts, venvs, monkeypatch):
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     monkeypatch.setenv(environment.CAME_THROUGH, "1")  # we are inside, and the package is still not there
     told = trouble(place)
-    assert ".venv should have no-such-package 1.0 and has not" in told
+    assert ".venv should have no-such-package >=1.0,<2 and has not" in told
     assert environment.CAME_THROUGH not in os.environ
-    enter("runtime", ["lab"], place)
-    assert len(pip.calls) == 4 and is_ready(place, "runtime")
+    enter("lab", ["lab"], place)
+    assert len(pip.calls) == 4 and is_ready(place, "lab")
 
 
 # ---- two windows
@@ -313,13 +361,13 @@ def test_a_second_set_up_waits_for_the_first_and_uses_what_it_made(place, pip, r
         with environment.one_at_a_time(place.lock):
             holding.set()
             let_go.wait(10)
-            set_up(place, "runtime", ["no-such-package 1.0"])
+            set_up(place, "lab", ["no-such-package 1.0"])
 
     other = threading.Thread(target=other_window)
     other.start()
     holding.wait(10)
     threading.Timer(0.2, let_go.set).start()
-    enter("runtime", ["lab"], place)
+    enter("lab", ["lab"], place)
     other.join(10)
     assert "Another window is setting up the course. Waiting" in capsys.readouterr().out
     assert len(pip.calls) == 2 and restarts == [["lab"]]

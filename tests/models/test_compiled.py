@@ -1,4 +1,4 @@
-"""torch.compile takes whole systems; not those with an nn.RNN, nn.LSTM or nn.GRU, which Dynamo does not know."""
+"""torch.compile takes whole systems; not those with torch's RNN, LSTM or GRU, which Dynamo does not know."""
 
 from __future__ import annotations
 

@@ -204,6 +204,13 @@ def test_json_that_is_no_configuration(change, message):
         config_from_json({key: value for key, value in kept.items() if value is not None})
 
 
+def test_an_option_that_joined_later_has_its_default():
+    config = make_config("transformer", scale="tiny", vocab_size=20)
+    kept = config_to_json("transformer", config)
+    del kept["norm"], kept["d_k"]
+    assert config_from_json(kept) == ("transformer", config)
+
+
 def test_json_that_belies_its_name():
     kept = config_to_json("luong_dot", make_config("luong_dot", scale="tiny", vocab_size=20))
     with pytest.raises(ValueError, match="Expected score='dot'"):

@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
     find_device(args.device)
 
     from course_lib.training.job import Job, run_job
-    from course_lib.training.processes import LostProcess, command_again
 
     wanted = {key: value for key, value in vars(args).items() if key in Job.__dataclass_fields__}
     folder = user_path(args.folder or default_folder(args))
@@ -74,11 +73,6 @@ def run(args: argparse.Namespace) -> int:
     leads = os.environ.get("RANK", "0") == "0"
     try:
         outcome = run_job(job, tell=tell, after_look=show)
-    except LostProcess as lost:
-        if not lost.tells:  # another one does
-            return 1
-        command = command_again(shlex.join(sys.argv[1:]))
-        raise Trouble(str(lost), how_to_go_on(folder, command)) from lost
     except KeyboardInterrupt:
         command = "course " + shlex.join(sys.argv[1:])
         raise Trouble("Stopped at once.", how_to_go_on(folder, command)) from None

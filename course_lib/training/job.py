@@ -104,6 +104,12 @@ def run_job(
         if processes.leads:
             n = n_parameters(model)
             tell(f"{job.system}: {n:,} parameters, {len(data.train):,} pairs, on {device.type}")
+            if processes.n > 1:
+                # Said now: when one is lost, torchrun may end the others before they can say anything.
+                tell(
+                    f"{processes.n} processes. Should one be lost, torchrun ends the others, "
+                    "and the same command goes on from the last checkpoint."
+                )
             if keeper and (step := keeper.stands_at()):
                 how = "it goes on from there" if step < recipe.n_steps else "there is nothing left to do"
                 tell(f"{job.folder} stands at step {step:,}: {how}.")

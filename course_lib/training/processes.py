@@ -10,7 +10,8 @@ gloo between CPUs. Alone, everything below does nothing.
     >>> two.mine(5)                                         # which of five rows are this one's
     range(1, 5, 2)
 
-A process that is gone, or silent for COURSE_TIMEOUT seconds (60), ends the others: `LostProcess`.
+When a process is lost, `torchrun` ends the others; who is silent for COURSE_TIMEOUT seconds (60) counts
+as lost. The run goes on from its last checkpoint when the same command is given again.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import re
-import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -35,14 +33,6 @@ CPU = torch.device("cpu")
 TIMEOUT = 60.0  # seconds of silence; the leader may save a checkpoint meanwhile, the others wait for it
 
 _JOINED = itertools.count(1)  # who joins again must not find the addresses of the last time
-
-
-class LostProcess(ConnectionError):
-    """Another process of this run is gone, or says nothing. `tells`: whether it is on this one to say so."""
-
-    def __init__(self, happened: str, *, tells: bool):
-        super().__init__(happened)
-        self.tells = tells
 
 
 @dataclass(frozen=True)
@@ -121,26 +111,11 @@ def join(device: torch.device) -> Iterator[Processes]:
     timeout = timedelta(seconds=seconds_to_wait())
     store, rank, n = next(distributed.rendezvous("env://", timeout=timeout))
     own = distributed.PrefixStore(f"course {next(_JOINED)}", store)
-    try:
-        distributed.init_process_group(
-            backend_for(device), store=own, rank=rank, world_size=n, timeout=timeout
-        )
-        processes = Processes(n, rank, device)
-        yield processes
-        processes.agree(True)  # all are done, the leader with its files too
-    except RuntimeError as error:
-        if not _of_connection(error):
-            raise
-        # What comes next is a message and the end, and the SIGTERM that torchrun sends on such an occasion
-        # shall not cut it off. Nothing is torn down in order: that would wait for those who are gone.
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        happened = (
-            f"A process of this run is gone, or has said nothing for {timeout.total_seconds():g} s. "
-            f"Process {rank} of {n} (counted from 0) noticed it: {_in_short(error)}."
-        )
-        raise LostProcess(happened, tells=_first_to_notice(own)) from error
-    distributed.destroy_process_group()
+    distributed.init_process_group(backend_for(device), store=own, rank=rank, world_size=n, timeout=timeout)
+    processes = Processes(n, rank, device)
+    yield processes
+    processes.agree(True)  # all are done, the leader with its files too
+    distributed.destroy_process_group()  # not after an error: it would wait for those who are gone
 
 
 def backend_for(device: torch.device) -> str:
@@ -178,37 +153,12 @@ def seconds_to_wait() -> float:
     return seconds
 
 
-def command_again(arguments: str) -> str:
-    """What starts this machine's processes once more; `arguments` are those of `course`."""
-    n_machines, here = (os.environ.get(name, "1") for name in ("GROUP_WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    # Where several machines meet is not known here: dots stand for --rdzv-endpoint and the like.
-    meet = "--standalone" if n_machines == "1" else f"--nnodes {n_machines} ..."
-    return f"torchrun {meet} --nproc-per-node {here} -m course_lib {arguments}"
-
-
 def _blank(batch: Batch) -> Batch:
     """One row that counts for nothing, of the batch's shape."""
     row = batch.map(lambda rows: rows[:1].clone())
     row.tgt_out.zero_()
     row.pairs.fill_(-1)
     return row
-
-
-def _of_connection(error: RuntimeError) -> bool:
-    # gloo throws plain RuntimeErrors, told from others by the file they name.
-    return isinstance(error, distributed.DistError) or "gloo" in str(error)
-
-
-def _in_short(error: RuntimeError) -> str:
-    """Its first sentence, without the file of gloo it comes from."""
-    return re.sub(r"^\[[^\]]*\] *", "", str(error)).splitlines()[0].partition(". ")[0]
-
-
-def _first_to_notice(store: distributed.Store) -> bool:
-    """Of many survivors one shall speak. Where not even the store answers, whoever asks does."""
-    with suppress(RuntimeError):
-        return store.add("somebody is gone", 1) == 1
-    return True
 
 
 def _processes(ranks: list[int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import json
 import os
 import re
@@ -26,9 +25,7 @@ from course_lib.training.checkpoint import read_about
 from course_lib.training.job import Job, run_job
 from course_lib.training.processes import (
     ALONE,
-    LostProcess,
     Processes,
-    command_again,
     join,
     own_device,
     seconds_to_wait,
@@ -118,10 +115,7 @@ def test_processes_with_different_runs_are_refused_in_all_of_them(whole):
 
 @pytest.mark.slow
 def test_who_falls_silent_is_waited_for_no_longer_than_said(whole):
-    found = whole[2][0]
-    assert "has said nothing for 2 s" in found["lost"]
-    assert "Process 0 of 2" in found["lost"]
-    assert 1.5 < found["seconds"] < 11  # the other one was silent for 12
+    assert 1.5 < whole[2][0]["seconds"] < 11  # the other one was silent for 12
 
 
 @pytest.mark.slow
@@ -142,16 +136,11 @@ def test_only_the_leader_writes_and_prints(whole):
 @on_posix
 def test_a_killed_worker_ends_the_run_and_a_resumed_one_is_as_if_nothing_had_been(whole, tmp_path):
     folder = tmp_path / "run"
-    code, out, err = end_of(two_processes(folder, *TOY, HURT="8"))
+    code, out, _ = end_of(two_processes(folder, *TOY, HURT="8"))
     assert code != 0
-    assert time.time() - float((folder / "died_1.txt").read_text()) < 30  # nobody waits for the 60 s
-    told, todo, command = err[err.index("A process of this run is gone") :].splitlines()[:3]
-    assert "Process 0 of 2" in told
-    assert todo.startswith(f"{folder} has a checkpoint of step 6: go on from it")
-    assert command.strip().startswith(
-        "torchrun --standalone --nproc-per-node 2 -m course_lib train transformer"
-    )
-    assert str(folder) in command  # torchrun may write on the same line
+    assert time.time() - float((folder / "died_1.txt").read_text()) < 50  # nobody waits for the 60 s
+    # Told beforehand: torchrun may end the survivor before it notices anything.
+    assert "Should one be lost, torchrun ends the others, and the same command goes on" in out
     assert "Finished" not in out
 
     code, out, err = end_of(two_processes(folder, *TOY))
@@ -257,66 +246,6 @@ def test_how_long_to_wait_can_be_chosen(monkeypatch):
         monkeypatch.setenv("COURSE_TIMEOUT", wrong)
         with pytest.raises(ValueError, match=f"COURSE_TIMEOUT to be a number of seconds .* got '{wrong}'"):
             seconds_to_wait()
-
-
-def test_the_command_that_starts_them_again(monkeypatch):
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    monkeypatch.setenv("GROUP_WORLD_SIZE", "1")
-    again = command_again("train bahdanau")
-    assert again == "torchrun --standalone --nproc-per-node 4 -m course_lib train bahdanau"
-    monkeypatch.setenv("GROUP_WORLD_SIZE", "2")
-    again = command_again("train bahdanau")
-    assert again == "torchrun --nnodes 2 ... --nproc-per-node 4 -m course_lib train bahdanau"
-
-
-class Gone:
-    """Stands for torch's processes: another one has left, and the store may be gone with it."""
-
-    def __init__(self, monkeypatch, error, n_told=0, *, store_is_gone=False):
-        self.told, self.store_is_gone = itertools.count(n_told + 1), store_is_gone
-        self.error = error
-        monkeypatch.setenv("WORLD_SIZE", "2")
-        place = "course_lib.training.processes.distributed."
-        monkeypatch.setattr(place + "rendezvous", lambda *rest, **kept: iter([(self, 0, 2)]))
-        monkeypatch.setattr(place + "PrefixStore", lambda prefix, store: store)
-        monkeypatch.setattr(place + "init_process_group", lambda *rest, **kept: None)
-        monkeypatch.setattr(place + "all_reduce", self.all_reduce)
-
-    def add(self, key, number):
-        if self.store_is_gone:
-            raise torch.distributed.DistStoreError("nobody answers")
-        return next(self.told)
-
-    def all_reduce(self, tensor):
-        raise self.error
-
-
-@pytest.fixture
-def sigterm_as_before():
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
-
-
-CLOSED = "[/somewhere/gloo/tcp/pair.cc:1] Connection closed by peer [10.0.0.7]:1. This is typically …"
-
-
-@pytest.mark.parametrize(
-    ("n_told", "store_is_gone", "tells"), [(0, False, True), (1, False, False), (1, True, True)]
-)
-def test_of_all_that_notice_a_loss_one_tells(monkeypatch, sigterm_as_before, n_told, store_is_gone, tells):
-    Gone(monkeypatch, RuntimeError(CLOSED), n_told, store_is_gone=store_is_gone)
-    with pytest.raises(LostProcess) as caught, join(torch.device("cpu")) as processes:
-        processes.agree(False)
-    assert caught.value.tells == tells
-    assert str(caught.value).endswith("noticed it: Connection closed by peer [10.0.0.7]:1.")
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN  # what torchrun sends now must not cut it off
-
-
-def test_other_errors_stay_what_they_are(monkeypatch):
-    Gone(monkeypatch, RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
-    with pytest.raises(RuntimeError, match="mat1 and mat2"), join(torch.device("cpu")) as processes:
-        processes.agree(False)
 
 
 # ---- the guide

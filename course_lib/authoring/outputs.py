@@ -25,6 +25,9 @@ TELLTALES = [
     ("a file address", re.compile(r"file://\S*")),
     ("a memory address", re.compile(r"\b0x[0-9a-fA-F]{6,}\b")),
     ("a progress bar", re.compile(r"\d%\|.*?\|.*|\d(?:it/s|s/it)\b|\r(?!\n)")),
+    # torch prints `1.` or `1.0000` by the last bit of a sum, Python every digit it has.
+    ("a tensor as torch prints it (take `fixed`)", re.compile(r"\btensor\([^()]*?\d\.[^()]*")),
+    ("a number with all its digits (take `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
     ("a timing", re.compile(r"\b(?:Wall time|CPU times):.*")),
 ]
 

@@ -23,6 +23,7 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.control import Control
 from course_lib.explore.header import header
 from course_lib.explore.softmax import softmax
+from course_lib.formatting import fixed, significant
 from course_lib.views.bars import Bars
 from course_lib.views.lines import plain_powers
 from course_lib.views.quick_text import quick_text
@@ -153,15 +154,15 @@ def draw(figure: Figure) -> Moving:
     def show(facts: dict[str, Any]) -> None:
         colour = COLOURS[facts["divisor"]]
         named = facts["divisor"].replace("d_k", "dₖ")
-        worth = "" if facts["divisor"] == "1" else f" = {facts['scale']:.3g}"
+        worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
         state.set_text(f"dₖ = {facts['d_k']}   ·   scores ÷ {named}{worth}   ·   query {facts['query']}")
         heaps.set_data(facts["shares"])
         heaps.set_facecolor(colour)
-        spread.set_text(f"spread {facts['std']:.2f}")
+        spread.set_text(f"spread {fixed(facts['std'], 2)}")
         spread.set_color(colour)
         weight_bars.show(facts["weights"], colour)
         mean_mark.set_ydata([facts["mean_max"]])
-        mean_text.set_text(f"◂ largest, mean of all queries: {facts['mean_max']:.2f}")
+        mean_text.set_text(f"◂ largest, mean of all queries: {fixed(facts['mean_max'], 2)}")
         dot.set_data([facts["d_k"]], [facts["gradient"]])
         dot.set_color(colour)
         dot.set_markeredgecolor(theme.PAPER)
@@ -191,8 +192,8 @@ class SaturationLab(Explorable):
     def describe(self, facts: dict[str, Any]) -> str:
         return (
             f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: "
-            f"the scores spread by {facts['std']:.2f}, "
-            f"the largest of {N_KEYS} weights is {facts['mean_max']:.2f} on average "
-            f"({facts['weights'].max():.2f} for query {facts['query']}), "
-            f"and the median slope of the softmax is {facts['gradient']:.2g}."
+            f"the scores spread by {fixed(facts['std'], 2)}, "
+            f"the largest of {N_KEYS} weights is {fixed(facts['mean_max'], 2)} on average "
+            f"({fixed(facts['weights'].max(), 2)} for query {facts['query']}), "
+            f"and the median slope of the softmax is {significant(facts['gradient'], 2)}."
         )

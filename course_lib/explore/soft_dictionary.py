@@ -24,6 +24,7 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.control import Control, Number
 from course_lib.explore.header import header
 from course_lib.explore.softmax import softmax
+from course_lib.formatting import fixed
 from course_lib.views.bars import minus
 from course_lib.views.blocks import Blocks
 from course_lib.views.quick_text import quick_text
@@ -84,7 +85,7 @@ def draw(figure: Figure) -> Moving:
     tray, show_contents = _draw_contents(right)
 
     def show(facts: dict[str, Any]) -> None:
-        crunch, cream = minus(f"{facts['crunch']:.1f}"), f"{facts['cream']:.0f} g"
+        crunch, cream = minus(fixed(facts["crunch"], 1)), f"{fixed(facts['cream'], 0)} g"
         state.set_text(f"temperature {facts['temperature']:g}   ·   waffle: crunch {crunch}, cream {cream}")
         place_waffle(facts["keys"][WAFFLE])
         show_weights(facts["weights"])
@@ -173,7 +174,7 @@ def _draw_weights(axes: Axes) -> tuple[list[Artist], Callable[[np.ndarray], None
         bars.place(left=0, right=np.maximum(weights, 0.004), low=ROWS - 0.31, high=ROWS + 0.31)
         for reading, weight in zip(readings, weights, strict=True):
             reading.set_x(weight + 0.03)
-            reading.set_text(f"{weight:.2f}")
+            reading.set_text(fixed(weight, 2))
 
     return [bars.artist, *readings], show
 
@@ -206,12 +207,12 @@ def _draw_contents(axes: Axes) -> tuple[list[Artist], Callable[[dict[str, Any]],
         for row in ROWS:
             for column, text in enumerate(grams[row]):
                 text.set_x(ends[row, column] + 0.035)
-                text.set_text(f"{facts['values'][row, column]:.0f}")
+                text.set_text(fixed(facts["values"][row, column], 0))
         tops = starts + facts["plate"] * GRAM
         blend.place(left=starts, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
         for column, text in enumerate(plate_grams):
             text.set_x(tops[column] + 0.035)
-            text.set_text(f"{facts['plate'][column]:.1f}")
+            text.set_text(fixed(facts["plate"][column], 1))
 
     return [cells.artist, blend.artist, *(text for row in grams for text in row), *plate_grams], show
 
@@ -261,9 +262,9 @@ class SoftDictionary(Explorable):
 
     def describe(self, facts: dict[str, Any]) -> str:
         shares = ", ".join(
-            f"{dish} {weight:.2f}" for dish, weight in zip(DISHES, facts["weights"], strict=True)
+            f"{dish} {fixed(weight, 2)}" for dish, weight in zip(DISHES, facts["weights"], strict=True)
         )
         plate = ", ".join(
-            f"{name} {grams:.1f} g" for name, grams in zip(CONTENTS, facts["plate"], strict=True)
+            f"{name} {fixed(grams, 1)} g" for name, grams in zip(CONTENTS, facts["plate"], strict=True)
         )
         return f"Temperature {facts['temperature']:g}: weights {shares}. On the plate: {plate}."

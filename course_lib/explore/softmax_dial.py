@@ -16,6 +16,7 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.control import Control, Number
 from course_lib.explore.header import header
 from course_lib.explore.softmax import softmax
+from course_lib.formatting import fixed
 from course_lib.views.bars import Bars
 from course_lib.views.stage import Moving
 
@@ -44,7 +45,7 @@ def draw(figure: Figure) -> Moving:
         axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
 
     def show(facts: dict[str, Any]) -> None:
-        state.set_text(f"multiplier {facts['multiplier']:.1f}")
+        state.set_text(f"multiplier {fixed(facts['multiplier'], 1)}")
         score_bars.show(facts["scores"])
         weight_bars.show(facts["weights"])
 
@@ -63,6 +64,6 @@ class SoftmaxDial(Explorable):
 
     def describe(self, facts: dict[str, Any]) -> str:
         shares = ", ".join(
-            f"{word} {weight:.2f}" for word, weight in zip(WORDS, facts["weights"], strict=True)
+            f"{word} {fixed(weight, 2)}" for word, weight in zip(WORDS, facts["weights"], strict=True)
         )
-        return f"Scores times {facts['multiplier']:.1f}: the weights are {shares}. They add up to 1."
+        return f"Scores times {fixed(facts['multiplier'], 1)}: the weights are {shares}. They add up to 1."

@@ -25,6 +25,7 @@ from course_lib import theme
 from course_lib.explore.base import Explorable
 from course_lib.explore.control import Control
 from course_lib.explore.header import header
+from course_lib.formatting import fixed
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import plain_powers
 from course_lib.views.quick_text import quick_text
@@ -154,13 +155,13 @@ def draw(figure: Figure) -> Moving:
         pairs.set_data(scores[PAIRS] / reach, scores.T[PAIRS] / reach)
         pairs.set_color(colour)
         pairs.set_markeredgecolor(theme.PAPER)
-        error.set_text(f"symmetry error {facts['symmetry_error']:.2f}")
+        error.set_text(f"symmetry error {fixed(facts['symmetry_error'], 2)}")
         curve.set_ydata([diagonal_share(facts["projections"], width) for width in WIDTHS])
         curve.set_color(colour)
         dot.set_data([facts["d_k"]], [facts["diagonal_share"]])
         dot.set_color(colour)
         dot.set_markeredgecolor(theme.PAPER)
-        share.set_text(f"{facts['diagonal_share']:.0%}")
+        share.set_text(f"{fixed(100 * facts['diagonal_share'], 0)}%")
         share.set_color(colour)
 
     return Moving([state, *cells.artists, elsewhere, itself, pairs, error, curve, dot, share], show)
@@ -189,6 +190,7 @@ class WhoAttends(Explorable):
         return (
             f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
             f"{facts['on_diagonal']} of {N_WORDS} words look most at themselves "
-            f"({facts['diagonal_share']:.0%} over {N_WORLDS} random draws). "
-            f"The symmetry error of the scores is {facts['symmetry_error']:.2f}, their rank {facts['rank']}."
+            f"({fixed(100 * facts['diagonal_share'], 0)}% over {N_WORLDS} random draws). "
+            f"The symmetry error of the scores is {fixed(facts['symmetry_error'], 2)}, "
+            f"their rank {facts['rank']}."
         )

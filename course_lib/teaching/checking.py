@@ -20,11 +20,11 @@ from typing import Any
 from torch import Tensor
 
 from course_lib import runtime
+from course_lib.formatting import rounded, rounded_apart, shape_text
 from course_lib.teaching import progress
 from course_lib.teaching.answer import Problem, Remark, listed
 from course_lib.teaching.exercise import Exercise, Slip, outputs
 from course_lib.teaching.exercises import EXERCISES
-from course_lib.teaching.rounding import rounded, rounded_apart, shape_text
 from course_lib.teaching.trying import Trial, misuse, tried
 from course_lib.teaching.verdict import Verdict
 

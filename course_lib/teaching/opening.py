@@ -21,7 +21,7 @@ def start_lesson(topic: str, *, seed: int = 0) -> None:
     """
     opened = lesson(topic)
     theme.use()
-    torch.set_printoptions(precision=3, sci_mode=False)  # digits that are the same on every machine
+    torch.set_printoptions(precision=3, sci_mode=False)  # for a learner's own prints; ours are `fixed`
     guard_events()
     seed_everything(seed)
     for note in progress.read().notes:

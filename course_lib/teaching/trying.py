@@ -13,10 +13,10 @@ from typing import Any
 
 from torch import Tensor
 
+from course_lib.formatting import shape_text
 from course_lib.teaching.answer import Answer, Problem, Remark, listed, read
 from course_lib.teaching.calling import Outcome, call
 from course_lib.teaching.exercise import Case, Exercise
-from course_lib.teaching.rounding import shape_text
 
 
 @dataclass(frozen=True, eq=False)

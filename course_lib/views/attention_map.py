@@ -24,6 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib import theme
+from course_lib.formatting import fixed
 from course_lib.views.arrays import as_labels, as_numbers
 from course_lib.views.fit import fit
 from course_lib.views.heatmap import Heatmap
@@ -99,7 +100,7 @@ def _words_on_top(axes: Axes, *, slant: bool) -> None:
 def _write_numbers(axes: Axes, cells: np.ndarray, panel: Heatmap) -> None:
     for (row, column), value in np.ndenumerate(cells):
         if value >= NUMBERS_ABOVE:
-            text = f"{value:.2f}".removeprefix("0")
+            text = fixed(value, 2).removeprefix("0")
             axes.text(
                 column + 0.5, row + 0.5, text, ha="center", va="center", color=panel.ink_on(value), size=8.5
             )

@@ -16,6 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
+from course_lib.formatting import significant
 from course_lib.views.arrays import as_numbers
 from course_lib.views.fit import fit
 from course_lib.views.still import Still
@@ -111,6 +112,8 @@ def spread(heights: list[float], *, gap: float) -> list[float]:
 
 
 def _describe(x: np.ndarray, curves: dict[str, np.ndarray], title: str, x_name: str, y_name: str) -> str:
-    span = f"{x_name or 'x'} from {x[0]:.3g} to {x[-1]:.3g}"
-    runs = "; ".join(f"{name} goes from {y[0]:.3g} to {y[-1]:.3g}" for name, y in curves.items())
+    span = f"{x_name or 'x'} from {significant(x[0])} to {significant(x[-1])}"
+    runs = "; ".join(
+        f"{name} goes from {significant(y[0])} to {significant(y[-1])}" for name, y in curves.items()
+    )
     return f"{title or 'Lines'}: {y_name or 'y'} for {span}. {runs}."

@@ -11,6 +11,7 @@ from typing import Any
 from matplotlib.patches import FancyBboxPatch
 
 from course_lib import theme
+from course_lib.formatting import fixed
 from course_lib.views.arrays import as_numbers
 from course_lib.views.fit import fit
 from course_lib.views.ink import ink_on
@@ -47,7 +48,9 @@ def word_rows(
             _word(axes, x, row, width, word, float(share), framed=word == looker)
             x += width + GAP
         widest = max(widest, x - GAP)
-        told.append(", ".join(f"{word} {share:.2f}" for word, share in zip(sentence, shares, strict=True)))
+        told.append(
+            ", ".join(f"{word} {fixed(share, 2)}" for word, share in zip(sentence, shares, strict=True))
+        )
     axes.set_xlim(-0.05, widest + 0.05)
     axes.set_ylim(len(words) - 0.35, -0.6)
     axes.set_axis_off()
@@ -70,4 +73,4 @@ def _word(axes, x: float, row: int, width: float, word: str, share: float, *, fr
     axes.add_patch(box)
     middle = x + width / 2
     axes.text(middle, row - 0.03, word, ha="center", va="center", color=ink_on(colour))
-    axes.text(middle, row + 0.32, f"{share:.2f}", ha="center", va="center", fontsize=8, color=theme.SOFT_INK)
+    axes.text(middle, row + 0.32, fixed(share, 2), ha="center", va="center", fontsize=8, color=theme.SOFT_INK)

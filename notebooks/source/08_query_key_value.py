@@ -29,6 +29,7 @@ import torch
 
 from course_lib import views
 from course_lib.explore import SaturationLab, SoftDictionary, WhoAttends
+from course_lib.formatting import fixed
 from course_lib.layers.attention import attend
 from course_lib.layers.scores import dot
 from course_lib.teaching import check, predict, quiz, start_lesson
@@ -85,8 +86,8 @@ query = torch.tensor([1.0, 0.0])
 
 scores = keys @ query  # one dot product for each dish: how well does it match?
 best = scores.argmax()
-print("scores: ", dict(zip(dishes, scores.tolist(), strict=True)))
-print("best:   ", dishes[best], values[best].tolist())
+print("scores: ", fixed(scores, 1), "for", ", ".join(dishes))
+print("best:   ", dishes[best], fixed(values[best], 1))
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -114,8 +115,8 @@ def blend_by_loop(query, keys, values):
 
 
 plate, weights = blend_by_loop(query.tolist(), keys.tolist(), values.tolist())
-print("weights:", [round(w, 3) for w in weights])
-print("plate:  ", [round(p, 3) for p in plate], "(salt, sugar)")
+print("weights:", fixed(weights))  # three decimals
+print("plate:  ", fixed(plate), "(salt, sugar)")
 
 # %% [markdown] kind="formula" minutes=1
 r"""
@@ -161,7 +162,7 @@ value). First commit to a guess: the explorable opens when you have. A wrong gue
 # %% kind="example" minutes=0.5
 for temperature in (0.05, 1.0, 100.0):
     weights = torch.softmax(keys @ query / temperature, dim=-1)
-    print(f"temperature {temperature:>6}: ", [round(w, 3) for w in weights.tolist()])
+    print(f"temperature {temperature:>6}: ", fixed(weights))
 
 # %% kind="predict" minutes=2
 predict("08", "more-cream", SoftDictionary())
@@ -232,8 +233,8 @@ one_query = query[None]  # attend takes a list of queries; this is a list of one
 context, weights = attend(one_query, keys, values, score=dot)
 
 torch.testing.assert_close(context[0], torch.tensor(plate))
-print("context", context, tuple(context.shape))
-print("weights", weights, tuple(weights.shape))
+print("context", fixed(context), tuple(context.shape))
+print("weights", fixed(weights), tuple(weights.shape))
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -248,7 +249,7 @@ out. Bahdanau (2015) projected it for the search, and still handed out the state
 
 # %% kind="example" minutes=0.5
 eaten, _ = attend(one_query, keys, keys, score=dot)  # keys in both places
-print("on the plate:", eaten[0], "(warm, sweet)")
+print("on the plate:", fixed(eaten[0]), "(warm, sweet)")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -264,10 +265,10 @@ _, before = attend(wish, keys, keys, score=dot)
 _, one_vector = attend(wish, keys + sweeter, keys + sweeter, score=dot)
 _, two_vectors = attend(wish, keys, values + sweeter, score=dot)
 
-print("                               soup   cake   tea")
-print("before               ", before[0])
-print("one vector, two jobs ", one_vector[0])
-print("key and value apart  ", two_vectors[0])
+print("                        soup   cake   tea")
+print("before               ", fixed(before[0]))
+print("one vector, two jobs ", fixed(one_vector[0]))
+print("key and value apart  ", fixed(two_vectors[0]))
 assert torch.equal(before, two_vectors)
 
 # %% [markdown] kind="text" minutes=0.5
@@ -296,7 +297,8 @@ for d_k in (1, 4, 16):
     products = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))
     scores = products.sum(dim=-1)
     low, high, spread = scores.min(), scores.max(), scores.std(correction=0)
-    print(f"d_k {d_k:>2}: scores from {low:>3.0f} to {high:>2.0f}, spread {spread:.0f}")
+    numbers = fixed([low, high, spread], 0)
+    print(f"d_k {d_k:>2}: smallest score, largest score, spread", numbers)
 
 # %% [markdown] kind="formula" minutes=1
 r"""
@@ -326,7 +328,7 @@ for row_q, row_k in zip(q[:50].tolist(), k[:50].tolist(), strict=True):
 scores = (q * k).sum(dim=-1)  # 2000 independent scores
 
 torch.testing.assert_close(torch.tensor(by_loop), scores[:50], rtol=1e-4, atol=1e-4)
-print(f"d_k 64: measured spread {scores.std():.1f}, predicted {math.sqrt(64):.1f}")
+print("d_k 64: spread", fixed(scores.std(), 1), "predicted", fixed(math.sqrt(64), 1))
 assert abs(scores.std() - 8) < 0.5
 
 # %% [markdown] kind="text" minutes=0.5
@@ -351,11 +353,12 @@ $\partial w_i / \partial s_j = w_i(\delta_{ij} - w_j)$, where $\delta_{ij}$ is 1
 for weights in ([0.5, 0.5], [0.9, 0.1], [0.999, 0.001]):
     w = torch.tensor(weights)
     slopes = torch.diag(w) - torch.outer(w, w)
-    print(weights, " size of all slopes together:", round(slopes.norm().item(), 3))
+    print(fixed(weights), " size of all slopes together:", fixed(slopes.norm()))
 
 by_torch = torch.func.jacrev(lambda s: torch.softmax(s, dim=-1))(w.log())  # all slopes
 torch.testing.assert_close(by_torch, slopes)
-print("scores of 10,000:", torch.softmax(torch.tensor([10000.0, 9999.0, 0.0]), dim=-1))
+huge = torch.tensor([10000.0, 9999.0, 0.0])
+print("scores of 10,000:", fixed(torch.softmax(huge, dim=-1)))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -463,8 +466,8 @@ w_key = torch.tensor([[1.0], [0.0]])  # nouns answer "here is a noun", pronouns 
 scores = (x @ w_query) @ (x @ w_key).T  # d_k = 1, so there is nothing to scale
 
 it, cat = words.index("it"), words.index("cat")
-print("score of 'it' for 'cat':", scores[it, cat].item())
-print("score of 'cat' for 'it':", scores[cat, it].item())
+print("score of 'it' for 'cat':", fixed(scores[it, cat], 1))
+print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -545,7 +548,8 @@ for sentence in (words, moved):
     row = weights_of_it(sentence)
     on_nouns = row[sentence.index("cat")] + row[sentence.index("water")]
     place = sentence.index("it") + 1
-    print(f"'it' is word {place}: {on_nouns:.0%} of its weight is on cat and water")
+    share = fixed(100 * on_nouns, 0)
+    print(f"'it' is word {place}: {share}% of its weight is on cat and water")
     assert on_nouns > 0.8
 
 views.word_rows(
@@ -663,8 +667,8 @@ scores = queries @ more_keys.T / math.sqrt(16)
 wrong = torch.softmax(scores, dim=0)  # should be dim=-1
 
 print("shape  ", tuple(wrong.shape), "as it should be")
-print("rows   ", wrong.sum(dim=-1), "each query should spend exactly 1")
-print("columns", wrong.sum(dim=0))
+print("rows   ", fixed(wrong.sum(dim=-1)), "each query should spend exactly 1")
+print("columns", fixed(wrong.sum(dim=0)))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

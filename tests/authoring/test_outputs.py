@@ -49,6 +49,9 @@ def shown(**data: object) -> dict:
         (shown(application_javascript="see('/tmp/x')"), "the output holds an absolute path: /tmp/x"),
         (printed("1 of 2\r2 of 2\n"), "the output holds a progress bar"),
         (printed("Wall time: 3 s"), "the output holds a timing"),
+        (printed("rows tensor([1., 1.])"), "the output holds a tensor as torch prints it (take `fixed`)"),
+        (printed("tensor([[ 0.2500,\n 0.75]])"), "the output holds a tensor as torch prints it"),
+        (printed("loss 0.30000000000000004"), "the output holds a number with all its digits"),
         (printed("x" * 300_000), "the output takes 300,0"),
         (shown(image_png="A" * 300_001), "the output takes 300,0"),
         (

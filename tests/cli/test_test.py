@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_lib.cli import test as testing
 from course_lib.cli.outcome import Outcome, Stage, count, run_stage, summary
+from course_lib.runtime import PROJECT_ROOT
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite>
@@ -109,12 +112,32 @@ def test_everything_is_run_in_this_order(put_together):
     every = put_together()
     assert names(every) == [
         "style", "layout", "unit tests", "notebooks fresh",
-        "learner's notebooks", "solved notebooks", "browser",
+        "learner's notebooks", "on another CPU", "solved notebooks", "browser",
     ]  # fmt: skip
-    learner, solved = every[4], every[5]
+    learner, elsewhere, solved = every[4:7]
     assert "loadscope" in learner.command and "--nbval" in learner.command  # strict: outputs are compared
     assert "COURSE_STRICT" not in learner.environment and solved.environment["COURSE_STRICT"] == "1"
     assert learner.environment["COURSE_HOME"] != solved.environment.get("HOME")
+    notebooks = [word for word in learner.command if word.endswith(".ipynb")]
+    assert notebooks and notebooks == [word for word in elsewhere.command if word.endswith(".ipynb")]
+    assert "ATEN_CPU_CAPABILITY" not in learner.environment
+    assert elsewhere.environment["ATEN_CPU_CAPABILITY"] == "default"
+    assert elsewhere.environment["COURSE_HOME"] != learner.environment["COURSE_HOME"]
+    assert elsewhere.report != learner.report
+
+
+@pytest.mark.slow
+def test_a_notebook_that_says_something_else_is_shown_with_its_cell_and_the_difference(tmp_path):
+    cell = nbformat.v4.new_code_cell("print('a sum of', 1)", execution_count=1)
+    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="a sum of tensor(1.)\n")]
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "wrong.ipynb")
+    stage = testing.notebook_tests("learner", [tmp_path / "wrong.ipynb"], tmp_path)
+    ran = subprocess.run(
+        stage.command, cwd=PROJECT_ROOT, env=stage.environment, capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    for told in ("wrong.ipynb", "print('a sum of', 1)", "a sum of tensor(1.)", "1 failed"):
+        assert told in ran.stdout
 
 
 def test_quick_is_style_and_quick_unit_tests(put_together):
@@ -156,7 +179,7 @@ def test_a_lesson_that_cannot_be_built_fails_its_stage_alone(put_together, monke
 
     monkeypatch.setattr(testing, "write_solved", broken)
     every = list(testing.stages(Namespace(quick=False, k=None), tmp_path))
-    assert every[5].counts == "0 passed, 1 failed" and names(every)[6] == "browser"
+    assert every[6].counts == "0 passed, 1 failed" and names(every)[7] == "browser"
     assert "unbalanced marker" in capsys.readouterr().err
 
 

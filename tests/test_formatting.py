@@ -1,4 +1,4 @@
-"""Tensors in words: short, rounded, and apart where the tensors are."""
+"""Numbers in words: the same on every machine, short, and apart where the numbers are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from course_lib.teaching.rounding import rounded, rounded_apart
+from course_lib.formatting import fixed, rounded, rounded_apart, significant
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,38 @@ def test_as_many_decimals_as_it_takes_to_see_a_difference():
     assert rounded_apart(torch.tensor([1.0]), torch.tensor([1.0 + 2e-7]))[1].endswith(
         "(farthest apart: 2.4e-07)"
     )
+
+
+LAST_BIT = 1 + 2.0**-23  # what one CPU's sum has and another's has not
+
+
+@pytest.mark.parametrize("value", [1.0, 0.5, 3.0, 0.0])
+def test_the_last_bit_changes_no_text(value):
+    """torch's own print does not pass this."""
+    exact, near = torch.full((3,), value), torch.full((3,), value) * LAST_BIT
+    near = near if value else torch.tensor([-0.0, -1e-12, 1e-12])
+    assert fixed(exact) == fixed(near)
+    assert rounded(exact) == rounded(near)
+    assert significant(exact[0]) == significant(near[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.500"),
+        (7, "7"),
+        ([1, 2], "[1, 2]"),
+        ([0.1, 1.0], "[0.100, 1.000]"),
+        (torch.tensor([[1.0, -10.0], [0.25, -1e-9]]), "[[  1.000, -10.000],\n [  0.250,   0.000]]"),
+        (torch.zeros(11), "[" + ", ".join(["0.000"] * 11) + "]"),
+        (torch.tensor([True]), "[True]"),
+        (torch.ones(2, requires_grad=True), "[1.000, 1.000]"),
+    ],
+)
+def test_fixed_decimals_for_all_numbers_of_a_row(value, text):
+    assert fixed(value) == text
+
+
+def test_more_than_a_matrix_is_refused():
+    with pytest.raises(ValueError, match=r"a number, a row or a matrix, but got the shape \(1, 1, 2\)"):
+        fixed(torch.zeros(1, 1, 2))

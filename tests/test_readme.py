@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
 
 from course_lib.authoring.draft import draft, sources
+from course_lib.cli.commands import COMMANDS, parser
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import road_map
 from course_lib.teaching.lessons import lesson
 
 README = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [
+    *sorted(PROJECT_ROOT.glob("*.md")),
+    *sorted((PROJECT_ROOT / "docs").glob("*.md")),
+    *sorted((PROJECT_ROOT / "data").rglob("*.md")),
+    *sorted((PROJECT_ROOT / "notebooks" / "source").rglob("*.py")),
+]
 
 
 def test_the_table_of_lessons_is_the_one_of_the_course():
     assert road_map("notebooks/").table in README, "paste what road_map('notebooks/') prints into the README"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT_ROOT)))
+def test_commands_work_as_they_stand(page):
+    """`course` is on nobody's path, and a wrong flag would be answered with the usage."""
+    text = page.read_text(encoding="utf-8")
+    known = "|".join(COMMANDS)
+    assert not re.findall(rf"(?<![\w/.-])course (?:{known})\b.*", text)
+    written = re.findall(rf"python3 -m course_lib ((?:{known})\b[^`\n#]*)", text)
+    assert written or page.parent != PROJECT_ROOT
+    for command in written:
+        words = shlex.split(command.split(" | ")[0].split(" > ")[0].rstrip(" ;,.)"))
+        asked, further = parser().parse_known_args(words)
+        assert not further or asked.command == "lab", command
 
 
 def test_every_folder_in_the_tree_is_there():

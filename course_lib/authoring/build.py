@@ -1,4 +1,4 @@
-"""`course build`: every lesson source into its notebooks, or a look whether the stored ones are fresh.
+"""`course_lib build`: every lesson source into its notebooks, or a look whether the stored ones are fresh.
 
 >>> build_all(["08"])                  # the learner's, solved and instructor's notebook of lesson 08
 >>> build_all([], check=True)          # are all stored notebooks what their sources say?

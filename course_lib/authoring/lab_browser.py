@@ -5,7 +5,7 @@
         lab.run_all()
         lab.page.screenshot(path="shot.png")
 
-The server is started by `course lab` itself, so what learners get is what is tested: the settings we ship,
+The server is started by `course_lib lab`, so what learners get is what is tested: the settings we ship,
 the address, the token. It has settings, data and runtime folders of its own and touches nobody's.
 """
 

@@ -1,4 +1,4 @@
-"""What a cache is worth when a sentence is said word by word: `course bench decoding`.
+"""What a cache is worth when a sentence is said word by word: `python3 -m course_lib bench decoding`.
 
     >>> print(table([Row("transformer", "multi30k", 0.9, 9.0, True)]))
                                 cached   recomputed    ratio

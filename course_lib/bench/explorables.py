@@ -1,4 +1,4 @@
-"""What a move of a slider costs: `course bench explorables`.
+"""What a move of a slider costs: `python3 -m course_lib bench explorables`.
 
 Every explorable is measured in a real kernel, beside `ipywidgets.interact` with a fresh `plt.figure` that
 draws the same picture at the same size; and, where Chromium and Playwright are there, from the key press to

@@ -246,7 +246,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--to", dest="tgt", default="en")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--beams", type=int, nargs="+", default=list(BEAMS))
-    parser.add_argument("--budget", type=int, help="otherwise than the recipe, as in `course train`")
+    parser.add_argument("--budget", type=int, help="otherwise than the recipe, as in `train`")
     parser.add_argument("--rate", type=float, help="likewise")
     parser.add_argument("--agreement", type=float, help="likewise; kept under a name of its own")
     parser.add_argument("--folder", help="where Multi30k is")

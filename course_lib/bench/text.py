@@ -1,4 +1,4 @@
-"""What it costs to make and to read text: `course bench text`.
+"""What it costs to make and to read text: `python3 -m course_lib bench text`.
 
     >>> print(table([measure_toy(1000, (3, 20))]))
                                        seconds

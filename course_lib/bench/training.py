@@ -1,4 +1,4 @@
-"""How fast a training step is, side by side with torch's own modules: `course bench training`.
+"""How fast a training step is, side by side with torch's own modules: `python3 -m course_lib bench training`.
 
     python3 -m course_lib.bench.training                    also on a bare GPU machine: no Jupyter needed
 

@@ -1,4 +1,4 @@
-"""How fast a small system trains on a CPU, against the loop one would write first: `course bench training`
+"""How fast a small system trains on a CPU, against the loop one would write first: `bench training` there.
 
     >>> print(table([Row("bahdanau", "naive", 3500, 240, 0.45), Row("bahdanau", "ours", 6000, 160, 0.03)]))
                         tokens/s  ms a step  padding

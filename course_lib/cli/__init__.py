@@ -1,4 +1,4 @@
-"""The command line: `python3 -m course_lib lab`, or `course lab` once the course is installed.
+"""The command line: `python3 -m course_lib lab`.
 
 This file, `course_lib/__init__.py` and `course_lib/__main__.py` run before anything is known about the
 Python that runs them. They keep to what every Python can read (no f-strings, ASCII), so that an old one

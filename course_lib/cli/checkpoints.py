@@ -50,7 +50,8 @@ def find(checkpoint: str | None, system: str | None) -> Path:
     if not path.is_file():
         raise Trouble(
             f"The course has no weights for {name} yet: {path.relative_to(PROJECT_ROOT)} is not there.",
-            f"Train it with `course train {name}`, then add --checkpoint runs/toy_{name}_0/{BEST}",
+            f"Train it with `python3 -m course_lib train {name}`,\n"
+            f"then add --checkpoint runs/toy_{name}_0/{BEST}",
         )
     return path
 
@@ -98,7 +99,7 @@ def check_name(name: str) -> None:
     try:
         system(name)
     except ValueError as error:
-        raise Trouble(str(error), "`course train --list` shows them all.") from error
+        raise Trouble(str(error), "`python3 -m course_lib train --list` shows them all.") from error
 
 
 def open_translator(path: Path, *, device):
@@ -125,6 +126,6 @@ def open_translator(path: Path, *, device):
     if kind != "translator":
         raise Trouble(
             f"{path} holds {saved.name}. That is a {kind}, and does not translate.",
-            "Take a checkpoint of a translator: `course train --list` shows which systems are.",
+            "Take a checkpoint of a translator. `python3 -m course_lib train --list` shows which are.",
         )
     return saved

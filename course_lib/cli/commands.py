@@ -9,12 +9,12 @@ from types import ModuleType
 
 from course_lib import __version__
 from course_lib.cli import bench, build, data, evaluate, lab, progress, test, train, translate
-from course_lib.cli.called import as_called
-from course_lib.cli.called import program as program_name
 from course_lib.cli.endings import ended
 from course_lib.cli.environment import enter
 from course_lib.cli.pins import PROJECT_ROOT
 from course_lib.cli.trouble import Trouble
+
+PROGRAM = "python3 -m course_lib"  # works in the course's folder, whatever is on the path
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ COMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(
-        prog=program_name(),
+        prog=PROGRAM,
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
         epilog="Start with `lab`. Each command tells more with --help.",
         allow_abbrev=False,
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"attention-course {__version__}")
     chosen = program.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, command in COMMANDS.items():
-        own = chosen.add_parser(name, help=command.help, description=as_called(command.module.__doc__))
+        own = chosen.add_parser(name, help=command.help, description=command.module.__doc__)
         own.allow_abbrev, own.formatter_class = False, argparse.RawDescriptionHelpFormatter
         own.set_defaults(refuse=own.error)
         command.module.add_arguments(own)
@@ -74,7 +74,7 @@ def run_command(argv: list[str]) -> int:
         program.error(f"expected a command first: {', '.join(COMMANDS)}; got {argv[0]}")
     args.words, args.further = argv, further
     if further and not COMMANDS[args.command].passes_on:
-        more = f"`{program_name()} {args.command} --help` tells what it knows"
+        more = f"`{PROGRAM} {args.command} --help` tells what it knows"
         args.refuse(f"{args.command} does not know {' '.join(further)}; {more}")
     return ended(lambda: run_here(COMMANDS[args.command], args))
 

@@ -57,7 +57,7 @@ def _wanted(args: argparse.Namespace) -> list:
         pairs = (drawn.pair for drawn in stream)
         return list(islice((p for p in pairs if not args.rule or args.rule in p.phenomena), max(args.n, 0)))
     except ValueError as error:
-        raise Trouble(str(error), "`course data show --help` lists the options.") from error
+        raise Trouble(str(error), "`python3 -m course_lib data show --help` lists the options.") from error
 
 
 def lines(pair) -> list[str]:

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Callable
 
-from course_lib.cli.called import as_called
 from course_lib.cli.paths import reason
 from course_lib.cli.trouble import Trouble
 
@@ -35,7 +34,7 @@ def ended(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
         return STOPPED
-    except BrokenPipeError:  # `course progress | head`: nobody reads any further
+    except BrokenPipeError:  # `python3 -m course_lib progress | head`: nobody reads any further
         read_no_further()
         return 0
     except OSError as error:
@@ -53,7 +52,7 @@ def ended(command: Callable[[], int]) -> int:
 
 
 def told(trouble: Trouble) -> int:
-    print(f"\n{as_called(str(trouble))}", file=sys.stderr)
+    print(f"\n{trouble}", file=sys.stderr)
     return 1
 
 

@@ -1,7 +1,7 @@
 """Measure how well trained systems translate: BLEU, chrF, exact match, alignment error, by length.
 
-    course evaluate --checkpoint runs/toy_transformer_0
-    course evaluate --checkpoint runs/* --split long --beam 5 --json long.json
+    python3 -m course_lib evaluate --checkpoint runs/toy_transformer_0
+    python3 -m course_lib evaluate --checkpoint runs/* --split long --beam 5 --json long.json
 
 Several systems stand side by side, on the same sentences. By default they are those of the corpus that the
 systems were trained on. A checkpoint that cannot be measured is left out, unless it is the only one.
@@ -128,7 +128,8 @@ def load_pairs(data: str, args: argparse.Namespace):
     try:
         whole = load_multi30k(*rest, args.split, folder)
     except (ValueError, OSError) as error:
-        raise Trouble(str(error), "`course evaluate --help` tells what can be asked for.") from error
+        more = "`python3 -m course_lib evaluate --help` tells what can be asked for."
+        raise Trouble(str(error), more) from error
     return replace(whole, src=whole.src[: args.first], tgt=whole.tgt[: args.first])
 
 

@@ -1,4 +1,4 @@
-"""One stage of `course test` run and counted, and the summary of all of them.
+"""One stage of `python3 -m course_lib test` run and counted, and the summary of all of them.
 
 >>> print(summary([Outcome("style", passed=1, seconds=0.4)], seconds=0.5).splitlines()[-1])
 1 passed, 0 failed

@@ -1,7 +1,7 @@
 """Train a system: any of the road, on the toy language or on Multi30k.
 
-    course train transformer
-    course train bahdanau --data multi30k --from de --to en
+    python3 -m course_lib train transformer
+    python3 -m course_lib train bahdanau --data multi30k --from de --to en
 
 A run lives in a folder. Ctrl-C stops it after the step it is in; the same command goes on from there.
 On several GPUs or machines: torchrun --nproc-per-node 2 -m course_lib train transformer
@@ -16,14 +16,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from course_lib.cli.called import as_called
 from course_lib.cli.checkpoints import check_name
 from course_lib.cli.device import find_device
 from course_lib.cli.endings import STOPPED, read_no_further
 from course_lib.cli.paths import reason, user_path
 from course_lib.cli.trouble import Trouble
 
-HELP = "`course train --help` tells what can be asked for."
+HELP = "`python3 -m course_lib train --help` tells what can be asked for."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Trouble(
             f"{folder} cannot be used: {reason(error)}.",
-            f"Make room, or choose another --folder. {how_to_go_on(folder, 'course train …')}",
+            f"Make room, or choose another --folder. {how_to_go_on(folder, 'python3 -m course_lib train …')}",
         ) from error
     if leads:
         for line in farewell(outcome, args.system):
@@ -126,7 +125,7 @@ def farewell(outcome, name: str) -> list[str]:
     lines.append(f"Best weights: {outcome.saved}")
     kind, best = system(name).kind, result.history.best
     if kind == "translator":
-        lines.append(as_called(f'Try them: course translate --checkpoint "{outcome.saved}" "..."'))
+        lines.append(f'Try them: python3 -m course_lib translate --checkpoint "{outcome.saved}" "..."')
     elif kind == "language model" and best is not None:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     return lines
@@ -135,7 +134,7 @@ def farewell(outcome, name: str) -> list[str]:
 def check_system(name: str | None) -> None:
     """Whether there is such a system."""
     if name is None:
-        raise Trouble("Expected the name of a system.", "`course train --list` shows them all.")
+        raise Trouble("Expected a system's name.", "`python3 -m course_lib train --list` shows them all.")
     check_name(name)
 
 

@@ -1,9 +1,9 @@
 """Translate sentences with a trained system.
 
-    course translate "the cat drank the water because it was thirsty"
-    course translate --attention "the small cat sleeps"
-    course translate --checkpoint runs/toy_bahdanau_0 --picture who_looks_where.png "the small cat sleeps"
-    cat sentences.txt | course translate > translations.txt
+    python3 -m course_lib translate "the cat drank the water because it was thirsty"
+    python3 -m course_lib translate --attention "the small cat sleeps"
+    python3 -m course_lib translate --checkpoint runs/toy_bahdanau_0 --picture look.png "the small cat sleeps"
+    cat sentences.txt | python3 -m course_lib translate > translations.txt
 
 Without a sentence it reads one a line. What is odd about one, such as an unknown word, is said on stderr.
 """
@@ -77,7 +77,7 @@ def check(args: argparse.Namespace) -> None:
             came = f"{len(args.texts)} of them came" if args.texts else "there is none on the command line"
             raise Trouble(
                 f"A picture shows one sentence, but {came}.",
-                'Give one in quotes: course translate --picture look.png "the cat sleeps"',
+                'Give one in quotes: python3 -m course_lib translate --picture look.png "the cat sleeps"',
             )
     elif not args.attention and (args.layer is not None or args.head is not None):
         raise Trouble(
@@ -96,7 +96,8 @@ def sentences(texts: list[str]) -> Iterator[list[str]]:
     if texts:
         yield texts
     elif sys.stdin is None or sys.stdin.closed:
-        raise Trouble("There is nothing to translate.", 'Try: course translate "the cat sleeps"')
+        todo = 'Try: python3 -m course_lib translate "the cat sleeps"'
+        raise Trouble("There is nothing to translate.", todo)
     elif sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends (on Windows Ctrl-Z, then Enter).", file=sys.stderr)
         for line in sys.stdin:

@@ -3,7 +3,7 @@
 JupyterLab 4.4 and later may hand widget messages to a second thread of the kernel. Every such message also
 fires IPython's `pre_execute` and `post_execute`, and matplotlib then shows and closes the figures that the
 running cell, on the main thread, is still drawing: they come out blank or cut. The guard keeps those two
-events on the main thread, where cells run. (`course lab` switches the second thread off altogether.)
+events on the main thread, where cells run. (`course_lib lab` switches the second thread off altogether.)
 
 Upstream: jupyterlab/jupyterlab#19719, ipython/ipykernel#1564.
 """

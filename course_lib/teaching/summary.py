@@ -1,6 +1,6 @@
 """The learner's progress as a card with a button that brings it up to date.
 
-    >>> progress_summary()      # in lesson 00; `course progress` prints the same facts
+    >>> progress_summary()      # in lesson 00; `python3 -m course_lib progress` prints the same facts
 
 A lesson that was never opened shows no counts. So what a new learner sees, and what the stored notebook
 holds, does not change when other lessons are added.
@@ -68,7 +68,8 @@ def summary_html(known: Progress) -> str:
             f'<ul style="margin:4px 0 0;padding-left:20px">{"".join(map(_item, known.misconceptions))}</ul>'
         )
     body += prose(
-        "Kept on this machine only. `course progress --delete` removes it.", f"font-size:12px;{MUTED}"
+        "Kept on this machine only. `python3 -m course_lib progress --delete` removes it.",
+        f"font-size:12px;{MUTED}",
     )
     complete = sum(one.complete for one in known.lessons)
     return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(known.lessons)} lessons", body)

@@ -4,7 +4,7 @@
     (29000, 1000)
 
 It is not part of the course: the captions stem from Flickr30k, and nobody has said who may pass them on.
-So everyone gets it from its makers, and `course data multi30k --download` does that in a few seconds.
+So everyone gets it from its makers, and `course_lib data multi30k --download` does that in a few seconds.
 Looked for in the folder you name, else in that of the environment variable COURSE_MULTI30K, else in the
 course's own folder for what belongs to you.
 """
@@ -25,7 +25,7 @@ from course_lib.text.lines import CorpusError
 HOME = "https://github.com/multi30k/dataset"
 SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 VARIABLE = "COURSE_MULTI30K"
-COMMAND = "course data multi30k --download"
+COMMAND = "python3 -m course_lib data multi30k --download"
 
 LANGUAGES = ("de", "en", "fr")
 FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}

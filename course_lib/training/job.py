@@ -3,7 +3,7 @@
     outcome = run_job(Job(system="bahdanau", folder="runs/bahdanau"))
     outcome.result.history.best.loss, outcome.saved
 
-What `course train` does, and what the lessons and the results are made with. The same job in the same
+What `course_lib train` does, and what the lessons and the results are made with. The same job in the same
 folder goes on where it stopped.
 """
 
@@ -55,7 +55,7 @@ class Job:
 
     def command(self) -> str:
         """The command line that asks for the same."""
-        parts = ["course train", self.system, "--data", self.data]
+        parts = ["python3 -m course_lib train", self.system, "--data", self.data]
         if self.data == "multi30k":
             parts += ["--from", self.src, "--to", self.tgt]
         for flag, value in (

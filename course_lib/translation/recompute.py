@@ -4,7 +4,7 @@
     greedy(slow, memory, max_len=40)
 
 A sentence of 64 words costs 1 + 2 + … + 64 = 2,080 word computations in place of 64. It is what a
-beginner writes first, and what the cached search must equal: the tests and `course bench decoding` use it.
+beginner writes first, and what the cached search must equal: the tests and `bench decoding` use it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Lesson 00 · the source. Edit this file, then run `course build 00`; the notebook is made from it.
+# Lesson 00 · the source. Edit this file, then run `python3 -m course_lib build 00`; the notebook is made from it.
 
 # %% [markdown] kind="title" minutes=0.5 short=true
 r"""
@@ -167,8 +167,8 @@ road_map()
 r"""
 ## Your progress
 
-This page shows what you have done and what comes next. It lives in one file on your machine, and nothing is sent anywhere. In a terminal, `course progress` prints the same,
-and `course progress --delete` deletes it.
+This page shows what you have done and what comes next. It lives in one file on your machine, and nothing is sent anywhere. In a terminal, `python3 -m course_lib progress` prints the same,
+and `python3 -m course_lib progress --delete` deletes it.
 """
 
 # %% kind="see" minutes=0.5

@@ -1,4 +1,4 @@
-# Lesson 08 · the source. Edit this file, then run `course build 08`; the notebook is made from it.
+# Lesson 08 · the source. Edit this file, then run `python3 -m course_lib build 08`; the notebook is made from it.
 
 # %% [markdown] kind="title" minutes=0.5
 r"""

@@ -2,7 +2,7 @@
 
 JupyterLab may hand widget messages to a second kernel thread. IPython then runs its "a cell has ended"
 hooks on that thread, and matplotlib shows and closes figures that the running cell is still drawing.
-`course lab` turns that off; the guard covers people who bring a JupyterLab of their own.
+`python3 -m course_lib lab` turns that off; the guard covers people who bring a JupyterLab of their own.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def whole_figures(outputs: list[dict]) -> int:
     return whole
 
 
-@pytest.mark.parametrize("started_by", ["course lab", "a JupyterLab of their own"])
+@pytest.mark.parametrize("started_by", ["our lab", "a JupyterLab of their own"])
 def test_figures_stay_whole_while_a_slider_moves(race_folder, photograph, started_by):
-    command = ("-m", "course_lib", "lab") if started_by == "course lab" else ("-m", "jupyterlab")
+    command = ("-m", "course_lib", "lab") if started_by == "our lab" else ("-m", "jupyterlab")
     with lab_server(race_folder, command=command) as server, chromium_page(server) as lab:
         lab.open("race.ipynb")
         lab.run_cell(0)
@@ -98,5 +98,5 @@ def test_figures_stay_whole_while_a_slider_moves(race_folder, photograph, starte
         assert whole_figures(outputs) == N_FIGURES == len(outputs)
         moves = lab.in_kernel("print(len(moves), all(moves))")
         assert int(moves.split()[0]) >= 2, "the slider never reached the kernel, so nothing was tested"
-        if started_by == "course lab":
+        if started_by == "python3 -m course_lib lab":
             assert moves.split()[1] == "True", "widget messages still come on a second thread"

@@ -72,7 +72,7 @@ def checkpoint(tmp_path_factory, tiny_data):
         torch.manual_seed(0)
         config = make_config(name, scale="tiny", vocab_size=tiny_data.tokenizer.vocab_size)
         about = describe(
-            name, config, Recipe(n_steps=1), replace(tiny_data, name=data), command="course train"
+            name, config, Recipe(n_steps=1), replace(tiny_data, name=data), command="course_lib train"
         )
         path = tmp_path_factory.mktemp("saved") / (file or f"{name}.safetensors")
         save_checkpoint(path, build(name, config).state_dict(), about | {"history": []} | more)

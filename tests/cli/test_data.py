@@ -1,4 +1,4 @@
-"""`course data`: Multi30k found, checked, and fetched when somebody says yes."""
+"""`python3 -m course_lib data`: Multi30k found, checked, and fetched when somebody says yes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_without_a_terminal_nobody_is_asked_and_everything_is_said(source, cours
     assert asked == [] and not course_home.exists()
     assert told.count("missing") == 10 and f"put these files into {course_home / 'multi30k'}" in told
     assert "https://github.com/multi30k/dataset, folder data/task1/raw" in told
-    assert "    course data multi30k --download\n" in told
+    assert "    python3 -m course_lib data multi30k --download\n" in told
     for name in NAMES:
         assert (
             f"    https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/{name}\n" in told

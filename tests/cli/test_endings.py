@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.cli import called, commands, endings, main
+from course_lib.cli import endings, main
 from course_lib.cli.pins import PROJECT_ROOT
-from course_lib.cli.trouble import Trouble
 
 
 def test_examples_in_docstrings():
@@ -69,27 +68,9 @@ sys.exit(commands.run_command(["progress"]))
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
-def test_advice_is_as_the_program_was_called(monkeypatch, capsys):
-    text = "The course data are here. Try `course data show`, or course train bahdanau; of course."
-    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/course", "train"])
-    assert called.program() == "course" and called.as_called(text) == text
-    monkeypatch.setattr(sys, "argv", ["/somewhere/course_lib/__main__.py", "train"])
-    assert called.program() == commands.parser().prog == "python3 -m course_lib"
-    assert endings.ended(failing(Trouble("No.", "`course train --list` shows what the course trains."))) == 1
-    assert (
-        capsys.readouterr().err
-        == "\nNo.\n`python3 -m course_lib train --list` shows what the course trains.\n"
-    )
-
-
-def test_every_command_is_known_to_the_advice():
-    for name in commands.COMMANDS:
-        assert called.COMMAND.search(f"`course {name}`"), name
-
-
 def test_a_wrong_word_shows_the_usage_of_its_command(capsys):
     with pytest.raises(SystemExit):
         main(["translate", "--beem", "5", "the cat"])
     told = capsys.readouterr().err
-    assert told.startswith("usage: course translate [-h]") and "--beam N" in told
-    assert "translate does not know --beem" in told and "`course translate --help`" in told
+    assert told.startswith("usage: python3 -m course_lib translate [-h]") and "--beam N" in told
+    assert "translate does not know --beem" in told and "`python3 -m course_lib translate --help`" in told

@@ -1,4 +1,4 @@
-"""`course evaluate`: the right sentences, the right numbers in the right places, as a table and as JSON."""
+"""`course_lib evaluate`: the right sentences, the right numbers in their places, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     assert (one["system"], one["checkpoint"], one["trained"]["command"]) == (
         "bahdanau",
         str(path),
-        "course train",
+        "course_lib train",
     )
     assert one["trained"].keys() == {"command", "data", "machine", "versions", "seconds"}
     assert one["results"] == json.loads(json.dumps(expected.to_json()["results"]))
@@ -309,7 +309,7 @@ def test_what_cannot_be_is_answered(checkpoint, tmp_path, capsys):
         (["--beam", "9" * 20], f"Expected --beam to be from 1 to 1000, but got {'9' * 20}."),
         (["--alpha", "1"], "Add --beam 5, or leave --alpha out."),
         (["--first", "0"], "Expected --first to be 1 or more, but got 0."),
-        (["--data", "multi30k", "--multi30k", tmp_path], "course data multi30k --download"),
+        (["--data", "multi30k", "--multi30k", tmp_path], "python3 -m course_lib data multi30k --download"),
         (["--data", "multi30k", "--from", "eo"], "Expected src to be one of de, en, fr, but got 'eo'."),
         (["--multi30k", "~nosuchuser/x", "--data", "multi30k"], "knows no ~nosuchuser"),
         (["--from", "xx"], "The corpus is toy, but only Multi30k takes --from."),

@@ -1,4 +1,4 @@
-"""`course lab`: what JupyterLab is told, and one that is really started."""
+"""`python3 -m course_lib lab`: what JupyterLab is told, and one that is really started."""
 
 from __future__ import annotations
 

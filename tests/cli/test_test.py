@@ -1,4 +1,4 @@
-"""`course test`: which stages run, how their ends are counted, what the last line says."""
+"""`python3 -m course_lib test`: which stages run, how their ends are counted, what the last line says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`course train`: names, numbers, the folder of a run, Ctrl-C. How it learns is tested with the loop."""
+"""`course_lib train`: names, numbers, the folder of a run, Ctrl-C. How it learns is tested with the loop."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_a_run_leaves_weights_that_can_be_used(asked, tmp_path, capsys):
     assert told.startswith("transformer: ") and "40 pairs, on cpu" in told
     assert told.count("validation") == 8 and "Finished after 16 steps" in told
     shown = best.relative_to(tmp_path)
-    assert told.endswith(f'Best weights: {shown}\nTry them: course translate --checkpoint "{shown}" "..."\n')
+    again = f'python3 -m course_lib translate --checkpoint "{shown}" "..."'
+    assert told.endswith(f"Best weights: {shown}\nTry them: {again}\n")
 
 
 def test_options_reach_the_recipe_and_the_folder(asked, tmp_path):
@@ -52,7 +53,8 @@ def test_options_reach_the_recipe_and_the_folder(asked, tmp_path):
     about = load_system(tmp_path / "here" / "best.safetensors").about
     recipe = about["recipe"]
     assert (recipe["seed"], recipe["n_steps"], recipe["budget"], recipe["learning_rate"]) == (3, 2, 50, 0.25)
-    assert about["command"].startswith("course train bahdanau --data toy --scale tiny --seed 3 --steps 2")
+    asked = "train bahdanau --data toy --scale tiny --seed 3 --steps 2"
+    assert about["command"].startswith(f"python3 -m course_lib {asked}")
 
 
 def test_of_a_language_model_nobody_is_told_to_translate(asked, capsys):
@@ -187,10 +189,10 @@ def test_of_several_processes_only_the_first_one_talks(asked, monkeypatch, capsy
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["bahdano"], "There is no system 'bahdano'. Did you mean bahdanau?\n`course train --list`"),
+        (["bahdano"], "no system 'bahdano'. Did you mean bahdanau?\n`python3 -m course_lib train --list`"),
         (["luong"], "Did you mean luong_"),
         (["wombat"], "There are: ngram_lm"),
-        ([], "Expected the name of a system.\n`course train --list` shows them all."),
+        ([], "Expected a system's name.\n`python3 -m course_lib train --list` shows them all."),
         (["gru_lm", "--steps", "0"], "Expected --steps to be 1 or more, but got 0."),
         (["gru_lm", "--budget", "0"], "Expected --budget to be 1 or more, but got 0."),
         (["gru_lm", "--rate", "-1"], "Expected --rate to be a number above 0, but got -1.0."),
@@ -217,7 +219,7 @@ def test_a_device_that_is_not_there(capsys):
 
 def test_without_multi30k_it_says_how_to_get_it(asked, tmp_path, capsys):
     assert asked("transformer", "--data", "multi30k", "--multi30k", str(tmp_path / "nothing")) == 1
-    assert "course data multi30k --download" in capsys.readouterr().err
+    assert "python3 -m course_lib data multi30k --download" in capsys.readouterr().err
 
 
 def test_a_folder_with_another_run_is_left_alone(asked, tmp_path, capsys):

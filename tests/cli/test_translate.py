@@ -1,4 +1,4 @@
-"""`course translate`: sentences in, sentences out, in order; attention as text and as a picture."""
+"""`course_lib translate`: sentences in, sentences out, in order; attention as text and as a picture."""
 
 from __future__ import annotations
 
@@ -356,4 +356,5 @@ def test_systems_by_name(bahdanau, monkeypatch, capsys):
     assert main(["translate", TEXT]) == 1
     told = capsys.readouterr().err
     assert "transformer.safetensors is not there" in told
-    assert "`course train transformer`, then add --checkpoint runs/toy_transformer_0/best.safetensors" in told
+    assert "`python3 -m course_lib train transformer`,\n" in told
+    assert "then add --checkpoint runs/toy_transformer_0/best.safetensors" in told

@@ -114,11 +114,11 @@ def test_there_are_nine_files():
 
 def test_a_named_folder_comes_before_the_variable_before_the_courses_own(monkeypatch, course_home, tmp_path):
     assert find_place().folder == course_home / "multi30k"
-    assert find_place().command == "course data multi30k --download"
+    assert find_place().command == "python3 -m course_lib data multi30k --download"
     monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
     assert find_place().folder == tmp_path / "mine" and VARIABLE in find_place().why
     assert find_place("~/corpora").folder == Path.home() / "corpora"
-    assert find_place("a b").command == 'course data multi30k --download "a b"'
+    assert find_place("a b").command == 'python3 -m course_lib data multi30k --download "a b"'
 
 
 def test_it_is_loaded_from_each_of_them(monkeypatch, pretend, course_home):
@@ -140,7 +140,8 @@ def test_a_missing_file_says_where_it_should_be_and_how_to_get_it(course_home, p
         load_multi30k("fr", "en")
     told = str(missing.value)
     assert "Multi30k is not part of the course, and train.fr.gz is not in" in told
-    assert str(course_home / "multi30k") in told and "`course data multi30k --download` gets it" in told
+    assert str(course_home / "multi30k") in told
+    assert "`python3 -m course_lib data multi30k --download` gets it" in told
     assert told.endswith(f"{SOURCE}/train.fr.gz")
     (pretend / "val.en.gz").unlink()
     with pytest.raises(FileNotFoundError, match=r"val\.en\.gz is not in .*pretend \(the folder you named\)"):

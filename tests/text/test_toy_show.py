@@ -1,4 +1,4 @@
-"""`course data show`: sentences with their alignment, for people."""
+"""`python3 -m course_lib data show`: sentences with their alignment, for people."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ LONGEST = 120  # seconds any of these may take on a busy machine
 
 
 def two_processes(folder: Path, *asked: str, **environment: str) -> subprocess.Popen:
-    """`course train transformer` in two processes that talk over this machine's own 127.0.0.1."""
+    """`course_lib train transformer` in two processes that talk over this machine's own 127.0.0.1."""
     own = {
         "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
         "OMP_NUM_THREADS": "1",

@@ -23,7 +23,7 @@ def save(tmp_path, data, make):
 
     def one(name="bahdanau", weights=None, **changes):
         model, path = make(name), tmp_path / "x.safetensors"
-        about = describe(name, model.config, Recipe(n_steps=1), data, command="course train") | changes
+        about = describe(name, model.config, Recipe(n_steps=1), data, command="course_lib train") | changes
         save_checkpoint(path, weights or model.state_dict(), about)
         return model, path
 
@@ -37,7 +37,9 @@ def test_it_translates_as_it_did(save, data):
     assert translate(TEXTS, saved.model, saved.tokenizer) == translate(TEXTS, model, data.tokenizer)
     assert not saved.model.training
     assert saved.about["data"] == {"name": "few", "fingerprint": data.fingerprint}
-    assert saved.about["command"] == "course train" and saved.about["versions"]["torch"] == torch.__version__
+    assert (
+        saved.about["command"] == "course_lib train" and saved.about["versions"]["torch"] == torch.__version__
+    )
 
 
 @pytest.mark.parametrize("name", [system.name for system in SYSTEMS if system.name != "ngram_lm"])

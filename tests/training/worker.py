@@ -115,7 +115,7 @@ def numbers(folder: Path) -> None:
 
 
 def train(arguments: list[str]) -> int:
-    """`course train` on the tiny corpus; each process notes what it wrote and where it ended."""
+    """`course_lib train` on the tiny corpus; each process notes what it wrote and where it ended."""
     rank, folder = int(os.environ.get("RANK", "0")), Path(arguments[arguments.index("--folder") + 1])
     save, run, step, count = run_folder.save_checkpoint, job.run_job, PlainStep.__call__, itertools.count(1)
 

@@ -124,7 +124,7 @@ def run_multi30k(
 ) -> None:
     """Train and score each system as this job asks, once for each seed."""
     data = multi30k_data(like.src, like.tgt, folder=like.multi30k)
-    kind = f"{like.src}-{like.tgt}" + ("_agreement" if like.agreement else "")
+    kind = f"{like.src}-{like.tgt}" + ("_r_drop" if like.r_drop else "")
     for name in chosen:
         for seed in seeds:
             job = replace(like, system=name, seed=seed)
@@ -139,7 +139,7 @@ def multi30k_result(name: str, job: Job, outcome: Outcome, data: TrainingData, b
     test = load_multi30k(job.src, job.tgt, "test", job.multi30k)
     scores, seconds = {}, {"train": round(outcome.result.seconds, 1)}
     for beam in beams:
-        found = evaluate(outcome.model, data.tokenizer, test, beam=beam, alpha=1.0, lowercase=True)
+        found = evaluate(outcome.model, data.tokenizer, test, beam=beam, length_penalty=1.0, lowercase=True)
         scores[f"beam {beam}"] = found.to_json()["results"]
         seconds[f"beam {beam}"] = round(found.seconds.translate, 1)
     about = outcome.about
@@ -230,9 +230,9 @@ def _do(args: argparse.Namespace, out: Path) -> None:
             src=args.src,
             tgt=args.tgt,
             multi30k=args.folder,
-            budget=args.budget,
+            tokens_per_batch=args.tokens_per_batch,
             learning_rate=args.rate,
-            agreement=args.agreement,
+            r_drop=args.r_drop,
         )
         chosen = names(args.systems, translators())
         run_multi30k(chosen, like, seeds=args.seeds, beams=args.beams, out=out, at_a_time=args.at_a_time)
@@ -246,9 +246,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--to", dest="tgt", default="en")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--beams", type=int, nargs="+", default=list(BEAMS))
-    parser.add_argument("--budget", type=int, help="otherwise than the recipe, as in `train`")
-    parser.add_argument("--rate", type=float, help="likewise")
-    parser.add_argument("--agreement", type=float, help="likewise; kept under a name of its own")
+    parser.add_argument("--tokens-per-batch", type=int, help="otherwise than the recipe, as in `train`")
+    parser.add_argument("--learning-rate", type=float, help="likewise")
+    parser.add_argument("--r-drop", type=float, help="likewise; kept under a name of its own")
     parser.add_argument("--folder", help="where Multi30k is")
     parser.add_argument("--out", type=Path, help="by default below data/")
     parser.add_argument("--at-a-time", type=int, default=1, help="how many to train at once")
@@ -259,7 +259,11 @@ def _parser() -> argparse.ArgumentParser:
 def _one_by_one(args: argparse.Namespace, out: Path) -> list[list[str]]:
     """The same, as a program for each system and seed."""
     given = [("--from", args.src), ("--to", args.tgt), ("--folder", args.folder)]
-    given += [("--budget", args.budget), ("--rate", args.rate), ("--agreement", args.agreement)]
+    given += [
+        ("--tokens-per-batch", args.tokens_per_batch),
+        ("--learning-rate", args.rate),
+        ("--r-drop", args.r_drop),
+    ]
     same = [word for flag, value in given if value is not None for word in (flag, str(value))]
     same += ["--beams", *map(str, args.beams), "--out", str(out)]
     same += ["--at-a-time", str(args.at_a_time), "--is-one-of-many"]

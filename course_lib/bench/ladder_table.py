@@ -34,13 +34,13 @@ class Row(NamedTuple):
 
     system: str
     direction: str
-    agreement: bool
+    r_drop: bool
     parameters: int
     greedy: tuple[float, ...]
     beam: tuple[float, ...]
 
     def cells(self) -> list[str]:
-        name = self.system + (", read twice" if self.agreement else "")
+        name = self.system + (", R-Drop" if self.r_drop else "")
         numbers = [
             str(len(self.greedy)),
             f"{self.parameters / 1e6:.1f}",
@@ -72,8 +72,8 @@ def rows(folder: Path) -> list[Row]:
     for path in sorted(folder.glob("*_*-*_*.json")):
         kept = json.loads(path.read_text(encoding="utf-8"))
         direction = kept["data"].removeprefix("multi30k-")
-        agreement = bool(kept["training"]["recipe"].get("agreement"))
-        found.setdefault((kept["system"], direction, agreement), []).append(kept)
+        r_drop = bool(kept["training"]["recipe"].get("r_drop"))
+        found.setdefault((kept["system"], direction, r_drop), []).append(kept)
     road = [one.name for one in translators()]
     order = sorted(found, key=lambda key: (road.index(key[0]), key[1:]))
     return [Row(*key, found[key][0]["parameters"], *_scores(found[key])) for key in order]

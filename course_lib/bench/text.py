@@ -86,7 +86,13 @@ def measure_multi30k(corpus: Sentences, vocab_size: int) -> tuple[list[Row], flo
     for name, lengths in (("free", None), ("fixed", FIXED_LENGTHS)):
         epochs, seconds = _timed(lambda lengths=lengths: Epochs(encoded, seed=SEED, lengths=lengths))
         report = epochs.report()
-        rows.append(Row(f"Multi30k, {name} lengths", seconds, f"budget {epochs.budget:,}: {report}"))
+        rows.append(
+            Row(
+                f"Multi30k, {name} lengths",
+                seconds,
+                f"tokens_per_batch {epochs.tokens_per_batch:,}: {report}",
+            )
+        )
     return rows, report.waste
 
 

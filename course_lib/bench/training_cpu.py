@@ -112,9 +112,9 @@ def naive(model: Translator, corpus: EncodedCorpus) -> Iterator[Step]:
 
 def ours(model: Translator, corpus: EncodedCorpus) -> Iterator[Step]:
     """The course's own step and batches, as `train` puts them together."""
-    recipe = Recipe(n_steps=1, budget=BUDGET)
+    recipe = Recipe(n_steps=1, tokens_per_batch=BUDGET)
     step = PlainStep(model, objective_for(model, recipe.smoothing), recipe)
-    for number, batch in enumerate(Epochs(corpus, budget=BUDGET, seed=SEED)):
+    for number, batch in enumerate(Epochs(corpus, tokens_per_batch=BUDGET, seed=SEED)):
         torch.manual_seed(number)
         step(batch, 1e-3)
         yield _counted(batch)

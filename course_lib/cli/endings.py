@@ -19,7 +19,7 @@ STOPPED = 130  # what a shell expects of a program that Ctrl-C ended
 NO_MEMORY = Trouble(
     "There is not enough memory for this.",
     "Close other programs, or ask for less at a time: a smaller --beam to translate and evaluate, a smaller\n"
-    "--budget to train. Where the GPU is full, --device cpu goes round it.",
+    "--tokens-per-batch to train. Where the GPU is full, --device cpu goes round it.",
 )
 
 

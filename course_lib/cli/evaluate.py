@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     }
     data = choose_data(args, {label: trained_on(saved) for label, (_, saved) in opened.items()})
     pairs = load_pairs(data, args)
-    how = "greedy" if args.beam == 1 else f"beam {args.beam}, alpha {args.alpha:g}"
+    how = "greedy" if args.beam == 1 else f"beam {args.beam}, length_penalty {args.length_penalty:g}"
     print(f"{data}, {args.split}: {len(pairs):,} sentences, {how}", end="\n\n", flush=True)
 
     found = {}
@@ -146,7 +146,7 @@ def measure(saved, pairs, args: argparse.Namespace, label: str, data: str):
             saved.tokenizer,
             pairs,
             beam=args.beam,
-            alpha=args.alpha,
+            length_penalty=args.length_penalty,
             lowercase=data.startswith("multi30k"),
             progress=bar.update,
         )
@@ -194,7 +194,7 @@ def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found
         "data": data,
         "split": args.split,
         "beam": args.beam,
-        "alpha": args.alpha,
+        "length_penalty": args.length_penalty,
         "first": args.first,
         "versions": versions(),
         "machine": machine(device),

@@ -38,15 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", type=int, dest="n_steps", metavar="N", help="how many; else the usual recipe's"
     )
-    parser.add_argument("--budget", type=int, metavar="N", help="tokens of one side of a batch")
+    parser.add_argument("--tokens-per-batch", type=int, metavar="N", help="tokens of one side of a batch")
     parser.add_argument(
-        "--rate", type=float, dest="learning_rate", metavar="X", help="the highest learning rate"
+        "--learning-rate", type=float, dest="learning_rate", metavar="X", help="the highest learning rate"
     )
     parser.add_argument(
-        "--agreement",
+        "--r-drop",
         type=float,
         metavar="X",
-        help="read each sentence twice, and weigh how far the readings differ (0)",
+        help="R-Drop: read each sentence twice, and weigh how far the two readings differ (0)",
     )
     parser.add_argument("--folder", help="where the run is kept; else runs/DATA_SYSTEM_SEED")
     parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
@@ -101,9 +101,9 @@ def tell(line: str) -> None:
 
 def show(record) -> None:
     """One look at the validation set: a `Record` of the history."""
-    kind = " (average)" if record.averaged else ""
+    kind = " (averaged weights)" if record.averaged else ""
     tell(
-        f"step {record.step:6,}  pass {record.epoch:3}  trained {record.train_loss:6.3f}  "
+        f"step {record.step:6,}  epoch {record.epoch:3}  training loss {record.train_loss:6.3f}  "
         f"validation {record.loss:6.3f}{kind}  {record.seconds:6.1f} s"
     )
 
@@ -116,7 +116,7 @@ def farewell(outcome, name: str) -> list[str]:
     steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
     lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
     if result.ended == "diverged":
-        return [*lines, "The loss is no longer a number. Try a smaller --rate, in another --folder."]
+        return [*lines, "The loss is no longer a number. Try a smaller --learning-rate, in another --folder."]
     if result.n_left_out:
         n_pairs = len(outcome.data.train)
         lines.append(f"Too long to train on, left out: {result.n_left_out:,} of {n_pairs:,} pairs.")
@@ -142,9 +142,9 @@ def check_numbers(args: argparse.Namespace) -> None:
     """Said in the words of the command line, and before anything is loaded."""
     for flag, value, good, expected in (
         ("--steps", args.n_steps, lambda n: n >= 1, "1 or more"),
-        ("--budget", args.budget, lambda n: n >= 1, "1 or more"),
-        ("--rate", args.learning_rate, lambda x: 0 < x < math.inf, "a number above 0"),
-        ("--agreement", args.agreement, lambda x: 0 <= x < math.inf, "a number of 0 or more"),
+        ("--tokens-per-batch", args.tokens_per_batch, lambda n: n >= 1, "1 or more"),
+        ("--learning-rate", args.learning_rate, lambda x: 0 < x < math.inf, "a number above 0"),
+        ("--r-drop", args.r_drop, lambda x: 0 <= x < math.inf, "a number of 0 or more"),
         ("--seed", args.seed, lambda n: 0 <= n < 2**63, "a whole number from 0 on, of at most 18 digits"),
     ):
         if value is not None and not good(value):

@@ -47,7 +47,12 @@ def run(args: argparse.Namespace) -> int:
     shown = False
     for texts in sentences(args.texts):
         found = translate(
-            texts, saved.model, saved.tokenizer, beam=args.beam, alpha=args.alpha, with_weights=looks
+            texts,
+            saved.model,
+            saved.tokenizer,
+            beam=args.beam,
+            length_penalty=args.length_penalty,
+            with_weights=looks,
         )
         views = [look.look_of(one, args) if looks else None for one in found]
         for translation, view in zip(found, views, strict=True):

@@ -1,14 +1,14 @@
-"""Which sentences go together: batches of similar length, a budget of tokens, an order that a seed decides.
+"""Which sentences go together: batches of similar length, so many tokens each, an order that a seed decides.
 
     >>> from course_lib.text.encoded import encode_ids
     >>> corpus = encode_ids(sources=[[7], [7, 8], [7, 8, 9], [9]], targets=[[4], [4, 5], [4, 5, 6], [6]])
-    >>> epochs = Epochs(corpus, budget=8, seed=1)
+    >>> epochs = Epochs(corpus, tokens_per_batch=8, seed=1)
     >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
     [[0, 3], [1, 2]]
     >>> print(epochs.report())
     4 pairs in 2 batches, 0 left out; of 24 places 2 are padding (8.3%)
 
-Sentences of similar length lie together, since a batch is as long as its longest pair. The **budget** is
+Sentences of similar length lie together, since a batch is as long as its longest pair. Tokens per batch are
 the places of one side, padding included: rows times length, as in the Transformer paper's 25,000 source
 and 25,000 target tokens. Long sentences make batches of few rows, short ones of many.
 
@@ -17,13 +17,13 @@ Every epoch has an order of its own, the same on every machine, and two numbers 
     >>> batch, position = next(epochs), epochs.position
     >>> position
     Position(epoch=0, step=1)
-    >>> again = Epochs(corpus, budget=8, seed=1, start=position)      # goes on as if never stopped
+    >>> again = Epochs(corpus, tokens_per_batch=8, seed=1, start=position)      # goes on as if never stopped
     >>> torch.equal(next(again).src, next(epochs).src)
     True
 
 **Fixed shapes** (`lengths=FIXED_LENGTHS`): each batch has one of a few lengths, on both sides, and
-`budget // length` rows, so that a GPU can record its work once for each shape and play it back. The last
-places of an epoch are filled with blank rows (see `Batch`), so no pair is lost and none comes twice.
+`tokens_per_batch // length` rows, so that a GPU can record its work once for each shape and play it back. The
+last places of an epoch are filled with blank rows (see `Batch`), so no pair is lost and none comes twice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ import torch
 from course_lib.text.batch import Batch
 from course_lib.text.encoded import EncodedCorpus
 
-# Fine where Multi30k has most sentences: 12 to 15% of the places are padding up to a budget of 8192.
+# Fine where Multi30k has most sentences: 12 to 15% of the places are padding up to 8192 tokens per batch.
 FIXED_LENGTHS = (12, 14, 16, 18, 20, 24, 28, 36, 64)
 
 
@@ -70,7 +70,7 @@ class Report:
     """What an epoch's batches hold, and what of it is padding."""
 
     n_pairs: int
-    n_left_out: int  # too long for the budget or for the largest fixed shape
+    n_left_out: int  # too long for a batch or for the largest fixed shape
     n_batches: int
     n_places: int  # on both sides
     n_padding: int
@@ -96,18 +96,22 @@ class Epochs:
         self,
         corpus: EncodedCorpus,
         *,
-        budget: int = 4096,
+        tokens_per_batch: int = 4096,
         seed: int,
         lengths: Sequence[int] | None = None,
         over_long: Literal["refuse", "leave out"] = "refuse",
         start: tuple[int, int] = (0, 0),
     ):
         """Pairs that fit no batch are `over_long`: an error, or left out and counted."""
-        self.corpus, self.budget, self.seed = corpus, _whole("budget", budget, least=1), seed
-        self.lengths = None if lengths is None else _check_lengths(lengths, budget)
+        self.corpus, self.tokens_per_batch, self.seed = (
+            corpus,
+            _whole("tokens_per_batch", tokens_per_batch, least=1),
+            seed,
+        )
+        self.lengths = None if lengths is None else _check_lengths(lengths, tokens_per_batch)
         if over_long not in ("refuse", "leave out"):
             raise ValueError(f'Expected over_long to be "refuse" or "leave out", but got {over_long!r}.')
-        longest = min(budget, self.lengths[-1]) if self.lengths else budget
+        longest = min(tokens_per_batch, self.lengths[-1]) if self.lengths else tokens_per_batch
         self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
         if over_long == "refuse" or not self.kept:
             _check_all_fit(corpus, len(self.kept), longest)
@@ -127,7 +131,7 @@ class Epochs:
         if not 0 <= step < self.n_batches:
             raise ValueError(
                 f"Expected a step from 0 to {self.n_batches - 1}, for an epoch has {self.n_batches} batches, "
-                f"but got {step}. Was the position made with another corpus, budget or shapes?"
+                f"but got {step}. Was the position made with another corpus, tokens_per_batch or shapes?"
             )
         self._epoch, self._step = epoch, step
 
@@ -148,7 +152,10 @@ class Epochs:
         """What will be in each batch of an epoch. The last plan is remembered: several ask for the first."""
         if self._plan[0] != epoch:
             seed = f"{self.seed} {epoch}"
-            self._plan = epoch, plan_epoch(self.corpus.lengths, self.kept, self.budget, self.lengths, seed)
+            self._plan = (
+                epoch,
+                plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed),
+            )
         return self._plan[1]
 
     def report(self, epoch: int = 0) -> Report:
@@ -179,7 +186,7 @@ class Epochs:
 def plan_epoch(
     sizes: Sequence[tuple[int, int]],
     pairs: Sequence[int],
-    budget: int,
+    tokens_per_batch: int,
     lengths: Sequence[int] | None,
     seed: str,
 ) -> list[Planned]:
@@ -207,12 +214,12 @@ def plan_epoch(
     batches, first = [], 0
     while first < len(ranked):
         length = -ranked[first][0]
-        members = tuple(pair for *_, pair in ranked[first : first + budget // length])
+        members = tuple(pair for *_, pair in ranked[first : first + tokens_per_batch // length])
         first += len(members)
         src_len, tgt_len = (
             (length, length) if lengths else map(max, zip(*map(sizes.__getitem__, members), strict=True))
         )
-        rows = budget // length if lengths else len(members)
+        rows = tokens_per_batch // length if lengths else len(members)
         batches.append((draw(), Planned(Shape(rows, src_len, tgt_len), members)))
     return [planned for _, planned in sorted(batches)]
 
@@ -223,16 +230,16 @@ def _whole(name: str, number: int, *, least: int) -> int:
     return number
 
 
-def _check_lengths(lengths: Sequence[int], budget: int) -> tuple[int, ...]:
+def _check_lengths(lengths: Sequence[int], tokens_per_batch: int) -> tuple[int, ...]:
     """Lengths go up, and each has room for a row."""
     for length in lengths:
         _whole("each of lengths", length, least=1)
     if not lengths or sorted(set(lengths)) != list(lengths):
         raise ValueError(f"Expected lengths that go up, such as {FIXED_LENGTHS}, but got {tuple(lengths)}.")
-    if lengths[-1] > budget:
+    if lengths[-1] > tokens_per_batch:
         raise ValueError(
-            f"Expected a budget of at least {lengths[-1]}, one row of the longest shape, but got {budget}. "
-            "Raise the budget, or leave the longest shape out."
+            f"Expected tokens_per_batch of at least {lengths[-1]}, one row of the longest shape, "
+            f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
         )
     return tuple(lengths)
 
@@ -242,7 +249,7 @@ def _check_all_fit(corpus: EncodedCorpus, n_kept: int, longest: int) -> None:
         pair = max(range(len(corpus)), key=lambda pair: max(corpus.lengths[pair]))
         advice = 'or pass over_long="leave out"' if n_kept else "or check the tokenizer"
         raise ValueError(
-            f"Expected pairs of at most {longest} tokens a side (EOS included), as budget and lengths allow, "
+            f"Expected pairs of at most {longest} tokens a side (EOS included), as tokens_per_batch allows, "
             f"but {n_over} of {len(corpus)} are longer; pair {pair} needs {max(corpus.lengths[pair])}. "
-            f"Raise the budget or the longest fixed length, {advice}."
+            f"Raise tokens_per_batch or the longest fixed length, {advice}."
         )

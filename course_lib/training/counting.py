@@ -53,8 +53,8 @@ def count(
         step=1,
         epoch=1,
         rate=0.0,
-        train_loss=mean_loss(model, known, asked, budget=BUDGET),
-        loss=mean_loss(model, validation, asked, budget=BUDGET),
+        train_loss=mean_loss(model, known, asked, tokens_per_batch=BUDGET),
+        loss=mean_loss(model, validation, asked, tokens_per_batch=BUDGET),
         seconds=time.perf_counter() - started,
         n_tokens=sum(length for _, length in corpus.lengths),
     )

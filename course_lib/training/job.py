@@ -25,7 +25,7 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import IN_PASSES, usual_budget, usual_recipe
+from course_lib.training.recipes import IN_PASSES, usual_recipe, usual_tokens_per_batch
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
@@ -45,9 +45,9 @@ class Job:
     multi30k: str | None = None
     device: str | None = None
     n_steps: int | None = None
-    budget: int | None = None
+    tokens_per_batch: int | None = None
     learning_rate: float | None = None
-    agreement: float | None = None
+    r_drop: float | None = None
 
     @property
     def chosen_scale(self) -> str:
@@ -62,9 +62,9 @@ class Job:
             ("--scale", self.scale),
             ("--seed", self.seed or None),
             ("--steps", self.n_steps),
-            ("--budget", self.budget),
-            ("--rate", self.learning_rate),
-            ("--agreement", self.agreement),
+            ("--tokens-per-batch", self.tokens_per_batch),
+            ("--learning-rate", self.learning_rate),
+            ("--r-drop", self.r_drop),
         ):
             parts += [] if value is None else [flag, str(value)]
         return " ".join(parts)
@@ -129,16 +129,22 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    budget = usual_budget(job.system, scale=job.chosen_scale) if job.budget is None else job.budget
+    tokens_per_batch = (
+        usual_tokens_per_batch(job.system, scale=job.chosen_scale)
+        if job.tokens_per_batch is None
+        else job.tokens_per_batch
+    )
     n_batches = None
     if job.chosen_scale in IN_PASSES:
         lengths = FIXED_LENGTHS if on_gpu else None
-        plan = Epochs(data.train, budget=budget, seed=0, lengths=lengths, over_long="leave out")
+        plan = Epochs(
+            data.train, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths, over_long="leave out"
+        )
         n_batches = plan.n_batches
     recipe = usual_recipe(
         job.system, scale=job.chosen_scale, n_batches=n_batches, seed=job.seed, on_gpu=on_gpu
     )
-    recipe = replace(recipe, budget=budget)
+    recipe = replace(recipe, tokens_per_batch=tokens_per_batch)
     if job.n_steps is not None:
         looks = max(recipe.n_steps // recipe.validate_every, 1)
         recipe = replace(
@@ -148,5 +154,5 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
             validate_every=max(job.n_steps // looks, 1),
             average_every=min(recipe.average_every, max(job.n_steps // 100, 1)),
         )
-    chosen = {name: getattr(job, name) for name in ("learning_rate", "agreement")}
+    chosen = {name: getattr(job, name) for name in ("learning_rate", "r_drop")}
     return replace(recipe, **{name: value for name, value in chosen.items() if value is not None})

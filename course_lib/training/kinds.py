@@ -56,9 +56,9 @@ def train_by_kind(
         )
     objective = validation_objective = None
     if isinstance(model, SelfAttentive):
-        if recipe.agreement:
+        if recipe.r_drop:
             raise ValueError(
-                f"Expected agreement 0 for a system that names a class, but got {recipe.agreement}. "
+                f"Expected r_drop 0 for a system that names a class, but got {recipe.r_drop}. "
                 "Two readings can be compared word by word, in translators and language models."
             )
         objective, validation_objective = (

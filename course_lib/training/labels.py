@@ -56,11 +56,11 @@ def pronoun_labels(corpus: EncodedCorpus, tokenizer: Tokenizer) -> Int[Tensor, "
 
 @torch.inference_mode()
 def right_by_class(
-    model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"], *, budget: int = 4096
+    model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"], *, tokens_per_batch: int = 4096
 ) -> dict[str, float]:
     """The share of sentences of each class that are told right; of all of them under "all"."""
     was_training = model.training
-    batches = Epochs(corpus, budget=budget, seed=0)  # all sentences, or an error
+    batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0)  # all sentences, or an error
     said = torch.zeros_like(labels)
     model.eval()
     try:

@@ -45,7 +45,7 @@ def sum_loss(
     )
 
 
-def disagreement(
+def symmetric_kl(
     one: Float[Tensor, "batch tgt vocab"],
     other: Float[Tensor, "batch tgt vocab"],
     targets: Int[Tensor, "batch tgt"],
@@ -53,7 +53,7 @@ def disagreement(
     """How far two answers are apart: the mean of both Kullback-Leibler divergences, added up; not at PAD.
 
     >>> sure, unsure = torch.tensor([[[2.0, 0.0]]]), torch.tensor([[[0.0, 0.0]]])
-    >>> disagreement(sure, unsure, torch.tensor([[4]]))         # (0.881 - 0.5) · (log 0.881 - log 0.119) / 2
+    >>> symmetric_kl(sure, unsure, torch.tensor([[4]]))         # (0.881 - 0.5) · (log 0.881 - log 0.119) / 2
     tensor(0.3808)
     """
     first, second = (logits.float().log_softmax(dim=-1) for logits in (one, other))

@@ -18,47 +18,47 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.models.self_attentive import redundancy
 from course_lib.models.translator import Translator
 from course_lib.text.batch import Batch
-from course_lib.training.loss import disagreement, sum_loss
+from course_lib.training.loss import sum_loss, symmetric_kl
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
 
 
-def translation(smoothing: float, agreement: float = 0.0) -> Objective:
+def translation(smoothing: float, r_drop: float = 0.0) -> Objective:
     """The next target word, given the source and the target words before it."""
     return _next_word(
-        lambda model, batch: model(batch.src, batch.src_lengths, batch.tgt_in), smoothing, agreement
+        lambda model, batch: model(batch.src, batch.src_lengths, batch.tgt_in), smoothing, r_drop
     )
 
 
-def language_modelling(smoothing: float, agreement: float = 0.0) -> Objective:
+def language_modelling(smoothing: float, r_drop: float = 0.0) -> Objective:
     """The next word, given the words before it; the source is not read."""
-    return _next_word(lambda model, batch: model(batch.tgt_in), smoothing, agreement)
+    return _next_word(lambda model, batch: model(batch.tgt_in), smoothing, r_drop)
 
 
-def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, agreement: float) -> Objective:
+def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_drop: float) -> Objective:
     """The loss of a system that says words; `read` gives its logits.
 
-    With `agreement`, each sentence is read twice, by two draws of dropout. Both readings must be right, and
+    With `r_drop`, each sentence is R-Drop, by two draws of dropout. Both readings must be right, and
     say the same (R-Drop: Liang et al. 2021, whose α this is): on few sentences, worth a step twice as large.
     """
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        if not agreement:
+        if not r_drop:
             return sum_loss(read(model, batch), batch.tgt_out, smoothing=smoothing), batch.n_tokens
         twice = batch.map(lambda tensor: torch.cat([tensor, tensor]))
         logits = read(model, twice)
         wrong = sum_loss(logits, twice.tgt_out, smoothing=smoothing) / 2
-        return wrong + agreement / 2 * disagreement(*logits.chunk(2), batch.tgt_out), batch.n_tokens
+        return wrong + r_drop / 2 * symmetric_kl(*logits.chunk(2), batch.tgt_out), batch.n_tokens
 
     return objective
 
 
-def objective_for(model: nn.Module, smoothing: float, agreement: float = 0.0) -> Objective:
+def objective_for(model: nn.Module, smoothing: float, r_drop: float = 0.0) -> Objective:
     """The usual objective of a system's kind."""
     if isinstance(model, Translator):
-        return translation(smoothing, agreement)
+        return translation(smoothing, r_drop)
     if isinstance(model, LanguageModel):
-        return language_modelling(smoothing, agreement)
+        return language_modelling(smoothing, r_drop)
     raise TypeError(
         f"Expected a translator or a language model, but got {type(model).__name__}. "
         "Pass an objective of your own: a function of the model and a batch."

@@ -17,30 +17,37 @@ from typing import Literal, get_args
 from course_lib.training.schedule import Decay, learning_rate
 
 Precision = Literal["float32", "bfloat16"]
-LEAST = {"n_steps": 1, "budget": 1, "validate_every": 1, "average_every": 1, "warm_up": 0, "patience": 0}
+LEAST = {
+    "n_steps": 1,
+    "tokens_per_batch": 1,
+    "validate_every": 1,
+    "average_every": 1,
+    "warm_up": 0,
+    "patience": 0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How to train.
 
-    `budget`            places of one side of a batch, padding included
-    `agreement`         how much two readings of a sentence shall agree (`objective.py`); 0: read it once
+    `tokens_per_batch`  of one side, padding included
+    `r_drop`            weight of the divergence between two readings of a sentence (`objective.py`); 0: one
     `clip`              the longest gradient that is allowed; longer ones are shortened to it
-    `validate_every`    steps between two looks at the validation set (and two saves)
-    `patience`          so many looks without a better loss end the run; 0: never
+    `validate_every`    steps between two validations (and two saves)
+    `patience`          so many validations without a better loss end the run; 0: never
     `average_from`      share of the run after which weights are averaged into one model; 1: never
     `average_every`     steps between two sets of weights that join the average
     `fixed_shapes`      batches of a few shapes only, which the fast GPU path needs
     """
 
     n_steps: int
-    budget: int = 4096
+    tokens_per_batch: int = 4096
     learning_rate: float = 1e-3
     warm_up: int = 400
     decay: Decay = "inverse_square_root"
     smoothing: float = 0.1
-    agreement: float = 0.0
+    r_drop: float = 0.0
     clip: float = 1.0
     weight_decay: float = 0.0
     seed: int = 0
@@ -59,7 +66,7 @@ class Recipe:
         for name in ("learning_rate", "clip"):
             value = getattr(self, name)
             _expect(name, value, "a number above 0", 0 < value < math.inf)
-        for name in ("weight_decay", "agreement"):
+        for name in ("weight_decay", "r_drop"):
             value = getattr(self, name)
             _expect(name, value, "a number of 0 or more", 0 <= value < math.inf)
         _expect("smoothing", self.smoothing, "at least 0 and below 1", 0 <= self.smoothing < 1)

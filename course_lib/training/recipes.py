@@ -17,18 +17,18 @@ TOY_STEPS = {"transformer": 2000, "transformer_lm": 2000}
 TOY_RATE = {"transformer": 5e-3, "transformer_lm": 5e-3}
 PASSES = {"transformer": 30, "transformer_lm": 30}
 PASSES_RATE = {"transformer": 2.5e-3}
-BUDGETS = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
+TOKENS_PER_BATCH = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
 LARGE_BATCHES = {("transformer", "multi30k"): 6144}
 IN_PASSES = ("multi30k",)  # scales whose runs are counted in passes over the corpus
 
 
-def usual_budget(name: str, *, scale: str) -> int:
+def usual_tokens_per_batch(name: str, *, scale: str) -> int:
     """Places of one side of a batch.
 
-    >>> usual_budget("bahdanau", scale="multi30k"), usual_budget("transformer", scale="multi30k")
-    (4096, 6144)
+    >>> usual_tokens_per_batch("bahdanau", scale="multi30k")
+    4096
     """
-    return LARGE_BATCHES.get((name, scale), BUDGETS[scale])
+    return LARGE_BATCHES.get((name, scale), TOKENS_PER_BATCH[scale])
 
 
 def usual_recipe(
@@ -42,7 +42,7 @@ def usual_recipe(
         n_steps = PASSES.get(name, 20) * n_batches
         return Recipe(
             n_steps=n_steps,
-            budget=usual_budget(name, scale=scale),
+            tokens_per_batch=usual_tokens_per_batch(name, scale=scale),
             learning_rate=PASSES_RATE.get(name, 2e-3),
             warm_up=400,
             decay="linear",
@@ -54,7 +54,7 @@ def usual_recipe(
     n_steps = TOY_STEPS.get(name, 4000)
     return Recipe(
         n_steps=n_steps,
-        budget=usual_budget(name, scale=scale),
+        tokens_per_batch=usual_tokens_per_batch(name, scale=scale),
         learning_rate=TOY_RATE.get(name, 3e-3),
         warm_up=n_steps // 10,
         decay="linear",

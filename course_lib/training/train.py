@@ -129,13 +129,17 @@ class _Loop:
         self.keeper = keeper if processes.leads else None  # one writes; all read
         lengths = FIXED_LENGTHS if recipe.fixed_shapes else None
         self.epochs = Epochs(
-            corpus, budget=recipe.budget, seed=recipe.seed, lengths=lengths, over_long="leave out"
+            corpus,
+            tokens_per_batch=recipe.tokens_per_batch,
+            seed=recipe.seed,
+            lengths=lengths,
+            over_long="leave out",
         )
         _check_fits(model, [(shape.src_len, shape.tgt_len) for shape, _ in self.epochs.plan(epoch=0)])
         found = keeper.find() if keeper else None  # before anything is changed: it may be refused
         self.step = make_step(
             model,
-            objective or objective_for(model, recipe.smoothing, recipe.agreement),
+            objective or objective_for(model, recipe.smoothing, recipe.r_drop),
             recipe,
             processes=processes,
         )
@@ -195,7 +199,7 @@ class _Loop:
                 model,
                 validation,
                 objective,
-                budget=self.recipe.budget,
+                tokens_per_batch=self.recipe.tokens_per_batch,
                 bfloat16=self.recipe.precision == "bfloat16",
                 processes=self.processes,
             )

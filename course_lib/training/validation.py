@@ -19,22 +19,22 @@ def mean_loss(
     corpus: EncodedCorpus,
     objective: Objective,
     *,
-    budget: int,
+    tokens_per_batch: int,
     bfloat16: bool = False,
     processes: Processes = ALONE,
 ) -> float:
-    """The mean loss over all that counts in the corpus; no sentence is too long for the budget.
+    """The mean loss over all that counts in the corpus; no sentence is too long for it.
 
     Several processes share the batches, and all get the same number: they must agree on when to stop.
     """
     was_training = model.training
     model.eval()
     device = corpus.device
-    budget = max(budget, *map(max, corpus.lengths))
+    tokens_per_batch = max(tokens_per_batch, *map(max, corpus.lengths))
     total = torch.zeros(2, dtype=for_sums(device), device=device)
     try:
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
-            batches = Epochs(corpus, budget=budget, seed=0).one(epoch=0)
+            batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).one(epoch=0)
             for batch in islice(batches, processes.rank, None, processes.n):
                 loss, n_counted = objective(model, batch)
                 total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])

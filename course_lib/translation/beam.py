@@ -1,12 +1,12 @@
 """Beam search: keep the `beam` best open sentences, let each go on with every word, keep the best again.
 
-    found = beam_search(system, memory, beam=5, max_len=40, alpha=0.6)
+    found = beam_search(system, memory, beam=5, max_len=40, length_penalty=0.6)
     found.best.ids, found.scores                            # best first
 
 A sum of log-probabilities falls with every word, so the bare sum likes short sentences. As in GNMT (Wu et
-al. 2016) a finished sentence is ranked by its sum divided by ((5 + length) / 6)^alpha, EOS counted:
+al. 2016) a finished sentence is ranked by its sum divided by ((5 + length) / 6)^length_penalty, EOS counted:
 
-    >>> length_penalty(torch.tensor([1, 7, 13]), alpha=1.0)     # 0 would leave the sum as it is
+    >>> penalty_for(torch.tensor([1, 7, 13]), length_penalty=1.0)     # 0 would leave the sum as it is
     tensor([1., 2., 3.])
 
 How it goes, for each source on its own though all are worked on together:
@@ -34,9 +34,9 @@ from course_lib.translation.searching import asks, in_order, limits, next_words,
 from course_lib.translation.weights import weights_behind
 
 
-def length_penalty(lengths: Int[Tensor, "..."], *, alpha: float) -> Float[Tensor, "..."]:
+def penalty_for(lengths: Int[Tensor, "..."], *, length_penalty: float) -> Float[Tensor, "..."]:
     """What a sum of log-probabilities is divided by; 1 for a sentence of one token."""
-    return ((5 + lengths) / 6) ** alpha
+    return ((5 + lengths) / 6) ** length_penalty
 
 
 def beam_search(
@@ -45,7 +45,7 @@ def beam_search(
     *,
     beam: int,
     max_len: int | Int[Tensor, " batch"],
-    alpha: float = 0.6,
+    length_penalty: float = 0.6,
     n_best: int = 1,
     with_weights: bool = False,
 ) -> NBest:
@@ -55,8 +55,8 @@ def beam_search(
     """
     if not 1 <= n_best <= beam:
         raise ValueError(f"Expected a beam of 1 or more and n_best from 1 to it, got {beam} and {n_best}.")
-    if alpha < 0:
-        raise ValueError(f"Expected alpha of 0 (the bare sum) or more, but got {alpha}.")
+    if length_penalty < 0:
+        raise ValueError(f"Expected length_penalty of 0 (the bare sum) or more, but got {length_penalty}.")
     limit, n_steps = limits(max_len, memory, system.config)
     search = _begin(limit, n_steps, beam, n_best)
     with resting(system), torch.inference_mode():
@@ -64,7 +64,7 @@ def beam_search(
         state = system.start(source)
         for step in range(n_steps):
             logits, state, _ = system.step(source, state, search["token"].flatten())
-            search, parents = _advance(search, *next_words(logits), step, alpha)
+            search, parents = _advance(search, *next_words(logits), step, length_penalty)
             state = take(state, parents)  # the source is the same for all that descend from it
             if asks(step, limit.device) and (split := split_done(search)):
                 going, done = split
@@ -104,7 +104,7 @@ def _advance(
     words: Float[Tensor, "hypotheses vocab"],
     ending: Float[Tensor, " hypotheses"],
     step: int,
-    alpha: float,
+    length_penalty: float,
 ) -> tuple[Rows, Int[Tensor, " hypotheses"]]:
     """One step for all sources: the new search, and which row of the state each open sentence needs."""
     batch, beam = search["log_probs"].shape
@@ -116,13 +116,15 @@ def _advance(
     finished = finished & log_probs[:, :beam].isfinite()
     ids = _gather(search["ids"], parent)
     ids[..., step] = token
-    best = _keep_best(search, finished, ended[:, :beam], ids[:, :beam], log_probs[:, :beam], step, alpha)
+    best = _keep_best(
+        search, finished, ended[:, :beam], ids[:, :beam], log_probs[:, :beam], step, length_penalty
+    )
 
     # A stable sort brings the open ones to the front and leaves them in their order.
     open_ones = ended.to(torch.uint8).argsort(dim=1, stable=True)[:, :beam]
     log_probs, parent, token = (each.gather(1, open_ones) for each in (log_probs, parent, token))
     n_finished = search["n_finished"] + finished.sum(dim=1)
-    can_reach = log_probs[:, 0] / length_penalty(search["limit"], alpha=alpha)
+    can_reach = log_probs[:, 0] / penalty_for(search["limit"], length_penalty=length_penalty)
     beaten = best["best_scores"][:, -1] >= can_reach
     new = {
         **search,
@@ -170,11 +172,11 @@ def _keep_best(
     ids: Int[Tensor, "batch beam tgt"],
     log_probs: Float[Tensor, "batch beam"],
     step: int,
-    alpha: float,
+    length_penalty: float,
 ) -> Rows:
     """The best finished sentences, when these have joined."""
     n_best = search["best_scores"].shape[1]
-    scores = log_probs / length_penalty(torch.tensor(step + 1), alpha=alpha)
+    scores = log_probs / penalty_for(torch.tensor(step + 1), length_penalty=length_penalty)
     scores = torch.cat([search["best_scores"], scores.masked_fill(~finished, -torch.inf)], dim=1)
     # Those found before have ended, for a source's limit is its last step. Afterwards nothing changes.
     cut_off = torch.cat([torch.zeros_like(search["best_scores"], dtype=torch.bool), ~ended], dim=1)

@@ -36,9 +36,9 @@ def evaluate(
     pairs: Sequence[Pair] | Sentences,
     *,
     beam: int = 1,
-    alpha: float = 0.6,
+    length_penalty: float = 0.6,
     lowercase: bool = False,
-    budget: int = BUDGET,
+    tokens_per_batch: int = BUDGET,
     progress: Callable[[int], object] | None = None,
 ) -> Evaluation:
     """Free-running translation of every source, compared with its reference. Options as in `translate`.
@@ -53,9 +53,17 @@ def evaluate(
     references = [pair.tgt_text for pair in toy] if toy else list(pairs.tgt)
 
     began = time.perf_counter()
-    found = translate(sources, system, tokenizer, beam=beam, alpha=alpha, budget=budget, progress=progress)
+    found = translate(
+        sources,
+        system,
+        tokenizer,
+        beam=beam,
+        length_penalty=length_penalty,
+        tokens_per_batch=tokens_per_batch,
+        progress=progress,
+    )
     translated = time.perf_counter()
-    alignment = _alignment(system, tokenizer, toy, budget)
+    alignment = _alignment(system, tokenizer, toy, tokens_per_batch)
     aligned = time.perf_counter()
 
     said = [translation.target for translation in found]
@@ -76,7 +84,7 @@ def evaluate(
     return Evaluation(
         n=len(said),
         beam=beam,
-        alpha=alpha,
+        length_penalty=length_penalty,
         lowercase=lowercase,
         bleu=bleu(said, references, lowercase=lowercase),
         chrf=chrf(said, references, lowercase=lowercase),
@@ -118,7 +126,7 @@ def phenomenon_groups(pairs: Sequence[Pair]) -> dict[str, list[int]]:
 
 
 def _alignment(
-    system: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair], budget: int
+    system: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair], tokens_per_batch: int
 ) -> AlignmentError | None:
     linked = [pair for pair in pairs if pair.links]
     sources = [tokenizer.encode(pair.src_text) for pair in linked]
@@ -130,7 +138,9 @@ def _alignment(
     fits = [place for place, size in enumerate(sizes) if max(size) < system.config.max_len]
     if not fits:
         return None
-    forced = dict(_forced(system, {place: (sources[place], targets[place]) for place in fits}, budget))
+    forced = dict(
+        _forced(system, {place: (sources[place], targets[place]) for place in fits}, tokens_per_batch)
+    )
     return alignment_error(
         [forced[place] for place in fits],
         [linked[place].links for place in fits],
@@ -139,12 +149,12 @@ def _alignment(
 
 
 def _forced(
-    system: Translator, sentences: Mapping[int, tuple[list[int], list[int]]], budget: int
+    system: Translator, sentences: Mapping[int, tuple[list[int], list[int]]], tokens_per_batch: int
 ) -> Iterator[tuple[int, Float[Tensor, "layers heads tgt src"]]]:
     """The weights of each sentence when its reference is forced upon the system, by the sentence's number."""
     device = device_of(system)
     lengths = {place: max(len(src), len(tgt)) + 1 for place, (src, tgt) in sentences.items()}
-    for places in by_length(lengths, budget):
+    for places in by_length(lengths, tokens_per_batch):
         batch = make_batch(*zip(*(sentences[place] for place in places), strict=True)).to(device)
         with resting(system), torch.inference_mode():
             memory = system.encode(batch.src, batch.src_lengths)

@@ -42,14 +42,16 @@ class Surprise:
         return self.nats / self.n_tokens / math.log(2)
 
 
-def perplexity(model: LanguageModel, sentences: Sequence[Sequence[int]], *, budget: int = BUDGET) -> Surprise:
-    """The model's loss on sentences of ids (without BOS and EOS), `budget` tokens at a time."""
+def perplexity(
+    model: LanguageModel, sentences: Sequence[Sequence[int]], *, tokens_per_batch: int = BUDGET
+) -> Surprise:
+    """The model's loss on sentences of ids (without BOS and EOS), `tokens_per_batch` tokens at a time."""
     if not sentences:
         raise ValueError("Expected at least one sentence, but got none.")
     device, nats = device_of(model), 0.0
     lengths = {place: len(words) + 1 for place, words in enumerate(sentences)}
     with resting(model), torch.inference_mode():
-        for places in by_length(lengths, budget):
+        for places in by_length(lengths, tokens_per_batch):
             chosen = [sentences[place] for place in places]
             batch = make_batch([[]] * len(chosen), chosen)
             logits, _ = model.decode(batch.tgt_in.to(device))

@@ -22,7 +22,7 @@ from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.beam import beam_search, length_penalty
+from course_lib.translation.beam import beam_search, penalty_for
 from course_lib.translation.decoded import Decoded
 from course_lib.translation.greedy import greedy
 from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, source_cut, target_cut
@@ -73,17 +73,17 @@ def translate(
     tokenizer: Tokenizer,
     *,
     beam: int = 1,
-    alpha: float = 0.6,
+    length_penalty: float = 0.6,
     with_weights: bool = False,
-    budget: int = BUDGET,
+    tokens_per_batch: int = BUDGET,
     progress: Callable[[int], object] | None = None,
 ) -> list[Translation]:
     """Translate all texts, in the order given; a beam of 1 is greedy decoding.
 
     A translation may have 2 · source + 10 tokens, and never more than the system's `max_len`; a source may
     have `max_len`, the rest is left unread, with a note. Texts of similar length are worked on together,
-    `budget` places (sentences × beam × length, padding included) at a time. `progress` is told after
-    each batch how many texts it held: `tqdm(...).update` will do.
+    `tokens_per_batch` places (sentences × beam × length, padding included) at a time. `progress` is told
+    after each batch how many texts it held: `tqdm(...).update` will do.
     """
     if isinstance(texts, str):
         raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
@@ -92,7 +92,7 @@ def translate(
             f"Expected a tokenizer of {system.config.vocab_size} tokens, for which this system was built, "
             f"but it has {tokenizer.vocab_size}. Take the one that was saved with the system."
         )
-    for name, value in (("beam", beam), ("budget", budget)):
+    for name, value in (("beam", beam), ("tokens_per_batch", tokens_per_batch)):
         if value < 1:
             raise ValueError(f"Expected a {name} of 1 or more, but got {value}.")
     longest = system.config.max_len - 1  # EOS needs a place
@@ -102,11 +102,11 @@ def translate(
     if progress is not None and empty:
         progress(len(empty))
     lengths = {place: min(len(ids), longest) + 1 for place, ids in enumerate(read) if ids}
-    for places in by_length(lengths, budget // beam):
+    for places in by_length(lengths, tokens_per_batch // beam):
         sources = [read[place][:longest] for place in places]
-        found = _search(sources, system, beam=beam, alpha=alpha, with_weights=with_weights)
+        found = _search(sources, system, beam=beam, length_penalty=length_penalty, with_weights=with_weights)
         for row, (place, ids) in enumerate(zip(places, sources, strict=True)):
-            done[place] = _told(texts[place], len(read[place]), ids, found, row, tokenizer, alpha)
+            done[place] = _told(texts[place], len(read[place]), ids, found, row, tokenizer, length_penalty)
         if progress is not None:
             progress(len(places))
     return [done[place] for place in range(len(texts))]
@@ -121,16 +121,16 @@ def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Ten
     return (2 * src_lengths + 10).clamp(max=max_len)
 
 
-def by_length(lengths: Mapping[int, int], budget: int) -> Iterator[list[int]]:
-    """Sentences, by their numbers, longest first, in batches of at most `budget` tokens (or of one sentence).
+def by_length(lengths: Mapping[int, int], tokens_per_batch: int) -> Iterator[list[int]]:
+    """Sentences, by their numbers, longest first, in batches of at most so many tokens (or of one sentence).
 
-    >>> list(by_length({0: 2, 1: 9, 3: 3, 4: 8}, budget=18))
+    >>> list(by_length({0: 2, 1: 9, 3: 3, 4: 8}, tokens_per_batch=18))
     [[1, 4], [3, 0]]
     """
     ranked = sorted(lengths, key=lambda place: -lengths[place])
     first = 0
     while first < len(ranked):
-        n = max(1, budget // lengths[ranked[first]])
+        n = max(1, tokens_per_batch // lengths[ranked[first]])
         yield ranked[first : first + n]
         first += n
 
@@ -147,7 +147,12 @@ def device_of(system: nn.Module) -> torch.device:
 
 
 def _search(
-    sources: Sequence[Sequence[int]], system: Translator, *, beam: int, alpha: float, with_weights: bool
+    sources: Sequence[Sequence[int]],
+    system: Translator,
+    *,
+    beam: int,
+    length_penalty: float,
+    with_weights: bool,
 ) -> Decoded:
     """The best translation of each source, on the CPU."""
     batch = make_batch(sources, [[]] * len(sources))
@@ -158,14 +163,22 @@ def _search(
     if beam == 1:
         found = greedy(system, memory, max_len=limit, with_weights=with_weights)
     else:
-        wide = beam_search(system, memory, beam=beam, max_len=limit, alpha=alpha, with_weights=with_weights)
+        wide = beam_search(
+            system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
+        )
         found = wide.best
     weights = None if found.weights is None else found.weights.float().cpu()
     return Decoded(found.ids.cpu(), found.log_probs.cpu(), weights)
 
 
 def _told(
-    text: str, n_tokens: int, read: list[int], found: Decoded, row: int, tokenizer: Tokenizer, alpha: float
+    text: str,
+    n_tokens: int,
+    read: list[int],
+    found: Decoded,
+    row: int,
+    tokenizer: Tokenizer,
+    length_penalty: float,
 ) -> Translation:
     """One row of a search as a translation, with notes."""
     said = [token_id for token_id in found.ids[row].tolist() if token_id != PAD]
@@ -179,7 +192,7 @@ def _told(
     weights = None
     if found.weights is not None:
         weights = found.weights[row, :, :, : len(said), : len(read) + 1].clone()  # not the whole batch's
-    penalty = length_penalty(torch.tensor(len(said)), alpha=alpha)
+    penalty = penalty_for(torch.tensor(len(said)), length_penalty=length_penalty)
     return Translation(
         source=text,
         target=tokenizer.decode(said),

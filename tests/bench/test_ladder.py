@@ -124,7 +124,9 @@ def test_many_at_a_time_are_the_same_commands_one_by_one(monkeypatch, tmp_path):
         return []
 
     monkeypatch.setattr("course_lib.bench.ladder.run_all", keep)
-    words = shlex.split("multi30k seq2seq bahdanau --from en --to fr --seeds 1 2 --rate 0.001 --at-a-time 3")
+    words = shlex.split(
+        "multi30k seq2seq bahdanau --from en --to fr --seeds 1 2 --learning-rate 0.001 --at-a-time 3"
+    )
     monkeypatch.setattr("sys.argv", ["ladder", *words, "--out", str(tmp_path)])
     assert main() == 0
     ((programs, at_a_time),) = asked
@@ -137,7 +139,13 @@ def test_many_at_a_time_are_the_same_commands_one_by_one(monkeypatch, tmp_path):
         (["bahdanau"], [2]),
     ]
     for one in parsed:
-        assert (one.what, one.src, one.tgt, one.rate, one.budget) == ("multi30k", "en", "fr", 0.001, None)
+        assert (one.what, one.src, one.tgt, one.rate, one.tokens_per_batch) == (
+            "multi30k",
+            "en",
+            "fr",
+            0.001,
+            None,
+        )
         assert one.out == tmp_path and one.is_one_of_many and one.at_a_time == 3
     args = _parser().parse_args(["train", "rctm", "--seeds", "4", "5", "--at-a-time", "3"])
     (program,) = _one_by_one(args, tmp_path)  # one file for a system, so one seed

@@ -73,7 +73,9 @@ def test_a_corpus_is_learned_tokenised_and_batched_twice(corpus):
     assert "300 tokens" in learned.found
     assert tokenised.found.startswith("300 pairs, ")
     for batched in (free, fixed):
-        assert re.match(r"budget 4,096: 300 pairs in \d+ batches, 0 left out; .* padding", batched.found)
+        assert re.match(
+            r"tokens_per_batch 4,096: 300 pairs in \d+ batches, 0 left out; .* padding", batched.found
+        )
     assert "free" in free.what and "fixed" in fixed.what
     assert fixed.found.endswith(f"({waste:.1%})") and 0 < waste < 1
 

@@ -51,8 +51,8 @@ def test_the_split_and_the_first_few(checkpoint, capsys):
     for words, told in (
         ([], "toy, test: 8 sentences, greedy\n\nbahdanau\nsentences         8 (greedy"),
         (["--split", "long", "--first", "3"], "toy, long: 3 sentences, greedy"),
-        (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, alpha 0.6"),
-        (["--first", "2", "--beam", "2", "--alpha", "1.5"], "2 (beam 2, alpha 1.5"),
+        (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, length_penalty 0.6"),
+        (["--first", "2", "--beam", "2", "--length-penalty", "1.5"], "2 (beam 2, length_penalty 1.5"),
     ):
         assert ask("--checkpoint", path, *words) == 0
         assert told in capsys.readouterr().out
@@ -129,7 +129,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     found = json.loads(kept.read_text(encoding="utf-8"))
     assert (found["data"], found["split"], found["beam"], found["first"]) == ("toy", "test", 1, None)
     command = ["course", "evaluate", "--device", "cpu", "--checkpoint", str(path), "--json", str(kept)]
-    assert shlex.split(found["command"]) == command and found["alpha"] == 0.6
+    assert shlex.split(found["command"]) == command and found["length_penalty"] == 0.6
     assert {"torch", "course"} <= found["versions"].keys() and " CPU, " in found["machine"]
     (one,) = found["systems"]
     assert (one["system"], one["checkpoint"], one["trained"]["command"]) == (
@@ -166,7 +166,7 @@ def evaluation(**more) -> Evaluation:
     usual = {
         "n": 10,
         "beam": 1,
-        "alpha": 0.6,
+        "length_penalty": 0.6,
         "lowercase": False,
         "bleu": Score(12.34, "nrefs:1"),
         "chrf": Score(56.78, "nc:6"),
@@ -307,7 +307,7 @@ def test_what_cannot_be_is_answered(checkpoint, tmp_path, capsys):
     for words, told in (
         (["--beam", "0"], "Expected --beam to be from 1 to 1000, but got 0."),
         (["--beam", "9" * 20], f"Expected --beam to be from 1 to 1000, but got {'9' * 20}."),
-        (["--alpha", "1"], "Add --beam 5, or leave --alpha out."),
+        (["--length-penalty", "1"], "Add --beam 5, or leave --length-penalty out."),
         (["--first", "0"], "Expected --first to be 1 or more, but got 0."),
         (["--data", "multi30k", "--multi30k", tmp_path], "python3 -m course_lib data multi30k --download"),
         (["--data", "multi30k", "--from", "eo"], "Expected src to be one of de, en, fr, but got 'eo'."),

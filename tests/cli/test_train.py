@@ -36,7 +36,7 @@ def asked(monkeypatch, tiny_data, tmp_path):
 
 
 def test_a_run_leaves_weights_that_can_be_used(asked, tmp_path, capsys):
-    assert asked("transformer", "--steps", "16", "--budget", "64") == 0
+    assert asked("transformer", "--steps", "16", "--tokens-per-batch", "64") == 0
     told = capsys.readouterr().out
     best = tmp_path / "runs" / "toy_transformer_0" / "best.safetensors"
     assert load_system(best).name == "transformer"
@@ -48,11 +48,27 @@ def test_a_run_leaves_weights_that_can_be_used(asked, tmp_path, capsys):
 
 
 def test_options_reach_the_recipe_and_the_folder(asked, tmp_path):
-    words = ["--seed", "3", "--steps", "2", "--budget", "50", "--rate", "0.25", "--folder", "here"]
+    words = [
+        "--seed",
+        "3",
+        "--steps",
+        "2",
+        "--tokens-per-batch",
+        "50",
+        "--learning-rate",
+        "0.25",
+        "--folder",
+        "here",
+    ]
     assert asked("bahdanau", *words) == 0
     about = load_system(tmp_path / "here" / "best.safetensors").about
     recipe = about["recipe"]
-    assert (recipe["seed"], recipe["n_steps"], recipe["budget"], recipe["learning_rate"]) == (3, 2, 50, 0.25)
+    assert (recipe["seed"], recipe["n_steps"], recipe["tokens_per_batch"], recipe["learning_rate"]) == (
+        3,
+        2,
+        50,
+        0.25,
+    )
     asked = "train bahdanau --data toy --scale tiny --seed 3 --steps 2"
     assert about["command"].startswith(f"python3 -m course_lib {asked}")
 
@@ -76,14 +92,14 @@ def test_one_that_sorts_needs_something_to_sort(asked, capsys):
 
 
 def test_what_is_too_long_to_train_on_is_told(asked, capsys):
-    assert asked("gru_lm", "--steps", "1", "--budget", "9") == 0
+    assert asked("gru_lm", "--steps", "1", "--tokens-per-batch", "9") == 0
     told = re.search(r"Too long to train on, left out: (\d+) of 40 pairs\.", capsys.readouterr().out)
     assert told and 0 < int(told[1]) < 40
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(asked, monkeypatch, capsys):
-    words = ["seq2seq", "--steps", "16", "--budget", "64"]
+    words = ["seq2seq", "--steps", "16", "--tokens-per-batch", "64"]
     with monkeypatch.context() as patch:
         patch.setattr(train, "show", lambda record: signal.raise_signal(signal.SIGINT))
         assert asked(*words) == 130
@@ -97,7 +113,7 @@ def test_ctrl_c_ends_it_with_a_word_and_the_same_command_goes_on(asked, monkeypa
     assert "step      2" not in told and "step     16" in told and "Finished after 16 steps" in told
     assert asked(*words) == 0
     assert "stands at step 16: there is nothing left to do." in capsys.readouterr().out
-    assert asked(*words, "--rate", "0.5") == 1
+    assert asked(*words, "--learning-rate", "0.5") == 1
     told = capsys.readouterr()
     assert "is of another run: its recipe differs" in told.err and "goes on" not in told.out
 
@@ -108,15 +124,19 @@ def test_a_second_ctrl_c_says_what_is_kept(asked, monkeypatch, capsys):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(train, "show", twice)
-    assert asked("seq2seq", "--steps", "16", "--budget", "64") == 1
+    assert asked("seq2seq", "--steps", "16", "--tokens-per-batch", "64") == 1
     said = capsys.readouterr().err
     assert "Stopped at once.\nruns/toy_seq2seq_0 has a checkpoint of step 2: go on from it" in said
 
 
 def test_a_run_that_diverges_is_no_success(asked, capsys, tmp_path):
-    assert asked("seq2seq", "--steps", "16", "--rate", "1e30") == 1
+    assert asked("seq2seq", "--steps", "16", "--learning-rate", "1e30") == 1
     told = capsys.readouterr().out
-    assert "Diverged after 2 steps" in told and "Try a smaller --rate" in told and "Best weights" not in told
+    assert (
+        "Diverged after 2 steps" in told
+        and "Try a smaller --learning-rate" in told
+        and "Best weights" not in told
+    )
     assert not (tmp_path / "runs" / "toy_seq2seq_0" / "best.safetensors").exists()
 
 
@@ -194,10 +214,16 @@ def test_of_several_processes_only_the_first_one_talks(asked, monkeypatch, capsy
         (["wombat"], "There are: ngram_lm"),
         ([], "Expected a system's name.\n`python3 -m course_lib train --list` shows them all."),
         (["gru_lm", "--steps", "0"], "Expected --steps to be 1 or more, but got 0."),
-        (["gru_lm", "--budget", "0"], "Expected --budget to be 1 or more, but got 0."),
-        (["gru_lm", "--rate", "-1"], "Expected --rate to be a number above 0, but got -1.0."),
-        (["gru_lm", "--rate", "nan"], "Expected --rate to be a number above 0, but got nan."),
-        (["gru_lm", "--agreement", "-1"], "Expected --agreement to be a number of 0 or more"),
+        (["gru_lm", "--tokens-per-batch", "0"], "Expected --tokens-per-batch to be 1 or more, but got 0."),
+        (
+            ["gru_lm", "--learning-rate", "-1"],
+            "Expected --learning-rate to be a number above 0, but got -1.0.",
+        ),
+        (
+            ["gru_lm", "--learning-rate", "nan"],
+            "Expected --learning-rate to be a number above 0, but got nan.",
+        ),
+        (["gru_lm", "--r-drop", "-1"], "Expected --r-drop to be a number of 0 or more"),
         (["gru_lm", "--seed", "-1"], "Expected --seed to be a whole number from 0 on"),
         (["gru_lm", "--seed", "9" * 30], "Expected --seed to be a whole number from 0 on"),
         (["gru_lm", "--data", "multi30k", "--from", "xx"], "two of de, en, fr, got xx and en."),

@@ -72,12 +72,14 @@ def test_the_folder_of_a_run_stands_for_its_best_weights(checkpoint, capsys):
 def test_alpha_reaches_the_beam(bahdanau, monkeypatch):
     seen = []
 
-    def spy(*texts, alpha: float, beam: int, **more):
-        seen.append((beam, alpha))
-        return translate_texts(*texts, alpha=alpha, beam=beam, **more)
+    def spy(*texts, length_penalty: float, beam: int, **more):
+        seen.append((beam, length_penalty))
+        return translate_texts(*texts, length_penalty=length_penalty, beam=beam, **more)
 
     monkeypatch.setattr("course_lib.translation.translate.translate", spy)
-    assert ask(bahdanau, "--beam", "4", "--alpha", "0", TEXT) == ask(bahdanau, "--beam", "2", TEXT) == 0
+    assert (
+        ask(bahdanau, "--beam", "4", "--length-penalty", "0", TEXT) == ask(bahdanau, "--beam", "2", TEXT) == 0
+    )
     assert ask(bahdanau, TEXT) == 0
     assert seen == [(4, 0.0), (2, 0.6), (1, 0.6)]
 
@@ -328,9 +330,15 @@ def test_without_attention_or_words_there_is_no_picture(checkpoint, bahdanau, tm
     [
         (["--beam", "0", TEXT], "Expected --beam to be from 1 to 1000, but got 0."),
         (["--beam", "10000000", TEXT], "Expected --beam to be from 1 to 1000, but got 10000000."),
-        (["--alpha", "1", TEXT], "Add --beam 5, or leave --alpha out."),
-        (["--beam", "2", "--alpha", "-1", TEXT], "Expected --alpha to be from 0 to 10, but got -1."),
-        (["--beam", "2", "--alpha", "nan", TEXT], "Expected --alpha to be from 0 to 10, but got nan."),
+        (["--length-penalty", "1", TEXT], "Add --beam 5, or leave --length-penalty out."),
+        (
+            ["--beam", "2", "--length-penalty", "-1", TEXT],
+            "Expected --length-penalty to be from 0 to 10, but got -1.",
+        ),
+        (
+            ["--beam", "2", "--length-penalty", "nan", TEXT],
+            "Expected --length-penalty to be from 0 to 10, but got nan.",
+        ),
         (["--picture", "look.gif", TEXT], "Let it end in .png or .svg."),
         (["--picture", "look.png", TEXT, TEXT], "A picture shows one sentence, but 2 of them came."),
         (["--picture", "look.png"], "but there is none on the command line."),

@@ -1,4 +1,4 @@
-"""Epochs of batches: nothing lost, nothing doubled, the budget kept, the order a matter of the seed alone."""
+"""Epochs of batches: nothing lost, nothing doubled, the size kept, the order a matter of the seed alone."""
 
 from __future__ import annotations
 
@@ -62,9 +62,11 @@ def test_examples_in_docstrings():
 @properties
 @given(some_pairs, wishes, st.integers(0, 5), st.integers(0, 3))
 def test_no_pair_is_lost_or_doubled_and_the_budget_is_kept(pairs, wish, seed, epoch):
-    budget, lengths = wish
+    tokens_per_batch, lengths = wish
     sources, targets = [src for src, _ in pairs], [tgt for _, tgt in pairs]
-    epochs = Epochs(encode_ids(sources, targets), budget=budget, seed=seed, lengths=lengths)
+    epochs = Epochs(
+        encode_ids(sources, targets), tokens_per_batch=tokens_per_batch, seed=seed, lengths=lengths
+    )
     batches = list(epochs.one(epoch))
     met = [pair for batch in batches for pair in batch.pairs.tolist() if pair >= 0]
     assert sorted(met) == list(range(len(pairs)))
@@ -72,9 +74,9 @@ def test_no_pair_is_lost_or_doubled_and_the_budget_is_kept(pairs, wish, seed, ep
     for batch, planned in zip(batches, epochs.plan(epoch), strict=True):
         rows, src_len = batch.src.shape
         tgt_len = batch.tgt_in.shape[1]
-        assert rows * max(src_len, tgt_len) <= budget and planned.shape == (rows, src_len, tgt_len)
+        assert rows * max(src_len, tgt_len) <= tokens_per_batch and planned.shape == (rows, src_len, tgt_len)
         if lengths:
-            assert src_len == tgt_len and src_len in lengths and rows == budget // src_len
+            assert src_len == tgt_len and src_len in lengths and rows == tokens_per_batch // src_len
         else:
             assert batch.pairs.ge(0).all()
             assert src_len == batch.src_lengths.max() and tgt_len == batch.tgt_lengths.max()
@@ -94,9 +96,9 @@ def test_no_pair_is_lost_or_doubled_and_the_budget_is_kept(pairs, wish, seed, ep
 @pytest.mark.parametrize("lengths", [None, (8, 16, 32)])
 def test_the_seed_and_the_epoch_decide_the_order(lengths):
     corpus, *_ = corpus_of(300)
-    epochs = Epochs(corpus, budget=128, seed=5, lengths=lengths)
-    again = Epochs(corpus, budget=128, seed=5, lengths=lengths)
-    other = Epochs(corpus, budget=128, seed=6, lengths=lengths)
+    epochs = Epochs(corpus, tokens_per_batch=128, seed=5, lengths=lengths)
+    again = Epochs(corpus, tokens_per_batch=128, seed=5, lengths=lengths)
+    other = Epochs(corpus, tokens_per_batch=128, seed=6, lengths=lengths)
     assert order(epochs, 2) == order(again, 2)
     for different in (order(epochs, 3), order(other, 2)):
         assert sorted(different) != sorted(order(epochs, 2)), "other pairs lie together"
@@ -108,15 +110,20 @@ def test_the_seed_and_the_epoch_decide_the_order(lengths):
 def test_the_order_is_the_same_on_every_machine():
     """One epoch, written down when this test was made."""
     corpus = encode_ids([[4] * (pair % 5) for pair in range(12)], [[4] * (pair % 3) for pair in range(12)])
-    fixed = Epochs(corpus, budget=12, seed=5, lengths=(3, 6))
-    assert order(Epochs(corpus, budget=12, seed=5), 2) == [(8, 3, 7), (1, 10, 0), (2, 11, 5, 6), (4, 9)]
+    fixed = Epochs(corpus, tokens_per_batch=12, seed=5, lengths=(3, 6))
+    assert order(Epochs(corpus, tokens_per_batch=12, seed=5), 2) == [
+        (8, 3, 7),
+        (1, 10, 0),
+        (2, 11, 5, 6),
+        (4, 9),
+    ]
     assert order(fixed, 2) == [(3, 9), (11, 5, 7, 2), (10, 6, 0, 1), (4, 8)]
 
 
 @pytest.mark.parametrize("lengths", [None, (8, 16, 32)])
 def test_it_goes_on_from_any_step_bit_for_bit(lengths):
     corpus, *_ = corpus_of(60)
-    wish = {"budget": 160, "seed": 3, "lengths": lengths}
+    wish = {"tokens_per_batch": 160, "seed": 3, "lengths": lengths}
     epochs = Epochs(corpus, **wish)
     positions, batches = [], []
     for _ in range(2 * epochs.n_batches + 1):
@@ -132,7 +139,7 @@ def test_it_goes_on_from_any_step_bit_for_bit(lengths):
 
 
 def test_looking_at_an_epoch_does_not_move_the_position():
-    epochs = Epochs(corpus_of(60)[0], budget=160, seed=3)
+    epochs = Epochs(corpus_of(60)[0], tokens_per_batch=160, seed=3)
     expected = [batch.pairs for batch in epochs.one(0)]
     next(epochs)
     ahead = list(epochs.one(4))
@@ -143,10 +150,10 @@ def test_looking_at_an_epoch_does_not_move_the_position():
 
 def test_a_corpus_smaller_than_one_batch_is_filled_with_blank_rows():
     corpus = encode_ids([[4, 5]], [[6]])
-    (batch,) = Epochs(corpus, budget=64, seed=0, lengths=(8,)).one(0)
+    (batch,) = Epochs(corpus, tokens_per_batch=64, seed=0, lengths=(8,)).one(0)
     assert batch.src.shape == (8, 8) and batch.pairs.tolist() == [0, *[-1] * 7]
     assert int(batch.n_tokens) == 2
-    report = Epochs(corpus, budget=64, seed=0, lengths=(8,)).report()
+    report = Epochs(corpus, tokens_per_batch=64, seed=0, lengths=(8,)).report()
     assert report.n_padding == 128 - 5 and report.waste == 123 / 128
 
 
@@ -156,7 +163,7 @@ def test_a_corpus_smaller_than_one_batch_is_filled_with_blank_rows():
 @pytest.mark.parametrize(("lengths", "most"), [(None, 0.08), (FIXED_LENGTHS, 0.15)])
 def test_little_is_padding(lengths, most):
     corpus, *_ = corpus_of(5000, most=60)
-    report = Epochs(corpus, budget=2048, seed=0, lengths=lengths).report()
+    report = Epochs(corpus, tokens_per_batch=2048, seed=0, lengths=lengths).report()
     assert 0 < report.waste <= most
     assert f"5,000 pairs in {report.n_batches:,} batches, 0 left out" in str(report)
     assert lengths is None or len(report.shapes) <= len(FIXED_LENGTHS)
@@ -181,14 +188,14 @@ def test_multi30k_is_batched_with_little_padding():
 # ---- pairs that are too long
 
 
-@pytest.mark.parametrize(("budget", "lengths"), [(9, None), (64, (4, 9))])
-def test_over_long_pairs_are_refused_or_left_out_and_counted(budget, lengths):
+@pytest.mark.parametrize(("tokens_per_batch", "lengths"), [(9, None), (64, (4, 9))])
+def test_over_long_pairs_are_refused_or_left_out_and_counted(tokens_per_batch, lengths):
     corpus = encode_ids([[4] * 3, [4] * 20, [4] * 8], [[4] * 9, [4] * 2, [4] * 8])
     with pytest.raises(
         ValueError, match=r"at most 9 tokens a side.*but 2 of 3 are longer; pair 1 needs 21.*leave out"
     ):
-        Epochs(corpus, budget=budget, seed=0, lengths=lengths)
-    epochs = Epochs(corpus, budget=budget, seed=0, lengths=lengths, over_long="leave out")
+        Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths)
+    epochs = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths, over_long="leave out")
     assert epochs.kept == (2,) and (epochs.report().n_pairs, epochs.report().n_left_out) == (1, 2)
     assert "1 pairs in 1 batches, 2 left out" in str(epochs.report())
     assert [pair for batch in epochs.one(0) for pair in batch.pairs.tolist() if pair >= 0] == [2]
@@ -198,7 +205,7 @@ def test_a_corpus_of_which_nothing_fits_is_refused_either_way():
     corpus = encode_ids([[4] * 9], [[4] * 9])
     for over_long in ("refuse", "leave out"):
         with pytest.raises(ValueError, match=r"at most 5 tokens.*1 of 1 are longer; pair 0 needs 10"):
-            Epochs(corpus, budget=5, seed=0, over_long=over_long)
+            Epochs(corpus, tokens_per_batch=5, seed=0, over_long=over_long)
 
 
 # ---- wrong input
@@ -207,14 +214,14 @@ def test_a_corpus_of_which_nothing_fits_is_refused_either_way():
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"budget": 0}, "budget to be a whole number of 1 or more, but got 0"),
-        ({"budget": -4096}, "budget to be .* but got -4096"),
-        ({"budget": 2.5}, "budget to be a whole number"),
+        ({"tokens_per_batch": 0}, "tokens_per_batch to be a whole number of 1 or more, but got 0"),
+        ({"tokens_per_batch": -4096}, "tokens_per_batch to be .* but got -4096"),
+        ({"tokens_per_batch": 2.5}, "tokens_per_batch to be a whole number"),
         ({"lengths": ()}, "lengths that go up"),
         ({"lengths": (8, 4)}, r"lengths that go up, such as .* but got \(8, 4\)"),
         ({"lengths": (4, 4)}, "lengths that go up"),
         ({"lengths": (-4, 4)}, "each of lengths to be a whole number of 1 or more, but got -4"),
-        ({"lengths": (4, 99)}, "budget of at least 99, one row of the longest shape, but got 64"),
+        ({"lengths": (4, 99)}, "tokens_per_batch of at least 99, one row of the longest shape, but got 64"),
         ({"over_long": "drop"}, '"refuse" or "leave out", but got \'drop\''),
         ({"start": (-1, 0)}, "epoch to be a whole number of 0 or more, but got -1"),
         ({"start": (0, 5)}, "step from 0 to 0, for an epoch has 1 batches, but got 5.*another corpus"),
@@ -224,14 +231,14 @@ def test_a_corpus_of_which_nothing_fits_is_refused_either_way():
 def test_wrong_wishes_are_refused(wish, message):
     corpus = encode_ids([[4]], [[5]])
     with pytest.raises(ValueError, match=message):
-        Epochs(corpus, **{"budget": 64, "seed": 0, **wish})
+        Epochs(corpus, **{"tokens_per_batch": 64, "seed": 0, **wish})
 
 
 def test_a_plan_is_made_once_and_another_epoch_has_its_own(monkeypatch):
     made = []
     real = batching.plan_epoch
     monkeypatch.setattr(batching, "plan_epoch", lambda *words: made.append(words[-1]) or real(*words))
-    epochs = Epochs(encode_ids([[5]] * 9, [[6]] * 9), budget=4, seed=7)
+    epochs = Epochs(encode_ids([[5]] * 9, [[6]] * 9), tokens_per_batch=4, seed=7)
     first = epochs.plan(0)
     next(epochs)
     assert made == ["7 0"]

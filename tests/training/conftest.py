@@ -50,7 +50,7 @@ def recipe():
     """12 steps, a look after every fourth, an average of the last few."""
     return Recipe(
         n_steps=12,
-        budget=128,
+        tokens_per_batch=128,
         learning_rate=1e-2,
         warm_up=3,
         decay="linear",

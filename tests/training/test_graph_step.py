@@ -18,7 +18,9 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
     pytest.mark.filterwarnings("default"),  # what torch and the driver say of themselves
 ]
-RECIPE = Recipe(n_steps=20, budget=128, learning_rate=1e-2, warm_up=2, validate_every=5, fixed_shapes=True)
+RECIPE = Recipe(
+    n_steps=20, tokens_per_batch=128, learning_rate=1e-2, warm_up=2, validate_every=5, fixed_shapes=True
+)
 NAMES = ["gru_lm", "transformer", "bahdanau"]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from course_lib.training.job import Job, make_recipe, run_job
 
-SHORT = Job(system="gru_lm", scale="tiny", device="cpu", n_steps=2, budget=128, learning_rate=1e-9)
+SHORT = Job(system="gru_lm", scale="tiny", device="cpu", n_steps=2, tokens_per_batch=128, learning_rate=1e-9)
 
 
 def test_the_same_job_makes_the_same_weights_and_another_seed_others(data):

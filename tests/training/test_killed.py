@@ -39,7 +39,7 @@ config = make_config("lstm_lm", scale="tiny", vocab_size=data.tokenizer.vocab_si
 torch.manual_seed(0)
 model = build("lstm_lm", config)
 recipe = Recipe(
-    n_steps={N_STEPS}, budget=128, learning_rate=1e-2, warm_up=9, decay="linear", validate_every=5,
+    n_steps={N_STEPS}, tokens_per_batch=128, learning_rate=1e-2, warm_up=9, decay="linear", validate_every=5,
     average_from=0.4, average_every=3,
 )
 print("ready", flush=True)

@@ -59,8 +59,8 @@ def test_every_kind_is_trained_kept_and_found_again(tmp_path, recipe, name):
 
 def test_a_classifier_cannot_be_asked_to_agree_word_by_word(data, recipe):
     model = build("self_attentive", config_for("self_attentive", scale="tiny", data=data))
-    with pytest.raises(ValueError, match=r"Expected agreement 0.*but got 3.0.*translators"):
-        train_by_kind(model, data, replace(recipe, agreement=3.0))
+    with pytest.raises(ValueError, match=r"Expected r_drop 0.*but got 3.0.*translators"):
+        train_by_kind(model, data, replace(recipe, r_drop=3.0))
 
 
 def test_a_classifier_is_validated_by_the_plain_cross_entropy(recipe):
@@ -73,7 +73,7 @@ def test_a_classifier_is_validated_by_the_plain_cross_entropy(recipe):
     model = build("self_attentive", config)
     short = replace(recipe, n_steps=2, smoothing=0.3, average_from=1.0)
     (record,) = train_by_kind(model, data, short).history.records
-    (batch,) = Epochs(data.validation, budget=9999, seed=0).one(epoch=0)
+    (batch,) = Epochs(data.validation, tokens_per_batch=9999, seed=0).one(epoch=0)
     labels = pronoun_labels(data.validation, data.tokenizer)[batch.pairs]
     with torch.no_grad():
         expected = F.cross_entropy(model(batch.src, batch.src_lengths), labels)
@@ -88,7 +88,9 @@ def test_a_classifier_learns_what_it_is_asked(recipe):
     data = encode_data("some", texts, texts, WordTokenizer.from_texts([*texts[0], *texts[1]]))
     torch.manual_seed(0)
     model = build("self_attentive", config_for("self_attentive", scale="tiny", data=data))
-    longer = replace(recipe, n_steps=160, learning_rate=3e-2, validate_every=40, average_from=1.0, budget=512)
+    longer = replace(
+        recipe, n_steps=160, learning_rate=3e-2, validate_every=40, average_from=1.0, tokens_per_batch=512
+    )
     train_by_kind(model, data, longer)
     right = right_by_class(model, data.train, pronoun_labels(data.train, data.tokenizer))
     assert right["all"] > 0.9  # sentences it has seen
@@ -113,7 +115,7 @@ def test_counts_are_of_the_target_sentences(data, make):
     model, expected = make("ngram_lm"), make("ngram_lm")
     result = count(model, data.train, validation=data.validation)
     expected.fit(target_ids(data.train))
-    batch = next(Epochs(data.validation, budget=999, seed=0))
+    batch = next(Epochs(data.validation, tokens_per_batch=999, seed=0))
     assert torch.equal(model(batch.tgt_in), expected(batch.tgt_in))
     (record,) = result.history.records
     assert record.step == result.step == 1

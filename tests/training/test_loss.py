@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.training.loss import disagreement, smoothed_cross_entropy, sum_loss
+from course_lib.training.loss import smoothed_cross_entropy, sum_loss, symmetric_kl
 from course_lib.training.objective import classification, objective_for
 
 
@@ -64,22 +64,22 @@ def test_half_precision_is_widened_first():
     torch.testing.assert_close(loss, sum_loss(half.float(), targets, smoothing=0.1))
 
 
-def test_disagreement_is_the_mean_of_both_divergences_where_words_count():
+def test_symmetric_kl_is_the_mean_of_both_divergences_where_words_count():
     one, targets = drawn()
     other = one.roll(1, dims=-1)
     logs = [logits.log_softmax(-1) for logits in (one, other)]
     both = [F.kl_div(q, p, reduction="none", log_target=True).sum(-1) for p, q in (logs, logs[::-1])]
     expected = (both[0] + both[1])[targets != PAD].sum() / 2
-    torch.testing.assert_close(disagreement(one, other, targets), expected)
-    assert disagreement(one, one, targets) == 0
-    assert disagreement(one.bfloat16(), other.bfloat16(), targets).dtype == torch.float32
+    torch.testing.assert_close(symmetric_kl(one, other, targets), expected)
+    assert symmetric_kl(one, one, targets) == 0
+    assert symmetric_kl(one.bfloat16(), other.bfloat16(), targets).dtype == torch.float32
 
 
 # ---- objectives
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_agreement_asks_twice_and_weighs_the_difference(make, name):
+def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
     batch = make_batch([[5, 6], [7]], [[4], [5, 6, 7, 8]])
     sure = make(name).eval()
     once, n = objective_for(sure, 0.1)(sure, batch)
@@ -93,7 +93,7 @@ def test_agreement_asks_twice_and_weighs_the_difference(make, name):
     read = [doubled.tgt_in] if name == "gru_lm" else [doubled.src, doubled.src_lengths, doubled.tgt_in]
     logits = model(*read)
     halves = [sum_loss(half, batch.tgt_out, smoothing=0.1) for half in logits.chunk(2)]
-    expected = sum(halves) / 2 + 1.5 * disagreement(*logits.chunk(2), batch.tgt_out)
+    expected = sum(halves) / 2 + 1.5 * symmetric_kl(*logits.chunk(2), batch.tgt_out)
     torch.manual_seed(1)
     loss, n_counted = objective_for(model, 0.1, 3.0)(model, batch)
     torch.testing.assert_close(loss, expected)

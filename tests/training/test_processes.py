@@ -44,7 +44,17 @@ def two_processes(folder: Path, *asked: str, **environment: str) -> subprocess.P
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(PROJECT_ROOT),
     }
-    asked = ("train", "transformer", *asked, "--budget", "60", "--device", "cpu", "--folder", str(folder))
+    asked = (
+        "train",
+        "transformer",
+        *asked,
+        "--tokens-per-batch",
+        "60",
+        "--device",
+        "cpu",
+        "--folder",
+        str(folder),
+    )
     return subprocess.Popen(
         [*TORCHRUN, "--nproc-per-node", "2", str(WORKER), *asked],
         env=os.environ | own | environment,
@@ -173,7 +183,9 @@ def test_ctrl_c_stops_all_at_the_same_step_and_one_process_can_go_on(tmp_path):
     kept = read_about(folder / "last.safetensors")
     assert kept["standing"]["step"] == step
 
-    job = Job(system="transformer", scale="tiny", n_steps=200, budget=60, device="cpu", folder=str(folder))
+    job = Job(
+        system="transformer", scale="tiny", n_steps=200, tokens_per_batch=60, device="cpu", folder=str(folder)
+    )
     result = run_job(job, data=worker().tiny_data()).result
     assert (result.ended, result.step) == ("finished", 200)
     assert result.history.to_json()[: len(kept["history"])] == kept["history"]

@@ -16,7 +16,7 @@ from course_lib.training.schedule import learning_rate
     [
         ("n_steps", 0, "a whole number of 1 or more"),
         ("n_steps", 1.5, "a whole number of 1 or more"),
-        ("budget", 0, "a whole number of 1 or more"),
+        ("tokens_per_batch", 0, "a whole number of 1 or more"),
         ("validate_every", -1, "a whole number of 1 or more"),
         ("average_every", 0, "a whole number of 1 or more"),
         ("warm_up", -1, "a whole number of 0 or more"),
@@ -27,7 +27,7 @@ from course_lib.training.schedule import learning_rate
         ("learning_rate", float("inf"), "a number above 0"),
         ("clip", 0, "a number above 0"),
         ("weight_decay", -0.1, "a number of 0 or more"),
-        ("agreement", -1.0, "a number of 0 or more"),
+        ("r_drop", -1.0, "a number of 0 or more"),
         ("smoothing", 1.0, "at least 0 and below 1"),
         ("average_from", 1.1, "a share from 0 to 1"),
         ("decay", "cosin", "one of ('inverse_square_root', 'linear', 'cosine')"),

@@ -12,7 +12,7 @@ from course_lib.training.recipe import Recipe
 from course_lib.training.recipes import usual_recipe
 from course_lib.training.run_folder import UNSAID
 
-TOY = {"budget": 1024, "average_from": 0.85}
+TOY = {"tokens_per_batch": 1024, "average_from": 0.85}
 REAL = {"warm_up": 400, "average_from": 0.8}
 
 
@@ -23,9 +23,17 @@ REAL = {"warm_up": 400, "average_from": 0.8}
         ("transformer_lm", "toy", TOY | {"n_steps": 2000, "learning_rate": 5e-3, "warm_up": 200}),
         ("bahdanau", "toy", TOY | {"n_steps": 4000, "learning_rate": 3e-3, "warm_up": 400}),
         ("gru_lm", "tiny", TOY | {"n_steps": 4000, "learning_rate": 3e-3, "warm_up": 400}),
-        ("transformer", "multi30k", REAL | {"n_steps": 3000, "learning_rate": 2.5e-3, "budget": 6144}),
-        ("transformer_lm", "multi30k", REAL | {"n_steps": 3000, "learning_rate": 2e-3, "budget": 4096}),
-        ("bahdanau", "multi30k", REAL | {"n_steps": 2000, "learning_rate": 2e-3, "budget": 4096}),
+        (
+            "transformer",
+            "multi30k",
+            REAL | {"n_steps": 3000, "learning_rate": 2.5e-3, "tokens_per_batch": 6144},
+        ),
+        (
+            "transformer_lm",
+            "multi30k",
+            REAL | {"n_steps": 3000, "learning_rate": 2e-3, "tokens_per_batch": 4096},
+        ),
+        ("bahdanau", "multi30k", REAL | {"n_steps": 2000, "learning_rate": 2e-3, "tokens_per_batch": 4096}),
     ],
 )
 def test_the_numbers_by_name_and_scale(name, scale, numbers):

@@ -111,7 +111,10 @@ def test_another_runs_folder_is_refused_and_nothing_overwritten(tmp_path, data, 
     before = snapshot(tmp_path / "run")
     for changes, message in (
         ({"n_steps": 24}, "its recipe differs (n_steps: 12 there, 24 here)"),
-        ({"seed": 5, "budget": 64}, "its recipe differs (budget: 128 there, 64 here; seed: 0 there, 5 here)"),
+        (
+            {"seed": 5, "tokens_per_batch": 64},
+            "its recipe differs (tokens_per_batch: 128 there, 64 here; seed: 0 there, 5 here)",
+        ),
     ):
         other = replace(recipe, **changes)
         model = make(seed=9)
@@ -134,12 +137,12 @@ def test_a_best_alone_is_never_overwritten(tmp_path):
 
 
 def test_a_run_from_before_a_new_number_of_the_recipe_goes_on(tmp_path):
-    old = {name: value for name, value in asdict(Recipe(n_steps=9)).items() if name != "agreement"}
+    old = {name: value for name, value in asdict(Recipe(n_steps=9)).items() if name != "r_drop"}
     RunFolder(tmp_path, {"recipe": old}).keep(standing(), STATE)
     now = asdict(Recipe(n_steps=9))
     assert RunFolder(tmp_path, {"recipe": now}).stands_at() == standing().step
-    with pytest.raises(CheckpointError, match=r"agreement: 0.0 there, 3.0 here"):
-        RunFolder(tmp_path, {"recipe": now | {"agreement": 3.0}}).stands_at()
+    with pytest.raises(CheckpointError, match=r"r_drop: 0.0 there, 3.0 here"):
+        RunFolder(tmp_path, {"recipe": now | {"r_drop": 3.0}}).stands_at()
 
 
 def test_two_do_not_write_into_one_folder(tmp_path):

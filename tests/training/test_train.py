@@ -76,7 +76,7 @@ def test_the_loss_falls_and_the_best_weights_are_in_the_model(data, make, recipe
     losses = [record.loss for record in result.history.records]
     assert len(losses) == 6 and losses[-1] < losses[0] < math.log(data.tokenizer.vocab_size) + 0.5
     assert result.ended == "finished" and result.step == 24 and not model.training
-    loss = mean_loss(model, data.validation, objective_for(model, 0.0), budget=999)
+    loss = mean_loss(model, data.validation, objective_for(model, 0.0), tokens_per_batch=999)
     assert loss == pytest.approx(result.history.best.loss, rel=1e-6)
 
 
@@ -85,7 +85,7 @@ def test_the_best_weights_are_not_the_last(data, make, recipe):
     worse = replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
     result = train(model, data.train, worse, validation=data.validation)
     assert result.history.best.step < 12
-    loss = mean_loss(model, data.validation, objective_for(model, 0.0), budget=999)
+    loss = mean_loss(model, data.validation, objective_for(model, 0.0), tokens_per_batch=999)
     assert loss == pytest.approx(result.history.best.loss, rel=1e-6)
 
 
@@ -201,7 +201,7 @@ class Pretending(Processes):
 )
 def test_dropout_is_drawn_by_the_seed_and_by_the_process(make, recipe, seed, processes):
     """Every batch is the same sentence, whatever the seed and the process: dropout alone can differ."""
-    two, recipe = encode_ids([[5]] * 2, [[6, 7]] * 2), replace(recipe, budget=3)
+    two, recipe = encode_ids([[5]] * 2, [[6, 7]] * 2), replace(recipe, tokens_per_batch=3)
     weights = {}
     for dropout in (0.0, 0.5):
         usual, other = make(dropout=dropout), make(dropout=dropout)
@@ -494,6 +494,8 @@ def test_which_step_is_taken(make, recipe):
 
 
 def test_fixed_shapes_train_too(data, make):
-    recipe = Recipe(n_steps=6, budget=128, warm_up=1, learning_rate=1e-2, validate_every=3, fixed_shapes=True)
+    recipe = Recipe(
+        n_steps=6, tokens_per_batch=128, warm_up=1, learning_rate=1e-2, validate_every=3, fixed_shapes=True
+    )
     result = train(make(), data.train, recipe, validation=data.validation)
     assert result.history.records[1].loss < result.history.records[0].loss

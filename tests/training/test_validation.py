@@ -25,8 +25,8 @@ def test_it_is_the_mean_over_all_tokens(make, name):
         inputs = (batch.tgt_in,) if name == "gru_lm" else (batch.src, batch.src_lengths, batch.tgt_in)
         losses += F.cross_entropy(model(*inputs)[0], batch.tgt_out[0], reduction="none").tolist()
     corpus = encode_ids(SOURCES, TARGETS)
-    for budget in (1, 6, 10, 1000):  # also one that no sentence fits into
-        loss = mean_loss(model, corpus, objective_for(model, 0.0), budget=budget)
+    for tokens_per_batch in (1, 6, 10, 1000):  # also one that no sentence fits into
+        loss = mean_loss(model, corpus, objective_for(model, 0.0), tokens_per_batch=tokens_per_batch)
         assert loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
@@ -35,8 +35,8 @@ def test_the_model_stays_in_the_mode_it_was_in(make, training):
     model = make(dropout=0.5).train(training)
     corpus, objective = encode_ids(SOURCES, TARGETS), objective_for(model, 0.0)
     state = torch.get_rng_state()
-    first = mean_loss(model, corpus, objective, budget=10)
-    assert first == mean_loss(model, corpus, objective, budget=10)  # no dropout
+    first = mean_loss(model, corpus, objective, tokens_per_batch=10)
+    assert first == mean_loss(model, corpus, objective, tokens_per_batch=10)  # no dropout
     assert model.training is training
     assert torch.equal(torch.get_rng_state(), state)
 
@@ -57,7 +57,9 @@ def test_processes_share_the_sentences(make, n):
         return usual(model, batch)
 
     for rank in range(n):
-        mean_loss(model, encode_ids(SOURCES, TARGETS), noting, budget=5, processes=Apart(n=n, rank=rank))
+        mean_loss(
+            model, encode_ids(SOURCES, TARGETS), noting, tokens_per_batch=5, processes=Apart(n=n, rank=rank)
+        )
     assert {rank for rank, _ in read} == set(range(n))
     assert sorted(pair for _, pairs in read for pair in pairs) == [*range(len(SOURCES))]
 
@@ -68,5 +70,5 @@ def test_also_after_an_error(make):
 
     model = make().train()
     with pytest.raises(RuntimeError):
-        mean_loss(model, encode_ids(SOURCES, TARGETS), fails, budget=10)
+        mean_loss(model, encode_ids(SOURCES, TARGETS), fails, tokens_per_batch=10)
     assert model.training

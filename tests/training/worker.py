@@ -78,7 +78,10 @@ def validation_losses(processes: Processes) -> list[float]:
     model = build("transformer", make_config("transformer", scale="tiny", vocab_size=VOCAB))
     data = tiny_data()
     objective = objective_for(model, smoothing=0.0)
-    return [mean_loss(model, data.train, objective, budget=40, processes=one) for one in (ALONE, processes)]
+    return [
+        mean_loss(model, data.train, objective, tokens_per_batch=40, processes=one)
+        for one in (ALONE, processes)
+    ]
 
 
 def refusal(processes: Processes) -> str:

@@ -42,13 +42,13 @@ def log_prob(system, source: int, sentence: tuple[int, ...]) -> float:
     return total
 
 
-def score(system, source: int, sentence: tuple[int, ...], alpha: float) -> float:
-    return log_prob(system, source, sentence) / ((5 + len(sentence)) / 6) ** alpha
+def score(system, source: int, sentence: tuple[int, ...], length_penalty: float) -> float:
+    return log_prob(system, source, sentence) / ((5 + len(sentence)) / 6) ** length_penalty
 
 
-def rank(system, source: int, sentence: tuple[int, ...], alpha: float) -> tuple[bool, float]:
+def rank(system, source: int, sentence: tuple[int, ...], length_penalty: float) -> tuple[bool, float]:
     """Best first; what was cut off comes behind all that ended."""
-    return sentence[-1] != EOS, -score(system, source, sentence, alpha)
+    return sentence[-1] != EOS, -score(system, source, sentence, length_penalty)
 
 
 def every_sentence(limit: int):
@@ -59,7 +59,7 @@ def every_sentence(limit: int):
     yield from itertools.product(WORDS, repeat=limit)
 
 
-def plain_beam(system, source: int, *, beam: int, limit: int, alpha: float, n_best: int):
+def plain_beam(system, source: int, *, beam: int, limit: int, length_penalty: float, n_best: int):
     """The four rules of the docstring for one sentence, in plain Python."""
     open_ones, finished = [()], []
     for length in range(1, limit + 1):
@@ -67,12 +67,15 @@ def plain_beam(system, source: int, *, beam: int, limit: int, alpha: float, n_be
         new.sort(key=lambda sentence: -log_prob(system, source, sentence))
         ends = [one for one in new[:beam] if one[-1] == EOS or length == limit]
         finished += ends
-        finished.sort(key=lambda sentence: rank(system, source, sentence, alpha))
+        finished.sort(key=lambda sentence: rank(system, source, sentence, length_penalty))
         open_ones = [one for one in new if one[-1] != EOS][:beam]
-        can_reach = log_prob(system, source, open_ones[0]) / ((5 + limit) / 6) ** alpha
+        can_reach = log_prob(system, source, open_ones[0]) / ((5 + limit) / 6) ** length_penalty
         if len(finished) >= beam:
             break
-        if len(finished) >= n_best and score(system, source, finished[n_best - 1], alpha) >= can_reach:
+        if (
+            len(finished) >= n_best
+            and score(system, source, finished[n_best - 1], length_penalty) >= can_reach
+        ):
             break
     return finished[:n_best]
 
@@ -81,14 +84,16 @@ def said(ids) -> tuple[int, ...]:
     return tuple(token for token in ids.tolist() if token != PAD)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_a_beam_as_wide_as_the_world_finds_the_best_of_all_sentences(markov, sources, alpha):
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_a_beam_as_wide_as_the_world_finds_the_best_of_all_sentences(markov, sources, length_penalty):
     system, limits = markov(6), torch.tensor([4, 4, 3, 1, 2, 4])
-    found = beam_search(system, system.encode(*sources(6)), beam=3**4, max_len=limits, alpha=alpha, n_best=3)
+    found = beam_search(
+        system, system.encode(*sources(6)), beam=3**4, max_len=limits, length_penalty=length_penalty, n_best=3
+    )
     for source, limit in enumerate(limits.tolist()):
-        ranked = sorted(every_sentence(limit), key=lambda one: rank(system, source, one, alpha))
+        ranked = sorted(every_sentence(limit), key=lambda one: rank(system, source, one, length_penalty))
         assert [said(ids) for ids in found.ids[source]] == ranked[:3]
-        expected = torch.tensor([score(system, source, one, alpha) for one in ranked[:3]])
+        expected = torch.tensor([score(system, source, one, length_penalty) for one in ranked[:3]])
         torch.testing.assert_close(found.scores[source], expected)
         expected = torch.tensor([log_prob(system, source, one) for one in ranked[:3]])
         torch.testing.assert_close(found.log_probs[source], expected)
@@ -96,25 +101,34 @@ def test_a_beam_as_wide_as_the_world_finds_the_best_of_all_sentences(markov, sou
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("beam", [1, 2, 5])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_equals_the_plain_loop(markov, sources, seed, beam, alpha):
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
+def test_equals_the_plain_loop(markov, sources, seed, beam, length_penalty):
     system = markov(6, seed=seed, spread=1.5)
     limits = torch.tensor([9, 3, 12, 1, 6, 12])
     n_best = min(beam, 2)
     found = beam_search(
-        system, system.encode(*sources(6)), beam=beam, max_len=limits, alpha=alpha, n_best=n_best
+        system,
+        system.encode(*sources(6)),
+        beam=beam,
+        max_len=limits,
+        length_penalty=length_penalty,
+        n_best=n_best,
     )
     for source, limit in enumerate(limits.tolist()):
-        expected = plain_beam(system, source, beam=beam, limit=limit, alpha=alpha, n_best=n_best)
+        expected = plain_beam(
+            system, source, beam=beam, limit=limit, length_penalty=length_penalty, n_best=n_best
+        )
         assert [said(ids) for ids in found.ids[source]] == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 3.0])
-def test_a_beam_of_one_is_greedy_to_the_letter(markov, sources, seed, alpha):
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 3.0])
+def test_a_beam_of_one_is_greedy_to_the_letter(markov, sources, seed, length_penalty):
     system = markov(6, seed=seed)
     memory = system.encode(*sources(6))
-    one = beam_search(system, memory, beam=1, max_len=20, alpha=alpha, with_weights=True).best
+    one = beam_search(
+        system, memory, beam=1, max_len=20, length_penalty=length_penalty, with_weights=True
+    ).best
     straight = greedy(system, memory, max_len=20, with_weights=True)
     assert torch.equal(one.ids, straight.ids) and torch.equal(one.log_probs, straight.log_probs)
     assert torch.equal(one.weights, straight.weights)
@@ -137,7 +151,7 @@ def test_beam_finds_what_greedy_misses(markov, sources):
         system.table[0, BOS, 5, EOS] = 0.0
     memory = system.encode(*sources(1))
     straight = greedy(system, memory, max_len=2)
-    wide = beam_search(system, memory, beam=2, max_len=2, alpha=0.0, n_best=2)
+    wide = beam_search(system, memory, beam=2, max_len=2, length_penalty=0.0, n_best=2)
     assert straight.ids.tolist() == [[4, EOS]] and wide.ids.tolist() == [[[5, EOS], [4, EOS]]]
     torch.testing.assert_close(straight.log_probs, torch.tensor([0.24]).log())
     torch.testing.assert_close(wide.log_probs, torch.tensor([[0.4, 0.24]]).log())
@@ -145,15 +159,15 @@ def test_beam_finds_what_greedy_misses(markov, sources):
 
 
 def test_the_penalty_by_hand_lets_the_longer_sentence_win(markov, sources):
-    """(EOS) has probability 0.5, (4 EOS) 0.49: with alpha 1, ln 0.5 / 1 < ln 0.49 / (7/6)."""
+    """(EOS) has probability 0.5, (4 EOS) 0.49: with length_penalty 1, ln 0.5 / 1 < ln 0.49 / (7/6)."""
     system = markov(1)
     with torch.no_grad():
         system.table.fill_(-1e4)
         system.table[0, BOS, BOS, [EOS, 4, 5]] = torch.tensor([0.5, 0.49, 0.01]).log()
         system.table[0, BOS, 4, EOS] = 0.0
     memory = system.encode(*sources(1))
-    for alpha, ids in [(0.0, [EOS]), (1.0, [4, EOS])]:
-        found = beam_search(system, memory, beam=2, max_len=5, alpha=alpha)
+    for length_penalty, ids in [(0.0, [EOS]), (1.0, [4, EOS])]:
+        found = beam_search(system, memory, beam=2, max_len=5, length_penalty=length_penalty)
         assert said(found.best.ids[0]) == tuple(ids)
     assert float(found.scores) == pytest.approx(torch.tensor(0.49).log().item() * 6 / 7)
 
@@ -165,7 +179,7 @@ def test_a_sentence_that_never_ends_does_not_win(markov, sources):
         system.table.fill_(-1e4)
         system.table[0, BOS, BOS, [EOS, 4, 5]] = torch.tensor([0.5, 0.4, 0.1]).log()
         system.table[0, BOS, 4, EOS] = system.table[0, BOS, 5, 5] = system.table[0, 5, 5, 5] = 0.0
-    found = beam_search(system, system.encode(*sources(1)), beam=3, max_len=20, alpha=1.0, n_best=3)
+    found = beam_search(system, system.encode(*sources(1)), beam=3, max_len=20, length_penalty=1.0, n_best=3)
     assert [said(ids) for ids in found.ids[0]] == [(EOS,), (4, EOS), (5,) * 20]
     assert found.scores[0, 2] > found.scores[0, 0]  # by its score alone it would have won
 
@@ -212,7 +226,7 @@ def test_it_stops_when_the_best_cannot_be_overtaken(markov, sources):
 
 
 def test_it_does_not_stop_while_a_longer_sentence_can_win(markov, sources):
-    """(EOS) 0.5, (4 5 6 6 EOS) 0.4. With alpha 1: ln 0.5 / 1 = -0.69, ln 0.4 / (10/6) = -0.55.
+    """(EOS) 0.5, (4 5 6 6 EOS) 0.4. With length_penalty 1: ln 0.5 / 1 = -0.69, ln 0.4 / (10/6) = -0.55.
 
     After the first word the longer one is behind, and would be if it ended next: ln 0.4 / (7/6) = -0.79.
     """
@@ -222,7 +236,7 @@ def test_it_does_not_stop_while_a_longer_sentence_can_win(markov, sources):
         system.table[0, BOS, BOS, [EOS, 4, 5]] = torch.tensor([0.5, 0.4, 0.1]).log()
         for before, last, word in ((BOS, 4, 5), (4, 5, 6), (5, 6, 6), (6, 6, EOS), (BOS, 5, 5), (5, 5, 5)):
             system.table[0, before, last, word] = 0.0
-    found = beam_search(system, system.encode(*sources(1)), beam=2, max_len=12, alpha=1.0)
+    found = beam_search(system, system.encode(*sources(1)), beam=2, max_len=12, length_penalty=1.0)
     assert said(found.best.ids[0]) == (4, 5, 6, 6, EOS)
     assert float(found.scores) == pytest.approx(math.log(0.4) * 6 / 10)
 
@@ -268,7 +282,7 @@ def test_a_beam_wider_than_the_vocabulary_is_filled_up_with_nothing(markov, sour
     [
         ({"beam": 0}, "a beam of 1 or more"),
         ({"beam": 2, "n_best": 3}, "n_best from 1 to it, got 2 and 3"),
-        ({"beam": 2, "alpha": -1.0}, r"alpha of 0 \(the bare sum\) or more, but got -1.0"),
+        ({"beam": 2, "length_penalty": -1.0}, r"length_penalty of 0 \(the bare sum\) or more, but got -1.0"),
         ({"beam": 2, "max_len": 0}, "max_len from 1 to 24.* but got 0"),
         ({"beam": 2, "max_len": 25}, "max_len from 1 to 24.* but got 25"),
         ({"beam": 2, "max_len": torch.tensor([3, 3])}, "one for each of the 1 sentences"),

@@ -82,7 +82,7 @@ def test_examples_in_docstrings(each):
 
 @pytest.mark.parametrize("beam", [1, 2])
 def test_a_parrot_with_the_right_book_is_perfect(parrot, pairs, tokenizer, beam):
-    found = evaluate(parrot(pairs), tokenizer, pairs, beam=beam, budget=60)
+    found = evaluate(parrot(pairs), tokenizer, pairs, beam=beam, tokens_per_batch=60)
     assert found.bleu.value == found.chrf.value == 100 and found.exact == 1 and found.n_cut == 0
     assert found.n == len(pairs) == sum(part.n for part in found.by_length)
     assert found.translations == tuple(pair.tgt_text for pair in pairs)
@@ -178,7 +178,7 @@ def test_what_is_forced_keeps_to_the_budget_on_both_sides(tokenizer, monkeypatch
         return decode(memory, tgt_in, with_weights=with_weights)
 
     monkeypatch.setattr(system, "decode", noting)
-    assert evaluate(system, tokenizer, [pair] * 4, budget=16).alignment is not None
+    assert evaluate(system, tokenizer, [pair] * 4, tokens_per_batch=16).alignment is not None
     assert shapes == [(2, 8), (2, 8)]
 
 

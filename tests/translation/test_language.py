@@ -94,8 +94,8 @@ def test_perplexity_of_a_model_that_knows_nothing_is_its_vocabulary():
     assert found.bits_per_token == pytest.approx(math.log2(11))
 
 
-@pytest.mark.parametrize("budget", [1, 7, 4096])
-def test_perplexity_by_a_loop_whatever_the_batches(budget):
+@pytest.mark.parametrize("tokens_per_batch", [1, 7, 4096])
+def test_perplexity_by_a_loop_whatever_the_batches(tokens_per_batch):
     table = torch.randn(9, 9, generator=torch.Generator().manual_seed(0))
     sentences = [[4, 5, 6], [7], [8, 8, 8, 8, 4], []]
     log_probs = table.log_softmax(dim=-1).tolist()
@@ -104,7 +104,7 @@ def test_perplexity_by_a_loop_whatever_the_batches(budget):
         for last, following in zip([BOS, *words], [*words, EOS], strict=True):
             nats -= log_probs[last][following]
     model = Bigrams(table)
-    found = perplexity(model, sentences, budget=budget)
+    found = perplexity(model, sentences, tokens_per_batch=tokens_per_batch)
     assert found.nats == pytest.approx(nats, rel=1e-5) and found.n_tokens == 13 and model.training
 
 

@@ -35,10 +35,12 @@ def test_examples_in_docstrings(each):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("budget", [12, 4096])
-def test_order_and_batches_change_nothing(system, beam, budget):
+@pytest.mark.parametrize("tokens_per_batch", [12, 4096])
+def test_order_and_batches_change_nothing(system, beam, tokens_per_batch):
     alone = [translate([text], system, WORDS, beam=beam, with_weights=True)[0] for text in TEXTS]
-    together = translate(TEXTS, system, WORDS, beam=beam, with_weights=True, budget=budget)
+    together = translate(
+        TEXTS, system, WORDS, beam=beam, with_weights=True, tokens_per_batch=tokens_per_batch
+    )
     for one, other in zip(alone, together, strict=True):
         assert one.source == other.source and one.target_tokens == other.target_tokens
         assert one.notes == other.notes and one.target == other.target
@@ -168,26 +170,28 @@ def test_batches_keep_to_the_budget_and_lose_nobody():
 def test_a_wide_beam_takes_fewer_sentences_at_a_time(system, beam, sizes):
     """With EOS they have 4 tokens each, and there are 24 places."""
     told = []
-    translate(["the cat sleeps"] * 7, system, WORDS, beam=beam, budget=24, progress=told.append)
+    translate(["the cat sleeps"] * 7, system, WORDS, beam=beam, tokens_per_batch=24, progress=told.append)
     assert told == sizes
 
 
 def test_of_a_text_too_long_what_is_read_takes_room_and_no_more(system):
     told, longest = [], system.config.max_len
-    translate(["cat " * 5 * longest] * 4, system, WORDS, budget=2 * longest, progress=told.append)
+    translate(["cat " * 5 * longest] * 4, system, WORDS, tokens_per_batch=2 * longest, progress=told.append)
     assert told == [2, 2]
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_the_score_is_the_log_probability_by_the_length_penalty(system, beam, alpha):
-    (found,) = translate(["the cat sleeps"], system, WORDS, beam=beam, alpha=alpha)
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_the_score_is_the_log_probability_by_the_length_penalty(system, beam, length_penalty):
+    (found,) = translate(["the cat sleeps"], system, WORDS, beam=beam, length_penalty=length_penalty)
     ids = [*WORDS.encode(found.target), *[EOS] * found.finished]
     batch = make_batch([WORDS.encode("the cat sleeps")], [ids[:-1]])
     with torch.no_grad():
         each = system.eval()(batch.src, batch.src_lengths, batch.tgt_in)[0].log_softmax(dim=-1)
     total = sum(row[token].item() for row, token in zip(each, ids, strict=True))
-    assert len(ids) > 1 and found.score == pytest.approx(total / ((5 + len(ids)) / 6) ** alpha, rel=1e-5)
+    assert len(ids) > 1 and found.score == pytest.approx(
+        total / ((5 + len(ids)) / 6) ** length_penalty, rel=1e-5
+    )
 
 
 def test_what_makes_no_sense_is_refused(system):
@@ -195,6 +199,6 @@ def test_what_makes_no_sense_is_refused(system):
         translate("the cat", system, WORDS)
     with pytest.raises(ValueError, match=r"a tokenizer of 12 tokens, .* but it has 5"):
         translate(["the"], system, WordTokenizer(["the"]))
-    for option in ({"beam": 0}, {"budget": 0}):
+    for option in ({"beam": 0}, {"tokens_per_batch": 0}):
         with pytest.raises(ValueError, match="of 1 or more, but got 0"):
             translate(["the cat"], system, WORDS, **option)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from course_lib import __version__
-from course_lib.cli import bench, build, data, evaluate, lab, progress, test, train, translate
+from course_lib.cli import bench, build, data, evaluate, experiment, lab, progress, test, train, translate
 from course_lib.cli.endings import ended
 from course_lib.cli.environment import enter
 from course_lib.cli.pins import PROJECT_ROOT
@@ -38,6 +38,7 @@ COMMANDS = {
     "train": Command(train, "training", "train a system of the road"),
     "translate": Command(translate, "training", "translate sentences, and show where each word looked"),
     "evaluate": Command(evaluate, "training", "measure how well trained systems translate"),
+    "experiment": Command(experiment, "training", "run an experiment that a lesson quotes again"),
     "progress": Command(progress, "lab", "show what you have done so far, or delete it"),
     "bench": Command(bench, "training", "measure how fast it is: explorables, text, training, decoding"),
 }

@@ -45,7 +45,10 @@ class Weights(NamedTuple):
 
 
 class Block(nn.Module):
-    """One layer of an encoder, or of a decoder; `crosses` adds the attention over a source."""
+    """One layer of an encoder, or of a decoder; `crosses` adds the attention over a source.
+
+    `feed_forward="none"` leaves attention alone; `residual=False` has no path past a layer. See lesson 13.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Block(nn.Module):
         crosses: bool = False,
         pre_norm: bool = True,
         norm: str = "layer",
+        residual: bool = True,
         feed_forward: str = "relu",
         dropout: float = 0.0,
         ff_dropout: float = 0.0,
@@ -66,7 +70,7 @@ class Block(nn.Module):
         super().__init__()
 
         def path() -> Residual:
-            return Residual(d_model=d_model, pre_norm=pre_norm, norm=norm, dropout=dropout)
+            return Residual(d_model=d_model, pre_norm=pre_norm, norm=norm, residual=residual, dropout=dropout)
 
         def heads() -> MultiHead:
             return MultiHead(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads, d_k=d_k, d_v=d_v)
@@ -76,8 +80,12 @@ class Block(nn.Module):
         if crosses:
             self.cross = heads()
             self.around_cross = path()
-        self.feed_forward = make_feed_forward(feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout)
-        self.around_feed_forward = path()
+        self.thinks = feed_forward != "none"
+        if self.thinks:
+            self.feed_forward = make_feed_forward(
+                feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout
+            )
+            self.around_feed_forward = path()
         self.crosses = crosses
 
     def forward(
@@ -123,7 +131,8 @@ class Block(nn.Module):
             )
             x = self.around_cross.after(x, heard)
 
-        x = self.around_feed_forward(x, self.feed_forward)
+        if self.thinks:
+            x = self.around_feed_forward(x, self.feed_forward)
         return x, KeysAndValues(keys, values), Weights(own, cross)
 
 

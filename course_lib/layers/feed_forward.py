@@ -105,4 +105,4 @@ def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.
         return FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
     if kind == "swiglu":
         return SwiGLU(d_model=d_model, d_ff=d_ff, dropout=dropout)
-    raise ValueError(f"Expected feed_forward to be relu or swiglu, but got {kind!r}.")
+    raise ValueError(f"Expected feed_forward to be relu, swiglu or none, but got {kind!r}.")

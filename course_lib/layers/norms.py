@@ -141,10 +141,13 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_variance", torch.ones(d_model))
 
     def forward(
-        self, x: Float[Tensor, "batch len model"], lengths: Int[Tensor, " batch"]
+        self, x: Float[Tensor, "batch len model"], lengths: Int[Tensor, " batch"] | None = None
     ) -> Float[Tensor, "batch len model"]:
+        """Without lengths every place counts as a word."""
         if not self.training:
             return _normalise(x, self.running_mean, self.running_variance, self.weight, self.bias, EPS)
+        if lengths is None:
+            lengths = torch.full(x.shape[:1], x.shape[1], device=x.device)
         mean, variance, n_words = batch_statistics(x, lengths)
         with torch.no_grad():
             unbiased = variance * n_words / (n_words - 1).clamp(min=1)
@@ -161,11 +164,11 @@ def _wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-Norm = LayerNorm | RMSNorm
+Norm = LayerNorm | RMSNorm | BatchNorm | nn.Identity
 
 
 def make_norm(kind: str, *, d_model: int) -> Norm:
-    """The norm of that name, for the residual path of a block.
+    """The norm of that name, for the residual path of a block; "none" leaves words as they are.
 
     >>> make_norm("rms", d_model=4)
     RMSNorm()
@@ -174,4 +177,8 @@ def make_norm(kind: str, *, d_model: int) -> Norm:
         return LayerNorm(d_model=d_model)
     if kind == "rms":
         return RMSNorm(d_model=d_model)
-    raise ValueError(f"Expected norm to be layer or rms, but got {kind!r}.")
+    if kind == "batch":
+        return BatchNorm(d_model=d_model)
+    if kind == "none":
+        return nn.Identity()
+    raise ValueError(f"Expected norm to be layer, rms, batch or none, but got {kind!r}.")

@@ -5,14 +5,15 @@
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
-Three encodings, one interface: each has `add`, for the embedded words, and `turn`, for the queries and
-keys in every head. Each uses one of the two and leaves the other as it is.
+Three encodings and none, one interface: each has `add`, for the embedded words, and `turn`, for the queries
+and keys in every head. Each uses one of the two at most and leaves the other as it is.
 
 | encoding | add | turn | parameters |
 |---|---|---|---|
 | `SinusoidalPositions` | + sin and cos of the position | – | 0 |
 | `LearnedPositions` | + a vector for each position | – | max_len · d_model |
 | `RotaryPositions` | – | by an angle that grows with the position | 0 |
+| `NoPositions` | – | – | 0 |
 
 `first` is the position of the first word handed in: not 0 when a decoder works word by word.
 
@@ -148,7 +149,21 @@ class RotaryPositions(nn.Module):
         return _rotate(features, _rows(self.cos, first, length), _rows(self.sin, first, length))
 
 
-Positions = SinusoidalPositions | LearnedPositions | RotaryPositions
+class NoPositions(nn.Module):
+    """Nothing at all: a bag of words, but for what a causal mask gives away."""
+
+    def add(
+        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
+    ) -> Float[Tensor, "batch len model"]:
+        return embedded
+
+    def turn(
+        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
+    ) -> Float[Tensor, "batch heads len head_dim"]:
+        return features
+
+
+Positions = SinusoidalPositions | LearnedPositions | RotaryPositions | NoPositions
 
 
 def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> Positions:
@@ -163,7 +178,9 @@ def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> P
         return LearnedPositions(max_len=max_len, d_model=d_model)
     if kind == "rotary":
         return RotaryPositions(max_len=max_len, head_dim=head_dim)
-    raise ValueError(f"Expected positions to be sinusoidal, learned or rotary, but got {kind!r}.")
+    if kind == "none":
+        return NoPositions()
+    raise ValueError(f"Expected positions to be sinusoidal, learned, rotary or none, but got {kind!r}.")
 
 
 def _check_width(name: str, width: int, features: Tensor) -> None:

@@ -50,7 +50,8 @@ def post_norm(x: Float[Tensor, "... model"], layer: Layer, *, norm: Layer) -> Fl
 class Residual(nn.Module):
     """A residual path with its norm and its dropout, laid around one layer.
 
-    Dropout acts on what the layer says, before the addition; what goes by is never dropped.
+    Dropout acts on what the layer says, before the addition; what goes by is never dropped. Without
+    `residual` nothing goes by: an experiment, to see what the path is worth.
     A layer that takes or gives more than one tensor goes between `before` and `after` by hand:
 
         >>> path = Residual(d_model=4, pre_norm=True)
@@ -59,8 +60,17 @@ class Residual(nn.Module):
         True
     """
 
-    def __init__(self, *, d_model: int, pre_norm: bool, norm: str = "layer", dropout: float = 0.0):
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        pre_norm: bool,
+        norm: str = "layer",
+        residual: bool = True,
+        dropout: float = 0.0,
+    ):
         super().__init__()
+        self.residual = residual
         self.norm = make_norm(norm, d_model=d_model)
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm
@@ -76,5 +86,5 @@ class Residual(nn.Module):
         self, x: Float[Tensor, "... model"], change: Float[Tensor, "... model"]
     ) -> Float[Tensor, "... model"]:
         """The path after the layer has said its change."""
-        changed = x + self.dropout(change)
+        changed = x + self.dropout(change) if self.residual else self.dropout(change)
         return changed if self.pre_norm else self.norm(changed)

@@ -82,7 +82,7 @@ TOY: dict[str, Sizes] = {
     "lstmn_shallow": {"embed": 96, "hidden": 116, "attn_dim": 64},
     "lstmn_deep": {"embed": 96, "hidden": 128, "attn_dim": 64},
     "convs2s": {"embed": 96, "hidden": 80, "n_layers": 3},
-    "transformer": {"d_model": 64, "n_heads": 4, "d_ff": 256, "n_layers": 3, "dropout": 0.0},
+    "transformer": {"d_model": 64, "n_heads": 4, "d_ff": 256, "n_layers": 3},
 }
 
 MULTI30K: dict[str, Sizes] = {

@@ -19,13 +19,15 @@ every word it has said.
 Where this differs from the paper:
 - Norms stand before each layer, with one more at the end of each stack (`pre_norm`): small models train
   without much care for the warm-up. `pre_norm=False` is the paper's order.
-- Positions may be learned, which the paper tried too, or rotary (2021); sinusoids are the default. Rotary
-  positions turn self-attention only: source and target have no common count.
+- Positions may be learned, which the paper tried too, rotary (2021) or none; sinusoids are the default.
+  Rotary positions turn self-attention only: source and target have no common count.
 - Keys and values may be shared among heads (`n_kv_heads`; 2019 and 2023). None: each head has its own.
 - The output has a bias for each word, as all our systems have; the paper's tied matrix has none.
 - A head's queries and keys may be `d_k` wide, its values `d_v`: the paper's own ablation. None: d_model / h.
 - `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are what came after.
 - `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 switches it off.
+- What lessons break to see what it is good for: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
+  and `leaky`, a causal mask that shows each word the next one too.
 - Smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1, 37,000 words.
 """
 
@@ -34,10 +36,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 from torch import nn
 
 from course_lib.layers.block import Block, Stack
-from course_lib.layers.masks import padding_mask
+from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.norms import make_norm
 from course_lib.layers.positions import Positions, make_positions
 from course_lib.layers.rows import Rows
@@ -61,7 +64,9 @@ class TransformerConfig(Config):
     d_v: int | None = None
     pre_norm: bool = True
     norm: str = "layer"
+    residual: bool = True
     feed_forward: str = "relu"
+    leaky: bool = False
     positions: str = "sinusoidal"
     ff_dropout: float = 0.0
 
@@ -92,6 +97,7 @@ class TransformerConfig(Config):
                 crosses=crosses,
                 pre_norm=self.pre_norm,
                 norm=self.norm,
+                residual=self.residual,
                 feed_forward=self.feed_forward,
                 dropout=self.dropout,
                 ff_dropout=self.ff_dropout,
@@ -99,6 +105,12 @@ class TransformerConfig(Config):
             for _ in range(self.n_layers)
         ]
         return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
+
+    def hidden_ahead(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
+        """What a stack is told so that no word sees later ones; with `leaky`, each sees the next one."""
+        if not self.leaky:
+            return {"causal": True}
+        return {"may_look": causal_mask(n + 1, device=device)[1:, :-1]}
 
 
 class Transformer(Translator):
@@ -164,6 +176,10 @@ class Transformer(Translator):
         x = self.dropout(self.target_positions.add(self.words.target(tgt_in)))
         # Padding is at the right, so no real word sees it: the causal mask is enough.
         x, _, weights = self.decoder(
-            x, turn=self.target_positions.turn, causal=True, source=memory, with_weights=with_weights
+            x,
+            turn=self.target_positions.turn,
+            **self.config.hidden_ahead(tgt_in.shape[1], device=x.device),
+            source=memory,
+            with_weights=with_weights,
         )
         return self.words.logits(x), weights

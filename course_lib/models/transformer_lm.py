@@ -55,7 +55,8 @@ class TransformerLM(LanguageModel):
         self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
     ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
-        x, _, weights = self.stack(x, turn=self.positions.turn, causal=True, with_weights=with_weights)
+        hidden = self.config.hidden_ahead(tokens.shape[1], device=x.device)
+        x, _, weights = self.stack(x, turn=self.positions.turn, **hidden, with_weights=with_weights)
         return self.words.logits(x), weights.get("own")
 
     def start(self, n_rows: int) -> Rows:

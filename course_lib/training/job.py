@@ -9,8 +9,8 @@ folder goes on where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -25,7 +25,7 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import IN_PASSES, usual_recipe, usual_tokens_per_batch
+from course_lib.training.recipes import IN_EPOCHS, TOKENS_PER_BATCH, usual_recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
@@ -48,6 +48,8 @@ class Job:
     tokens_per_batch: int | None = None
     learning_rate: float | None = None
     r_drop: float | None = None
+    config: Mapping[str, object] = field(default_factory=dict)  # sizes and options otherwise than the scale's
+    recipe: Mapping[str, object] = field(default_factory=dict)  # otherwise than the usual recipe
 
     @property
     def chosen_scale(self) -> str:
@@ -95,7 +97,7 @@ def run_job(
         device = processes.device
         data = (data or load_data(job)).to(device)
         torch.manual_seed(job.seed)
-        config = config_for(job.system, scale=job.chosen_scale, data=data)
+        config = replace(config_for(job.system, scale=job.chosen_scale, data=data), **job.config)
         model = build(job.system, config).to(device)
         recipe = make_recipe(job, data)
         about = describe(job.system, config, recipe, data, command=job.command())
@@ -129,13 +131,9 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    tokens_per_batch = (
-        usual_tokens_per_batch(job.system, scale=job.chosen_scale)
-        if job.tokens_per_batch is None
-        else job.tokens_per_batch
-    )
+    tokens_per_batch = job.tokens_per_batch or TOKENS_PER_BATCH[job.chosen_scale]
     n_batches = None
-    if job.chosen_scale in IN_PASSES:
+    if job.chosen_scale in IN_EPOCHS:
         lengths = FIXED_LENGTHS if on_gpu else None
         plan = Epochs(
             data.train, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths, over_long="leave out"
@@ -155,4 +153,5 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
             average_every=min(recipe.average_every, max(job.n_steps // 100, 1)),
         )
     chosen = {name: getattr(job, name) for name in ("learning_rate", "r_drop")}
-    return replace(recipe, **{name: value for name, value in chosen.items() if value is not None})
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    return replace(recipe, **chosen | dict(job.recipe))

@@ -18,16 +18,30 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.models.self_attentive import redundancy
 from course_lib.models.translator import Translator
 from course_lib.text.batch import Batch
+from course_lib.text.special import PAD
 from course_lib.training.loss import sum_loss, symmetric_kl
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
 
 
-def translation(smoothing: float, r_drop: float = 0.0) -> Objective:
-    """The next target word, given the source and the target words before it."""
-    return _next_word(
-        lambda model, batch: model(batch.src, batch.src_lengths, batch.tgt_in), smoothing, r_drop
-    )
+def translation(smoothing: float, r_drop: float = 0.0, scheduled_sampling: float = 0.0) -> Objective:
+    """The next target word, given the source and the target words before it.
+
+    With `scheduled_sampling`, so large a share of the words before it are not the right ones but those that
+    the system itself would have said there (Bengio et al. 2015; all at once, as Mihaylova and Martins 2019).
+    """
+
+    def read(model: nn.Module, batch: Batch) -> Tensor:
+        tgt_in = batch.tgt_in
+        if scheduled_sampling:
+            with torch.no_grad():
+                said = model(batch.src, batch.src_lengths, tgt_in).argmax(dim=-1)
+            own = torch.rand(tgt_in[:, 1:].shape, device=tgt_in.device) < scheduled_sampling
+            own = own & (tgt_in[:, 1:] != PAD)
+            tgt_in = torch.cat([tgt_in[:, :1], torch.where(own, said[:, :-1], tgt_in[:, 1:])], dim=1)
+        return model(batch.src, batch.src_lengths, tgt_in)
+
+    return _next_word(read, smoothing, r_drop)
 
 
 def language_modelling(smoothing: float, r_drop: float = 0.0) -> Objective:
@@ -38,7 +52,7 @@ def language_modelling(smoothing: float, r_drop: float = 0.0) -> Objective:
 def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_drop: float) -> Objective:
     """The loss of a system that says words; `read` gives its logits.
 
-    With `r_drop`, each sentence is R-Drop, by two draws of dropout. Both readings must be right, and
+    With `r_drop`, each sentence is read twice, by two draws of dropout. Both readings must be right, and
     say the same (R-Drop: Liang et al. 2021, whose α this is): on few sentences, worth a step twice as large.
     """
 
@@ -53,10 +67,12 @@ def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_d
     return objective
 
 
-def objective_for(model: nn.Module, smoothing: float, r_drop: float = 0.0) -> Objective:
+def objective_for(
+    model: nn.Module, smoothing: float, r_drop: float = 0.0, scheduled_sampling: float = 0.0
+) -> Objective:
     """The usual objective of a system's kind."""
     if isinstance(model, Translator):
-        return translation(smoothing, r_drop)
+        return translation(smoothing, r_drop, scheduled_sampling)
     if isinstance(model, LanguageModel):
         return language_modelling(smoothing, r_drop)
     raise TypeError(

@@ -33,6 +33,7 @@ class Recipe:
 
     `tokens_per_batch`  of one side, padding included
     `r_drop`            weight of the divergence between two readings of a sentence (`objective.py`); 0: one
+    `scheduled_sampling`  share of target words that training replaces by the system's own
     `clip`              the longest gradient that is allowed; longer ones are shortened to it
     `validate_every`    steps between two validations (and two saves)
     `patience`          so many validations without a better loss end the run; 0: never
@@ -48,6 +49,7 @@ class Recipe:
     decay: Decay = "inverse_square_root"
     smoothing: float = 0.1
     r_drop: float = 0.0
+    scheduled_sampling: float = 0.0
     clip: float = 1.0
     weight_decay: float = 0.0
     seed: int = 0
@@ -69,7 +71,9 @@ class Recipe:
         for name in ("weight_decay", "r_drop"):
             value = getattr(self, name)
             _expect(name, value, "a number of 0 or more", 0 <= value < math.inf)
-        _expect("smoothing", self.smoothing, "at least 0 and below 1", 0 <= self.smoothing < 1)
+        for name in ("smoothing", "scheduled_sampling"):
+            value = getattr(self, name)
+            _expect(name, value, "at least 0 and below 1", 0 <= value < 1)
         _expect("average_from", self.average_from, "a share from 0 to 1", 0 <= self.average_from <= 1)
         for name, kind in (("decay", Decay), ("precision", Precision)):
             _expect(

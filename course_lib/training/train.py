@@ -139,7 +139,7 @@ class _Loop:
         found = keeper.find() if keeper else None  # before anything is changed: it may be refused
         self.step = make_step(
             model,
-            objective or objective_for(model, recipe.smoothing, recipe.r_drop),
+            objective or objective_for(model, recipe.smoothing, recipe.r_drop, recipe.scheduled_sampling),
             recipe,
             processes=processes,
         )

@@ -36,6 +36,7 @@ SIZES = {
 }
 # Tests are drawn before what must differ from them, so they are the same without it, and sooner there.
 SIZES_OF_TESTS = SIZES | {"train": 0}
+TESTS = ("test", "long", "recombination", "coreference")
 TRAIN_LENGTH = USUAL
 LONG_LENGTH = (USUAL[1] + 1, LONGEST)
 COREFERENCE_LENGTH = (9, 16)

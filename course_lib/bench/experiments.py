@@ -1,0 +1,156 @@
+"""Experiments: what the lessons quote, run by name, one JSON of results each.
+
+    python3 -m course_lib experiment --list
+    python3 -m course_lib experiment positions --at-a-time 4
+    python3 -m course_lib experiment positions --variants none rotary --seeds 0 --steps 200     # a small one
+
+`data/experiments.json` holds them: a question, what was expected, and variants, each of which says how it
+differs from the usual system or recipe ("keep": the weights of its first seed are kept too). Every variant
+is run once for each seed. A run that is done is kept in a file of its own, so an experiment can be stopped,
+and goes on where it was.
+
+    >>> experiments()["positions"].variants["none"]["config"]
+    {'positions': 'none'}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.bench.look_up import run as run_look_up
+from course_lib.bench.recall import run as run_recall
+from course_lib.bench.trained import run as run_trained
+from course_lib.models.registry import language_models, translators
+from course_lib.runtime import data_path, write_json
+
+KINDS: dict[str, Callable[..., dict]] = {"train": run_trained, "recall": run_recall, "look up": run_look_up}
+GROUPS = {"translators": translators, "language models": language_models}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question and the runs that answer it. `variants`: what each changes, by name."""
+
+    name: str
+    lesson: str
+    asks: str
+    expected: str
+    kind: str
+    seeds: tuple[int, ...]
+    variants: Mapping[str, Mapping[str, Any]]
+
+
+@cache
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name."""
+    table = json.loads(data_path("experiments.json").read_text(encoding="utf-8"))
+    return {name: _read(name, dict(kept)) for name, kept in table.items()}
+
+
+def _read(name: str, kept: dict[str, Any]) -> Experiment:
+    """`systems` makes a variant of each system; what stands under `same` belongs to every variant."""
+    group, same, variants = kept.pop("systems", []), kept.pop("same", {}), kept.pop("variants", {"": {}})
+    systems = [one.name for one in GROUPS[group]()] if isinstance(group, str) else group
+    if systems:
+        variants = {
+            f"{system}, {label}" if label else system: {"system": system, **changes}
+            for system in systems
+            for label, changes in variants.items()
+        }
+    variants = {label: _joined(same, changes) for label, changes in variants.items()}
+    seeds = tuple(kept.pop("seeds", (0, 1, 2)))
+    return Experiment(name=name, kind=kept.pop("kind", "train"), seeds=seeds, variants=variants, **kept)
+
+
+def _joined(same: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, entry by entry: {"config": {...}} of the one and of the other become one."""
+    joined = dict(same)
+    for key, value in changes.items():
+        joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
+    return joined
+
+
+def run(
+    name: str,
+    *,
+    out: Path,
+    seeds: Sequence[int] | None = None,
+    variants: Sequence[str] | None = None,
+    n_steps: int | None = None,
+    device: str | None = None,
+    at_a_time: int = 1,
+    tell: Callable[[str], None] = print,
+) -> int:
+    """Run what is not done yet, and keep all results in `out/NAME.json`. How many runs failed."""
+    experiment = experiments()[name]
+    chosen = list(variants or experiment.variants)
+    for unknown in set(chosen) - set(experiment.variants):
+        raise ValueError(f"{name} has no variant {unknown!r}. There are: {', '.join(experiment.variants)}.")
+    parts = out / "parts" / name
+    wanted = [(variant, seed) for seed in seeds or experiment.seeds for variant in chosen]
+    missing = [one for one in wanted if not _part(parts, *one).exists()]
+    failed = 0
+    # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
+    with ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn")) as hands:
+        work = {
+            hands.submit(
+                _run_one, name, *one, out=out, n_steps=n_steps, device=device, at_a_time=at_a_time
+            ): one
+            for one in missing
+        }
+        for done in as_completed(work):
+            variant, seed = work[done]
+            try:
+                found = done.result()
+            except Exception:
+                failed += 1
+                tell(f"{name}: {variant or 'run'}, seed {seed} FAILED")
+                traceback.print_exc(file=sys.stderr)
+                continue
+            write_json(_part(parts, variant, seed), found)
+            tell(f"{name}: {variant or 'run'}, seed {seed}  {found['brief']}")
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(parts.glob("*.json"))]
+    order = {label: place for place, label in enumerate(experiment.variants)}
+    found.sort(key=lambda one: (order.get(one["variant"], 99), one["seed"]))
+    kept = {
+        "experiment": name,
+        "lesson": experiment.lesson,
+        "asks": experiment.asks,
+        "expected": experiment.expected,
+        "command": f"python3 -m course_lib experiment {name}",
+        "runs": found,
+    }
+    write_json(out / f"{name}.json", kept)
+    return failed
+
+
+def _part(parts: Path, variant: str, seed: int) -> Path:
+    plain = "".join(sign if sign.isalnum() else "_" for sign in variant)
+    return parts / f"{plain or 'run'}_{seed}.json"
+
+
+def _run_one(
+    name: str, variant: str, seed: int, *, out: Path, n_steps: int | None, device: str | None, at_a_time: int
+) -> dict:
+    """One run, in a process of its own."""
+    if at_a_time > 1:
+        torch.set_num_threads(1)
+    experiment = experiments()[name]
+    changes = dict(experiment.variants[variant])
+    more = {}
+    if (kept_as := changes.pop("keep", None)) and seed == experiment.seeds[0]:
+        file = changes["system"] if kept_as is True else kept_as
+        more = {"keep": out / "checkpoints" / f"{file}.safetensors"}
+    found = KINDS[experiment.kind](changes, seed=seed, n_steps=n_steps, device=device, **more)
+    return {"variant": variant, "seed": seed, "at_a_time": at_a_time, **found}

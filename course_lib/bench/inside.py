@@ -1,0 +1,111 @@
+"""What is inside a trained Transformer: what each head is worth, how far scores spread, how alike words get.
+
+switched_off(model, measure)         # the measure with each head silent in turn
+spreads(model, batches)              # of the scores of each head, before the softmax
+likeness(model, batches)             # of the words of a sentence, after each layer of the encoder
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.layers.multi_head import MultiHead
+from course_lib.models.transformer import Transformer
+from course_lib.text.batch import Batch
+
+
+def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
+    """Every attention: its use, its layer, itself."""
+    for layer, block in enumerate(model.encoder.blocks):
+        yield "encoder", layer, block.attention
+    for layer, block in enumerate(model.decoder.blocks):
+        yield "decoder", layer, block.attention
+        yield "cross", layer, block.cross
+
+
+@contextmanager
+def silent(heads: MultiHead, head: int) -> Iterator[None]:
+    """One head says nothing: its columns of W_O are 0 for a while."""
+    width = heads.w_output.shape[1] // heads.n_heads
+    own = slice(head * width, (head + 1) * width)
+    kept = heads.w_output[:, own].detach().clone()
+    with torch.no_grad():
+        heads.w_output[:, own] = 0.0
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            heads.w_output[:, own] = kept
+
+
+def switched_off(model: Transformer, measure: Callable[[], float]) -> list[dict]:
+    """What is measured while one head is silent, for each head in turn."""
+    found = []
+    for use, layer, heads in attentions(model):
+        for head in range(heads.n_heads):
+            with silent(heads, head):
+                found.append({"use": use, "layer": layer, "head": head, "measured": measure()})
+    return found
+
+
+@torch.no_grad()
+def spreads(model: Transformer, batches: Iterable[Batch]) -> dict[str, list[list[float]]]:
+    """For each use, by layer and head: the standard deviation of a query's scores over its keys, on average.
+
+    Scores are read off the weights: the softmax adds one number to all scores of a query, so the logarithms
+    of its weights spread as the scores did. Queries with fewer than three keys are left out.
+    """
+    sums: dict[str, Tensor] = {}
+    counts: dict[str, int] = dict.fromkeys(("encoder", "decoder", "cross"), 0)
+    for batch in batches:
+        for use, weights in model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
+            asked = batch.src if use == "encoder" else batch.tgt_in
+            real = (asked != 0)[:, None, None, :, None] & (
+                weights > 0
+            )  # (batch, layers, heads, queries, keys)
+            n = real.sum(dim=-1)
+            logs = torch.where(real, weights.clamp(min=1e-30).log(), 0.0).double()
+            mean = logs.sum(dim=-1) / n.clamp(min=1)
+            squares = torch.where(real, (logs - mean[..., None]).square(), 0.0).sum(dim=-1) / n.clamp(min=1)
+            counted = n >= 3
+            spread = torch.where(counted, squares.sqrt(), 0.0).sum(dim=(0, 3))
+            sums[use] = sums.get(use, 0) + spread
+            counts[use] += int(counted[:, 0, 0].sum())
+    return {use: (total / counts[use]).tolist() for use, total in sums.items()}
+
+
+@torch.no_grad()
+def likeness(model: Transformer, batches: Iterable[Batch]) -> list[float]:
+    """The mean cosine between two words of a sentence: as they enter the encoder, then after each layer."""
+    states: list[Tensor] = []
+    hooks = [
+        model.encoder.blocks[0].register_forward_pre_hook(lambda block, given: states.append(given[0])),
+        *(
+            block.register_forward_hook(lambda block, given, out: states.append(out[0]))
+            for block in model.encoder.blocks
+        ),
+    ]
+    total, n_pairs = torch.zeros(len(hooks), dtype=torch.float64), 0
+    try:
+        for batch in batches:
+            states.clear()
+            model.encode(batch.src, batch.src_lengths)
+            real = batch.src != 0
+            two = (
+                real[:, :, None]
+                & real[:, None, :]
+                & ~torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
+            )
+            n_pairs += int(two.sum())
+            for place, state in enumerate(states):
+                unit = F.normalize(state.float(), dim=-1)
+                total[place] += (unit @ unit.mT)[two].sum().double().cpu()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return (total / n_pairs).tolist()

@@ -1,0 +1,113 @@
+"""One run of an experiment on recall: a symbol is shown, and asked for again many steps later.
+
+    found = run({"system": "lstm_lm"}, seed=0)
+    found["right"]["50"]                     # the share of right answers over a distance of 50
+    found["gradient"]["trained"]["50"]       # how much of the loss reaches a word 50 steps back
+
+Ten symbols, so guessing is right one time in ten. In training each batch has a distance of its own, from 1
+to 100. Then every distance is tested by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_lib.models.registry import build, make_config
+from course_lib.models.sizes import n_parameters
+from course_lib.runtime import device as usual_device
+from course_lib.text.tasks import FIRST_SYMBOL, Task, recall
+
+N_SYMBOLS, LONGEST, BATCH = 10, 100, 64
+VOCAB = FIRST_SYMBOL + N_SYMBOLS
+DISTANCES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+SIZES = {
+    "rnn_lm": {"embed": 32, "hidden": 64},
+    "lstm_lm": {"embed": 32, "hidden": 64},
+    "gru_lm": {"embed": 32, "hidden": 64},
+    "transformer_lm": {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_layers": 2},
+}
+
+
+def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, device: str | None = None) -> dict:
+    """Train on recall over mixed distances, and measure by distance."""
+    n_steps = n_steps or changes.get("n_steps", 4000)
+    rate = changes.get("learning_rate", 2e-3)
+    place = torch.device(device) if device else usual_device()
+    name = changes["system"]
+    torch.manual_seed(seed)
+    config = make_config(name, scale="tiny", vocab_size=VOCAB)
+    config = replace(config, **SIZES[name], max_len=LONGEST + 3, dropout=0.0)
+    model = build(name, config).to(place)
+    generator = torch.Generator().manual_seed(seed)
+    fresh = gradient_by_lag(model, generator)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    began, losses = time.perf_counter(), []
+    for step in range(n_steps):
+        distance = int(torch.randint(1, LONGEST + 1, (), generator=generator))
+        task = recall(generator, batch_size=BATCH, distance=distance, vocab_size=VOCAB)
+        loss = loss_of(model, task)
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(1.0, (step + 1) / 100, (n_steps - step) / (0.3 * n_steps))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.detach())
+    seconds = time.perf_counter() - began
+    model.eval()
+    right = {str(distance): share_right(model, distance) for distance in DISTANCES}
+    curve = torch.stack(losses).view(-1).cpu()
+    every = max(n_steps // 50, 1)
+    return {
+        "parameters": n_parameters(model),
+        "right": right,
+        "gradient": {"fresh": fresh, "trained": gradient_by_lag(model, generator)},
+        "loss": [round(float(part.mean()), 4) for part in curve.split(every)],
+        "n_steps": n_steps,
+        "learning_rate": rate,
+        "seconds": round(seconds, 1),
+        "device": place.type,
+        "brief": ", ".join(f"{distance}: {right[str(distance)]:.0%}" for distance in (1, 10, 50, 100)),
+    }
+
+
+def loss_of(model: nn.Module, task: Task) -> Tensor:
+    """Cross-entropy where something is asked."""
+    place = next(model.parameters()).device
+    logits = model(task.tokens.to(place))
+    counts = task.counts.to(place)
+    return F.cross_entropy(logits[counts], task.targets.to(place)[counts])
+
+
+@torch.no_grad()
+def share_right(model: nn.Module, distance: int, *, n: int = 1000) -> float:
+    """Of so many fresh questions over this distance, how many are answered rightly."""
+    generator = torch.Generator().manual_seed(distance)
+    task = recall(generator, batch_size=n, distance=distance, vocab_size=VOCAB)
+    place = next(model.parameters()).device
+    said = model(task.tokens.to(place)).argmax(dim=-1).cpu()
+    return float((said == task.targets)[task.counts].float().mean())
+
+
+def gradient_by_lag(model: nn.Module, generator: torch.Generator) -> dict[str, float]:
+    """How long the gradient of the last answer's loss is at the word so many steps back, on average."""
+    task = recall(generator, batch_size=BATCH, distance=LONGEST, vocab_size=VOCAB)
+    embedded: list[Tensor] = []
+    hook = model.words.dropout.register_forward_hook(lambda layer, given, out: embedded.append(out))
+    was_training = model.training
+    model.train()  # cuDNN's recurrent layers have a gradient in training only; dropout is 0
+    try:
+        loss = loss_of(model, task) * BATCH
+        (slope,) = torch.autograd.grad(loss, embedded[-1])
+    finally:
+        hook.remove()
+        model.train(was_training)
+    length = slope.norm(dim=-1).mean(dim=0)  # (positions,)
+    asked = task.tokens.shape[1] - 1
+    return {str(lag): float(length[asked - lag]) for lag in DISTANCES}

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,8 @@ def run(
     missing = [one for one in wanted if not _part(parts, *one).exists()]
     failed = 0
     # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
-    with ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn")) as hands:
+    hands = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
+    try:
         work = {
             hands.submit(
                 _run_one, name, *one, out=out, n_steps=n_steps, device=device, at_a_time=at_a_time
@@ -113,13 +114,17 @@ def run(
             variant, seed = work[done]
             try:
                 found = done.result()
-            except Exception:
+            except Exception as error:
                 failed += 1
                 tell(f"{name}: {variant or 'run'}, seed {seed} FAILED")
-                traceback.print_exc(file=sys.stderr)
+                traceback.print_exception(error, file=sys.stderr)
                 continue
             write_json(_part(parts, variant, seed), found)
             tell(f"{name}: {variant or 'run'}, seed {seed}  {found['brief']}")
+    finally:
+        hands.shutdown(wait=False, cancel_futures=True)
+        for child in active_children():  # after Ctrl-C some are in the middle of a run
+            child.kill()
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(parts.glob("*.json"))]
     order = {label: place for place, label in enumerate(experiment.variants)}
     found.sort(key=lambda one: (order.get(one["variant"], 99), one["seed"]))

@@ -79,5 +79,5 @@ def test_two_thirds_of_the_width_have_as_many_parameters():
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(ValueError, match="relu or swiglu, but got 'gelu'"):
+    with pytest.raises(ValueError, match="relu, swiglu or none, but got 'gelu'"):
         make_feed_forward("gelu", d_model=4, d_ff=8)

@@ -95,8 +95,8 @@ def test_rms_norm_equals_torch_with_gradients():
 
 
 def test_an_unknown_norm_is_refused():
-    with pytest.raises(ValueError, match="layer or rms, but got 'batch'"):
-        make_norm("batch", d_model=4)
+    with pytest.raises(ValueError, match="layer, rms, batch or none, but got 'group'"):
+        make_norm("group", d_model=4)
 
 
 # ---- BatchNorm

@@ -158,5 +158,5 @@ def test_odd_widths_and_unknown_names_are_refused():
         sinusoids(3, 7)
     with pytest.raises(ValueError, match=r"even width"):
         RotaryPositions(max_len=3, head_dim=5)
-    with pytest.raises(ValueError, match=r"sinusoidal, learned or rotary, but got 'sine'"):
+    with pytest.raises(ValueError, match=r"sinusoidal, learned, rotary or none, but got 'sine'"):
         make_positions("sine", max_len=3, d_model=4, head_dim=2)

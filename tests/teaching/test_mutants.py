@@ -98,9 +98,9 @@ def test_a_wrong_answer_is_caught_and_its_slip_named(exercise, attempt, says):
 @pytest.mark.parametrize(("exercise", "attempt"), RIGHT)
 def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt):
     for _ in range(3):  # another program may hold the machine up once
-        start = time.perf_counter()
+        start = time.process_time()
         verdict = judge(exercise, attempt)
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         assert verdict.status == "passed", str(verdict)
         if took < 0.5:
             return

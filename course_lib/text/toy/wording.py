@@ -48,10 +48,12 @@ def wording(
         "fertility": len(english) != len(french),
     }
 
-    src = [RULES.determiners[determiner]["en"][plural], *(["very"] if very else [])]
-    src += [*(quality.en for quality in adjectives), *english]
-    if src[0] == "a" and src[1][0] in VOWELS:
-        src[0] = "an"
+    article = RULES.determiners[determiner]["en"][plural]
+    rest = [*(["very"] if very else []), *(quality.en for quality in adjectives), *english]
+    if article == "a" and rest[0][0] in VOWELS:
+        article = "an"
+    src = [article, *rest] if article else rest  # a bottle of water
+    first = len(src) - len(rest)
 
     said = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
     if before and said == "des":
@@ -60,18 +62,18 @@ def wording(
         said = RULES.before_vowel[said]  # cet oiseau
         at_work["elision"] = True
     form = (noun.gender == "f") + 2 * plural
-    strengthened = [("très", (1,))] if very else []
+    strengthened = [("très", (first,))] if very else []
     noun_at = tuple(range(len(src) - len(english), len(src)))
-    tgt = [(said, (0,))]  # each French word, and the places of the English ones it came from
+    tgt = [(said, (0,))] if said else []  # each French word, and the places of the English ones it came from
     if before:
         word = before.fr[form]
         if form == 0 and before.before_vowel and starts_with_vowel(french[0]):
             word = before.before_vowel  # un vieil homme
             at_work["elision"] = True
-        tgt += [*strengthened, (word, (1 + very,))]
+        tgt += [*strengthened, (word, (first + very,))]
     tgt += [(word, noun_at) for word in french]
     if after:
-        tgt += [*([] if before else strengthened), (after.fr[form], (very + len(adjectives),))]
+        tgt += [*([] if before else strengthened), (after.fr[form], (first + very + len(adjectives) - 1,))]
 
     return Wording(
         src=tuple(src),

@@ -1,0 +1,220 @@
+"""What a sentence is about, in as few words as it takes; `grow.py` does the rest.
+
+    >>> draft = Draft(random.Random(0), 12)
+    >>> because(draft)                                      # such as: the cat drank the water because it was cold
+    >>> state = draft.sentence.parts[0].because
+    >>> state.subject.stands_for.noun.name                  # such as: 'water'
+
+A pronoun is planned before the words around it: whatever else it could mean, in English or in French, is banned from
+the sentence, so that it has one reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from course_lib.text.toy.draft import DeadEnd, Draft
+from course_lib.text.toy.grammar import Reason, grammar
+from course_lib.text.toy.grow import plain
+from course_lib.text.toy.lexicon import Quality, Tags, Verb, lexicon
+from course_lib.text.toy.sense import (
+    Counted,
+    could_be,
+    could_be_done_to,
+    done_to,
+    first_steps,
+    frames,
+    pronoun_word,
+    rivals,
+    rivals_of_somebody,
+    said_of,
+)
+from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Sentence, State
+
+TRIES = 60
+TELLING = 0.6  # the share of reasons whose pronoun can be understood by their sense alone
+
+
+def compose(draft: Draft) -> None:
+    """The core of some sentence, as the draft's parts."""
+    kind, room = draft.random(), draft.room
+    if kind < 0.1 and room >= 5:
+        question(draft)
+    elif 0.1 < kind < 0.36 and room >= 9:
+        because(draft)
+    elif 0.36 < kind < 0.5 and room >= 8:
+        linked(draft)
+    elif 0.5 < kind < 0.56 and room >= 4:
+        about_somebody(draft)
+    else:
+        draft.sentence.parts.append(Part(plain(draft)))
+
+
+def question(draft: Draft) -> None:
+    """`does the cat sleep ?`"""
+    draft.sentence.question = True
+    draft.spend(1)
+    clause = plain(draft)
+    if isinstance(clause, Clause):
+        draft.spend(1)  # do
+    draft.sentence.parts.append(Part(clause))
+
+
+# ---- because
+
+
+class Plan(NamedTuple):
+    """A clause whose reason is said of its subject or of its object."""
+
+    verb: Verb
+    subject: Counted
+    object: Counted
+    quality: Quality
+    of_object: bool
+    reason: Reason
+
+    @property
+    def meant(self) -> Counted:
+        return self.object if self.of_object else self.subject
+
+    @property
+    def other(self) -> Counted:
+        return self.subject if self.of_object else self.object
+
+    @property
+    def rivals(self) -> frozenset[Counted]:
+        return rivals(*self.meant, could_be(self.quality.en))
+
+    @property
+    def telling(self) -> bool:
+        """Whether the English pronoun fits both, so that only sense decides between il and elle."""
+        same_word = pronoun_word(*self.meant) == pronoun_word(*self.other)
+        return same_word and self.meant[0].gender != self.other[0].gender
+
+    def turned(self, draft: Draft) -> Plan:
+        """The same clause with a reason said of the other of the two."""
+        names = self.reason.subject if self.of_object else self.reason.object
+        quality = draft.pick([one for one in said_of(self.other[0]) if one.en in names])
+        return self._replace(quality=quality, of_object=not self.of_object)
+
+
+def because(draft: Draft) -> None:
+    """`the cat drank the water because it was thirsty`."""
+    plan = plan_because(draft, draft.chance(TELLING))
+    draft.banned = plan.rivals
+    clause, meant, _ = _reasoned(draft, plan)
+    state = State(Pronoun.of(meant), plan.quality)
+    draft.clauses.append((state, 0))
+    draft.firm.append(state)
+    draft.sentence.parts.append(Part(clause, because=state))
+
+
+def contrast(draft: Draft) -> tuple[State, State]:
+    """A clause and two reasons for it: one that is said of its subject, and one that is said of its object."""
+    plan = plan_because(draft, telling=True)
+    turned = plan.turned(draft)
+    if turned.other in turned.rivals:
+        raise DeadEnd
+    draft.banned = plan.rivals | turned.rivals
+    clause, meant, other = _reasoned(draft, plan)
+    draft.note(turned.quality, other)
+    states = State(Pronoun.of(meant), plan.quality), State(Pronoun.of(other), turned.quality)
+    draft.sentence.parts.append(Part(clause, because=states[0]))
+    return states[::-1] if plan.of_object else states
+
+
+def plan_because(draft: Draft, telling: bool) -> Plan:
+    """A verb, who, what, and a reason that can be meant of one of them only."""
+    for _ in range(TRIES):
+        reason = draft.pick(grammar().reasons)
+        of_object = draft.chance(0.55)
+        names = reason.object if of_object else reason.subject
+        if not names:
+            continue
+        verb = lexicon().verb(reason.verb)
+        subjects, things = draft.pick(verb.frames)
+        subject = draft.noun(subjects)
+        thing = draft.noun(_things(draft, reason, subject, things))
+        name, (noun, _) = draft.pick(names), thing if of_object else subject
+        quality = next((one for one in said_of(noun) if one.en == name), None)
+        alone = reason.where and thing[1] and not subject[1]  # one cat sleeps in one house
+        if not quality or subject[0] is thing[0] or alone:
+            continue
+        plan = Plan(verb, subject, thing, quality, of_object, reason)
+        if plan.telling == telling and plan.other not in plan.rivals:
+            return plan
+    raise DeadEnd
+
+
+def _things(draft: Draft, reason: Reason, subject: Counted, things: Tags) -> Tags:
+    if reason.object_tag:
+        return frozenset({reason.object_tag})
+    if not reason.where:
+        return things
+    heads = grammar().preposition(reason.where).frames
+    return draft.pick([ground for head, ground in heads if head & subject[0].tags])
+
+
+def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, Phrase, Phrase]:
+    """The clause of a plan, the phrase the reason is meant of, and the other one."""
+    draft.spend(plan.verb.n_words + 4)  # because it was cold
+    subject = draft.phrase_of(*plan.subject)
+    thing = draft.phrase_of(*plan.object, definite=plan.verb.definite, closed=plan.verb.bare)
+    clause = Clause(subject, plan.verb)
+    if plan.reason.where:
+        draft.spend(1)
+        clause.place = Place(grammar().preposition(plan.reason.where), thing)
+    else:
+        clause.object = thing
+    draft.taken.append(plan.verb)
+    draft.firm.append(clause)
+    draft.add_clause(clause)
+    meant, other = (thing, subject) if plan.of_object else (subject, thing)
+    draft.note(plan.quality, meant)
+    return clause, meant, other
+
+
+# ---- pronouns as objects
+
+
+def linked(draft: Draft) -> None:
+    """`the boy bought the apple and ate it`."""
+    verb, (subjects, things) = draft.verb(first_steps())
+    who, what = draft.noun(subjects), draft.noun(things)
+    if who[0] is what[0]:
+        raise DeadEnd
+    then, agents = draft.verb([one for one in done_to(what[0]) if one[0].step > verb.step])
+    negated = then.lasts or draft.chance(0.35)  # "bought the cake and liked it" would be a passé composé
+    draft.spend(4 if negated else 2)  # and … it, but did not … it
+    draft.banned = rivals(*what, could_be_done_to(then))
+    subject = draft.phrase_of(*who)
+    thing = draft.phrase_of(*what, definite=verb.definite, closed=verb.bare)
+    first = draft.add_clause(Clause(subject, verb, thing))
+    draft.firm.append(first)
+    if who[0].tags & agents and draft.chance(0.5) and not then.same_number:
+        agent = subject  # who does it cannot be what it is done to, and is no rival
+    elif who in draft.banned:
+        raise DeadEnd
+    else:
+        agent = draft.phrase(agents, definite=True, closed=True, plural=what[1] if then.same_number else None)
+    second = Clause(agent, then, Pronoun.of(thing), negated=negated)
+    draft.sentence.parts += [Part(first), Part(second, "but" if negated else "and")]
+
+
+def about_somebody(draft: Draft) -> None:
+    """`the boy sees her`: somebody who is not in the sentence."""
+    gender = "f" if draft.chance(0.5) else "m"
+    draft.banned = rivals_of_somebody(gender)
+    people: Tags = frozenset({"person"})
+    choices = [(verb, left) for verb, (left, right) in frames(True) if right & people]
+    verb, subjects = draft.verb(choices)
+    draft.spend(1)
+    clause = draft.add_clause(Clause(draft.phrase(subjects), verb, Pronoun(gender)))
+    draft.sentence.parts.append(Part(clause))
+
+
+def with_reason(sentence: Sentence, state: State) -> Sentence:
+    """The same sentence with another reason."""
+    parts = [replace(part, because=state) if part.because else part for part in sentence.parts]
+    return replace(sentence, parts=parts)

@@ -1,0 +1,257 @@
+"""A sentence grows: adjectives, places, relative clauses, denials, until it has as many words as were wanted.
+
+    >>> draft = Draft(random.Random(0), 9)
+    >>> draft.sentence.parts.append(Part(plain(draft)))     # such as "the cat sleeps"
+    >>> grow(draft)                                         # such as "the very old cat near the river often sleeps"
+    >>> say(draft.sentence).length
+    9
+
+A growth is a function that takes the draft and a node of the tree, spends words and attaches what it made, last of
+all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE or CLAUSE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_lib.text.toy.draft import DeadEnd, Draft
+from course_lib.text.toy.grammar import Preposition, grammar
+from course_lib.text.toy.lexicon import Tags
+from course_lib.text.toy.sense import beside, does, done_to, frames, hangs_on, said_of, where
+from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Relative, State
+
+PATIENCE = 30  # growths tried in vain before a sentence is given up
+DESCRIBED: Tags = frozenset({"person", "animal", "thing", "food", "drink", "room"})
+CONTENTS = ("none",)
+
+
+def grow(draft: Draft, *, least_depth: int = 0) -> None:
+    """Spend all words that are left, and nest at least so deep."""
+    vain = 0
+    while draft.room or draft.depth < least_depth:
+        mark = draft.mark()
+        try:
+            if draft.depth < least_depth:
+                behind(draft, draft.pick([one for one in draft.phrases if draft.known[one].depth == draft.depth]))
+            elif draft.room >= 6 and draft.chance(0.02 + draft.room / 70):
+                another(draft)
+            elif draft.chance(0.25):
+                draft.pick(CLAUSE)(draft, *draft.pick(draft.clauses))
+            else:
+                draft.pick(PHRASE)(draft, draft.pick(draft.phrases))
+        except DeadEnd:
+            draft.undo(mark)
+            vain += 1
+            if vain > PATIENCE:
+                raise
+
+
+# ---- what belongs to a noun
+
+
+def adjective(draft: Draft, phrase: Phrase) -> None:
+    """`old`, `old white`: two only where the second is a colour."""
+    quality = draft.pick(beside(phrase.noun))
+    if quality.place == "before":
+        if phrase.before or phrase.very or (phrase.after and not phrase.after.colour):
+            raise DeadEnd
+    elif phrase.after or (phrase.before and not quality.colour):
+        raise DeadEnd
+    if "contents" in draft.known[phrase].sorts and "size" not in quality.sorts:
+        raise DeadEnd  # "a red cup of tea"
+    draft.spend(1)
+    draft.note(quality, phrase)
+    if quality.place == "before":
+        phrase.before = quality
+    else:
+        phrase.after = quality
+
+
+def very_adjective(draft: Draft, phrase: Phrase) -> None:
+    first = phrase.before or phrase.after
+    if not first or not first.graded or phrase.very:
+        raise DeadEnd
+    draft.spend(1)
+    phrase.very = True
+
+
+def behind(draft: Draft, phrase: Phrase) -> None:
+    """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
+    known = draft.known[phrase]
+    if phrase.behind or known.closed or known.depth >= draft.most_depth:
+        raise DeadEnd
+    if draft.chance(0.5):
+        phrase.behind = place(draft, hangs_on(phrase.noun), known.depth + 1, phrase)
+    else:
+        phrase.behind = relative(draft, phrase, known.depth + 1)
+    draft.depth = max(draft.depth, known.depth + 1)
+
+
+def place(
+    draft: Draft,
+    choices: Sequence[tuple[Preposition, Tags]],
+    depth: int,
+    head: Phrase,
+    *,
+    of_verb: bool = False,
+) -> Place:
+    """`near the house`, behind a head or behind the verb of which the head is the subject."""
+    preposition, ground = draft.pick(choices)
+    if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
+        raise DeadEnd  # the house behind the church behind the hotel: once is enough
+    draft.spend(len(preposition.en))
+    if preposition.determiners == CONTENTS:
+        phrase = _contents(draft, ground, depth, head)
+    else:
+        known = draft.known[head]
+        if preposition.one and not of_verb and _moves(known.clause, head):
+            raise DeadEnd
+        number = False if preposition.one and not head.plural else None
+        phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
+        if phrase.determiner not in preposition.determiners:
+            phrase.determiner = "the"
+    draft.last = preposition
+    return Place(preposition, phrase)
+
+
+def _moves(clause: Clause | State | None, head: Phrase) -> bool:
+    """Whether its verb says where the head is: "the king in the garden went to the market" is in two places."""
+    return isinstance(clause, Clause) and not clause.verb.transitive and clause.subject is head
+
+
+def _contents(draft: Draft, ground: Tags, depth: int, head: Phrase) -> Phrase:
+    """`of water`, behind a bottle that is neither empty nor described."""
+    known, adjective = draft.known[head], head.before or head.after
+    if not isinstance(known.clause, Clause) or (adjective and "size" not in adjective.sorts) or head.after:
+        raise DeadEnd
+    noun, plural = draft.noun(ground, plural=True)
+    draft.spend(noun.n_words)
+    known.sorts |= {"contents", "filling"}
+    return draft.add(Phrase(noun, plural, "none"), depth, closed=True)
+
+
+def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
+    """`that is old`, `that drinks the milk`, `that the boy saw`."""
+    draft.spend(1)
+    kind = draft.random()
+    role = draft.known[head].clause
+    if kind < 0.25:
+        clause = _state(draft, head)
+    elif kind < 0.6:
+        verb, things = draft.verb(does(head.noun))
+        acts = role and role.subject is head  # "the bird that sleeps runs", "takes the cup that falls"
+        if not (verb.transitive or draft.sentence.past) and (acts or head.noun.kind == "thing"):
+            raise DeadEnd
+        clause = Clause(head, verb)
+        complete(draft, clause, things, depth)
+    else:
+        verb, subjects = draft.verb(done_to(head.noun))
+        if verb.uses_up and not isinstance(role, State):
+            raise DeadEnd  # "the man buys the apple that the boy ate"
+        number = head.plural if verb.same_number else None
+        who = draft.phrase(subjects, depth=depth, closed=True, definite=verb.same_number, plural=number)
+        clause = Clause(who, verb, head)
+    return Relative(draft.add_clause(clause, depth))
+
+
+# ---- clauses
+
+
+def plain(draft: Draft) -> Clause | State:
+    """`the water is cold`, `the cat sleeps`, `the boy eats the apple`."""
+    if draft.room >= 4 and draft.chance(0.18):
+        return draft.add_clause(_state(draft, draft.phrase(DESCRIBED, definite=True)))
+    verb, (subjects, things) = draft.verb(frames(draft.room >= 5 and draft.chance(0.75)))
+    clause = Clause(draft.phrase(subjects), verb)
+    complete(draft, clause, things, 0)
+    return draft.add_clause(clause)
+
+
+def _state(draft: Draft, subject: Phrase) -> State:
+    draft.spend(2)
+    state = State(subject, draft.pick(said_of(subject.noun)))
+    draft.note(state.quality, subject)
+    return state
+
+
+def complete(draft: Draft, clause: Clause, things: Tags, depth: int) -> None:
+    """The object or the place that the verb cannot do without."""
+    verb, subject = clause.verb, clause.subject
+    if verb.transitive:
+        number = subject.plural if verb.same_number else None
+        clause.object = draft.phrase(
+            things, depth=depth, definite=verb.definite, plural=number, closed=verb.bare
+        )
+        if verb.same_number:
+            subject.determiner = clause.object.determiner
+    elif verb.needs_where:
+        clause.place = place(draft, where(verb, subject.noun), depth, subject, of_verb=True)
+
+
+def deny(draft: Draft, clause: Clause | State, depth: int) -> None:
+    """Not in a question, nor before because. "a dog does not sleep" would say less than it seems to."""
+    if clause.negated or draft.sentence.question or clause in draft.firm:
+        raise DeadEnd
+    draft.spend(1 if isinstance(clause, State) else 2)
+    clause.negated = True
+    for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
+        if isinstance(one, Phrase) and draft.known[one].clause is clause and one.determiner != "this":
+            one.determiner = "the"
+
+
+def very_state(draft: Draft, clause: Clause | State, depth: int) -> None:
+    if not isinstance(clause, State) or clause.very or not clause.quality.graded:
+        raise DeadEnd
+    draft.spend(1)
+    clause.very = True
+
+
+def often(draft: Draft, clause: Clause | State, depth: int) -> None:
+    if isinstance(clause, State) or clause.often or clause.adverb or clause.verb.lasts:
+        raise DeadEnd
+    draft.spend(1)
+    clause.often = True
+
+
+def when(draft: Draft, clause: Clause | State, depth: int) -> None:
+    """`yesterday`, only behind something short: "the man she saw yesterday yesterday" helps nobody."""
+    if depth or isinstance(clause, State) or clause.often or clause.adverb or clause.verb.lasts:
+        raise DeadEnd
+    adverb = draft.pick(grammar().adverbs)
+    last = clause.place.phrase if clause.place else clause.object
+    fits = (adverb.tense == "past") == draft.sentence.past
+    if not fits or (isinstance(last, Phrase) and last.behind):
+        raise DeadEnd
+    draft.spend(len(adverb.en))
+    clause.adverb = adverb
+    if isinstance(last, Phrase):
+        draft.known[last].closed = True
+
+
+def somewhere(draft: Draft, clause: Clause | State, depth: int) -> None:
+    """`sleeps near the river`; a place behind an object would belong to the object."""
+    if isinstance(clause, State) or clause.verb.transitive or clause.place or clause.adverb:
+        raise DeadEnd
+    clause.place = place(
+        draft, where(clause.verb, clause.subject.noun), depth, clause.subject, of_verb=True
+    )
+
+
+def another(draft: Draft) -> None:
+    """One more clause, before the others or behind them."""
+    parts = draft.sentence.parts
+    if draft.sentence.question:
+        raise DeadEnd
+    draft.spend(1)
+    clause = plain(draft)
+    used = {part.joined_by for part in parts}
+    joint = "but" if "but" not in used and draft.chance(0.25) else "and"
+    if draft.chance(0.5):
+        parts[0].joined_by = joint
+        parts.insert(0, Part(clause))
+    else:
+        parts.append(Part(clause, joint))
+
+
+PHRASE = (adjective, adjective, very_adjective, behind, behind, behind)
+CLAUSE = (deny, deny, very_state, often, when, somewhere, somewhere)

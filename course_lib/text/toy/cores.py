@@ -1,12 +1,13 @@
 """What a sentence is about, in as few words as it takes; `grow.py` does the rest.
 
     >>> draft = Draft(random.Random(0), 12)
-    >>> because(draft)                                      # such as: the cat drank the water because it was cold
-    >>> state = draft.sentence.parts[0].because
-    >>> state.subject.stands_for.noun.name                  # such as: 'water'
+    >>> because(draft)                               # such as: the cat drank the water because it was cold
+    >>> pronoun = draft.sentence.parts[0].because.subject
+    >>> name = pronoun.stands_for.noun.name          # such as: 'water'
 
-A pronoun is planned before the words around it: whatever else it could mean, in English or in French, is banned from
-the sentence, so that it has one reading.
+A pronoun is planned before the words around it: whatever else it could mean, in English or in French, is
+banned from the sentence, so that it has one reading. Another kind of sentence is another function here, and a
+line in `compose`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from course_lib.text.toy.draft import DeadEnd, Draft
+from course_lib.text.toy.draft import PLURAL, DeadEnd, Draft
 from course_lib.text.toy.grammar import Reason, grammar
 from course_lib.text.toy.grow import plain
 from course_lib.text.toy.lexicon import Quality, Tags, Verb, lexicon
@@ -111,7 +112,7 @@ def because(draft: Draft) -> None:
 
 
 def contrast(draft: Draft) -> tuple[State, State]:
-    """A clause and two reasons for it: one that is said of its subject, and one that is said of its object."""
+    """A clause and two reasons for it: the first is said of its subject, the second of its object."""
     plan = plan_because(draft, telling=True)
     turned = plan.turned(draft)
     if turned.other in turned.rivals:
@@ -126,6 +127,7 @@ def contrast(draft: Draft) -> tuple[State, State]:
 
 def plan_because(draft: Draft, telling: bool) -> Plan:
     """A verb, who, what, and a reason that can be meant of one of them only."""
+    number = draft.chance(PLURAL) if telling else None  # it and it, or they and they
     for _ in range(TRIES):
         reason = draft.pick(grammar().reasons)
         of_object = draft.chance(0.55)
@@ -134,8 +136,10 @@ def plan_because(draft: Draft, telling: bool) -> Plan:
             continue
         verb = lexicon().verb(reason.verb)
         subjects, things = draft.pick(verb.frames)
-        subject = draft.noun(subjects)
-        thing = draft.noun(_things(draft, reason, subject, things))
+        subject = draft.noun(subjects, number)
+        if telling and pronoun_word(*subject) not in ("it", "they"):
+            continue
+        thing = draft.noun(_things(draft, reason, subject, things), number)
         name, (noun, _) = draft.pick(names), thing if of_object else subject
         quality = next((one for one in said_of(noun) if one.en == name), None)
         alone = reason.where and thing[1] and not subject[1]  # one cat sleeps in one house
@@ -160,14 +164,15 @@ def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, Phrase, Phrase]:
     """The clause of a plan, the phrase the reason is meant of, and the other one."""
     draft.spend(plan.verb.n_words + 4)  # because it was cold
     subject = draft.phrase_of(*plan.subject)
-    thing = draft.phrase_of(*plan.object, definite=plan.verb.definite, closed=plan.verb.bare)
+    several = plan.reason.where and plan.object[1]  # nobody sleeps in three schools
+    thing = draft.phrase_of(*plan.object, definite=plan.verb.definite or bool(several), closed=plan.verb.bare)
     clause = Clause(subject, plan.verb)
     if plan.reason.where:
         draft.spend(1)
         clause.place = Place(grammar().preposition(plan.reason.where), thing)
     else:
         clause.object = thing
-    draft.taken.append(plan.verb)
+    draft.taken.append(plan.verb.fr)
     draft.firm.append(clause)
     draft.add_clause(clause)
     meant, other = (thing, subject) if plan.of_object else (subject, thing)
@@ -179,25 +184,26 @@ def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, Phrase, Phrase]:
 
 
 def linked(draft: Draft) -> None:
-    """`the boy bought the apple and ate it`."""
+    """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
     verb, (subjects, things) = draft.verb(first_steps())
     who, what = draft.noun(subjects), draft.noun(things)
     if who[0] is what[0]:
         raise DeadEnd
-    then, agents = draft.verb([one for one in done_to(what[0]) if one[0].step > verb.step])
-    negated = then.lasts or draft.chance(0.35)  # "bought the cake and liked it" would be a passé composé
-    draft.spend(4 if negated else 2)  # and … it, but did not … it
+    then, agents = draft.verb([one for one in done_to(what[0]) if one[0].after <= verb.step < one[0].step])
     draft.banned = rivals(*what, could_be_done_to(then))
+    # Who does it cannot be what it is done to, and is no rival.
+    same = bool(who[0].tags & agents) and (then.lasts or draft.chance(0.5))
+    # "bought the cake and liked it" would be a passé composé, "but the king did not find it" a riddle.
+    negated = then.lasts or (same and draft.chance(0.5))
+    if (who in draft.banned and not same) or (negated and not same):
+        raise DeadEnd
+    draft.spend(4 if negated else 2)  # and … it, but did not … it
     subject = draft.phrase_of(*who)
-    thing = draft.phrase_of(*what, definite=verb.definite, closed=verb.bare)
+    # "saw the cat that slept and followed it": what lies behind the object must not take the second verb.
+    thing = draft.phrase_of(*what, definite=verb.definite, closed=verb.bare or same)
     first = draft.add_clause(Clause(subject, verb, thing))
     draft.firm.append(first)
-    if who[0].tags & agents and draft.chance(0.5) and not then.same_number:
-        agent = subject  # who does it cannot be what it is done to, and is no rival
-    elif who in draft.banned:
-        raise DeadEnd
-    else:
-        agent = draft.phrase(agents, definite=True, closed=True, plural=what[1] if then.same_number else None)
+    agent = subject if same else draft.phrase(agents, definite=True, closed=True)
     second = Clause(agent, then, Pronoun.of(thing), negated=negated)
     draft.sentence.parts += [Part(first), Part(second, "but" if negated else "and")]
 

@@ -5,8 +5,8 @@
     >>> draft.room
     7
 
-Every choice is one number from one generator, so the same seed says the same on every machine. Where nothing is
-left to choose, a `DeadEnd` says so, and whoever asked tries something else.
+Every choice is one number from one generator, so the same seed says the same on every machine. Where nothing
+is left to choose, a `DeadEnd` says so, and whoever asked tries something else.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Draft:
         self.random = rng.random
         self.room, self.most_depth, self.depth = size, depth, 0
         self.sentence = Sentence(past=self.chance(0.55))
-        self.taken: list[Noun | Verb] = []  # each comes once
+        self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
         self.known: dict[Phrase, Known] = {}
         self.last: Preposition | None = None
@@ -77,9 +77,9 @@ class Draft:
         """One of these that the sentence does not have."""
         for _ in range(TRIES):
             verb, tags = self.pick(choices)
-            if verb not in self.taken:
+            if verb.fr not in self.taken:
                 self.spend(verb.n_words)
-                self.taken.append(verb)
+                self.taken.append(verb.fr)
                 return verb, tags
         raise DeadEnd
 
@@ -94,7 +94,13 @@ class Draft:
         raise DeadEnd
 
     def phrase(
-        self, tags: Tags, *, depth: int = 0, definite: bool = False, plural: bool | None = None, closed: bool = False
+        self,
+        tags: Tags,
+        *,
+        depth: int = 0,
+        definite: bool = False,
+        plural: bool | None = None,
+        closed: bool = False,
     ) -> Phrase:
         """A determiner and a noun with one of these tags."""
         return self.phrase_of(*self.noun(tags, plural), depth=depth, definite=definite, closed=closed)

@@ -46,8 +46,8 @@ class Drawn(NamedTuple):
 def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> list[Pair]:
     """`n` pairs whose English side has `length[0]` to `length[1]` words, every length alike often.
 
-    From 3 to 40 words can be had, and 3 to 20 come where nothing is said. The same sentence may come twice, above
-    all a short one. For one phenomenon only, keep the pairs that have it: `"because" in pair.phenomena`.
+    From 3 to 40 words can be had, and 3 to 20 come where nothing is said. The same sentence may come twice,
+    above all a short one. For one phenomenon only, keep the pairs that have it: `"because" in pair.phenomena`.
     """
     stream = draw(random.Random(seed), length=length)
     return [next(stream).pair for _ in range(n)]

@@ -2,12 +2,13 @@
 
     >>> draft = Draft(random.Random(0), 9)
     >>> draft.sentence.parts.append(Part(plain(draft)))     # such as "the cat sleeps"
-    >>> grow(draft)                                         # such as "the very old cat near the river often sleeps"
-    >>> say(draft.sentence).length
-    9
+    >>> grow(draft)                                         # "the very old cat near the river often sleeps"
+    >>> draft.room
+    0
 
-A growth is a function that takes the draft and a node of the tree, spends words and attaches what it made, last of
-all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE or CLAUSE.
+A growth is a function that takes the draft and a node of the tree, spends words and attaches what it made, last
+of all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE, CLAUSE or
+STATE at the end of this file.
 """
 
 from __future__ import annotations
@@ -22,28 +23,39 @@ from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Relative, Stat
 
 PATIENCE = 30  # growths tried in vain before a sentence is given up
 DESCRIBED: Tags = frozenset({"person", "animal", "thing", "food", "drink", "room"})
-CONTENTS = ("none",)
 
 
 def grow(draft: Draft, *, least_depth: int = 0) -> None:
     """Spend all words that are left, and nest at least so deep."""
     vain = 0
     while draft.room or draft.depth < least_depth:
+        deepest = _deepest(draft) if draft.depth < least_depth else []
         mark = draft.mark()
         try:
-            if draft.depth < least_depth:
-                behind(draft, draft.pick([one for one in draft.phrases if draft.known[one].depth == draft.depth]))
+            if deepest:
+                behind(draft, draft.pick(deepest))
             elif draft.room >= 6 and draft.chance(0.02 + draft.room / 70):
                 another(draft)
             elif draft.chance(0.25):
-                draft.pick(CLAUSE)(draft, *draft.pick(draft.clauses))
+                clause, depth = draft.pick(draft.clauses)
+                draft.pick(STATE if isinstance(clause, State) else CLAUSE)(draft, clause, depth)
             else:
-                draft.pick(PHRASE)(draft, draft.pick(draft.phrases))
+                draft.pick(PHRASE if draft.room > 1 else ADJECTIVE)(draft, draft.pick(draft.phrases))
         except DeadEnd:
             draft.undo(mark)
             vain += 1
             if vain > PATIENCE:
                 raise
+
+
+def _deepest(draft: Draft) -> list[Phrase]:
+    """Where to go on going deeper; a dead end for the whole draft where there is nothing."""
+    found = [
+        one for one in draft.phrases if draft.known[one].depth == draft.depth and not draft.known[one].closed
+    ]
+    if not found or draft.room < 2:
+        raise DeadEnd
+    return found
 
 
 # ---- what belongs to a noun
@@ -99,35 +111,34 @@ def place(
     preposition, ground = draft.pick(choices)
     if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
+    if preposition.one and not of_verb and _moves(draft.known[head].clause, head):
+        raise DeadEnd
     draft.spend(len(preposition.en))
-    if preposition.determiners == CONTENTS:
-        phrase = _contents(draft, ground, depth, head)
-    else:
-        known = draft.known[head]
-        if preposition.one and not of_verb and _moves(known.clause, head):
-            raise DeadEnd
-        number = False if preposition.one and not head.plural else None
-        phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
-        if phrase.determiner not in preposition.determiners:
-            phrase.determiner = "the"
+    number = False if preposition.one and not head.plural else None
+    phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
+    if phrase.determiner not in preposition.determiners:
+        phrase.determiner = "the"
     draft.last = preposition
     return Place(preposition, phrase)
 
 
 def _moves(clause: Clause | State | None, head: Phrase) -> bool:
-    """Whether its verb says where the head is: "the king in the garden went to the market" is in two places."""
+    """Whether the verb says where the head is: "the king in the garden went to the market"."""
     return isinstance(clause, Clause) and not clause.verb.transitive and clause.subject is head
 
 
-def _contents(draft: Draft, ground: Tags, depth: int, head: Phrase) -> Phrase:
-    """`of water`, behind a bottle that is neither empty nor described."""
-    known, adjective = draft.known[head], head.before or head.after
-    if not isinstance(known.clause, Clause) or (adjective and "size" not in adjective.sorts) or head.after:
+def contents(draft: Draft, phrase: Phrase) -> None:
+    """`of water`, behind a bottle that somebody buys, and that is neither empty nor red nor old."""
+    known, of = draft.known[phrase], grammar().preposition("full of")
+    grounds = [ground for heads, ground in of.frames if heads & phrase.noun.tags]
+    described = known.sorts - {"size", "big", "small"}
+    if not grounds or described or phrase.behind or known.closed or not isinstance(known.clause, Clause):
         raise DeadEnd
-    noun, plural = draft.noun(ground, plural=True)
-    draft.spend(noun.n_words)
+    noun, plural = draft.noun(grounds[0], plural=True)
+    draft.spend(1 + noun.n_words)
     known.sorts |= {"contents", "filling"}
-    return draft.add(Phrase(noun, plural, "none"), depth, closed=True)
+    phrase.behind = Place(of, draft.add(Phrase(noun, plural, "none"), known.depth + 1, closed=True))
+    draft.depth = max(draft.depth, known.depth + 1)
 
 
 def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
@@ -182,8 +193,6 @@ def complete(draft: Draft, clause: Clause, things: Tags, depth: int) -> None:
         clause.object = draft.phrase(
             things, depth=depth, definite=verb.definite, plural=number, closed=verb.bare
         )
-        if verb.same_number:
-            subject.determiner = clause.object.determiner
     elif verb.needs_where:
         clause.place = place(draft, where(verb, subject.noun), depth, subject, of_verb=True)
 
@@ -199,23 +208,23 @@ def deny(draft: Draft, clause: Clause | State, depth: int) -> None:
             one.determiner = "the"
 
 
-def very_state(draft: Draft, clause: Clause | State, depth: int) -> None:
-    if not isinstance(clause, State) or clause.very or not clause.quality.graded:
+def very_state(draft: Draft, state: State, depth: int) -> None:
+    if state.very or not state.quality.graded:
         raise DeadEnd
     draft.spend(1)
-    clause.very = True
+    state.very = True
 
 
-def often(draft: Draft, clause: Clause | State, depth: int) -> None:
-    if isinstance(clause, State) or clause.often or clause.adverb or clause.verb.lasts:
+def often(draft: Draft, clause: Clause, depth: int) -> None:
+    if clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     draft.spend(1)
     clause.often = True
 
 
-def when(draft: Draft, clause: Clause | State, depth: int) -> None:
+def when(draft: Draft, clause: Clause, depth: int) -> None:
     """`yesterday`, only behind something short: "the man she saw yesterday yesterday" helps nobody."""
-    if depth or isinstance(clause, State) or clause.often or clause.adverb or clause.verb.lasts:
+    if depth or clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     adverb = draft.pick(grammar().adverbs)
     last = clause.place.phrase if clause.place else clause.object
@@ -228,13 +237,11 @@ def when(draft: Draft, clause: Clause | State, depth: int) -> None:
         draft.known[last].closed = True
 
 
-def somewhere(draft: Draft, clause: Clause | State, depth: int) -> None:
+def somewhere(draft: Draft, clause: Clause, depth: int) -> None:
     """`sleeps near the river`; a place behind an object would belong to the object."""
-    if isinstance(clause, State) or clause.verb.transitive or clause.place or clause.adverb:
+    if clause.verb.transitive or clause.place or clause.adverb:
         raise DeadEnd
-    clause.place = place(
-        draft, where(clause.verb, clause.subject.noun), depth, clause.subject, of_verb=True
-    )
+    clause.place = place(draft, where(clause.verb, clause.subject.noun), depth, clause.subject, of_verb=True)
 
 
 def another(draft: Draft) -> None:
@@ -253,5 +260,7 @@ def another(draft: Draft) -> None:
         parts.append(Part(clause, joint))
 
 
-PHRASE = (adjective, adjective, very_adjective, behind, behind, behind)
-CLAUSE = (deny, deny, very_state, often, when, somewhere, somewhere)
+ADJECTIVE = (adjective, adjective, very_adjective)
+PHRASE = (*ADJECTIVE, behind, behind, behind, contents)
+CLAUSE = (deny, deny, often, when, somewhere, somewhere)
+STATE = (deny, very_state)

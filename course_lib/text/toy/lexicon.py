@@ -26,6 +26,15 @@ T = TypeVar("T")
 
 KINDS = ("person", "animal", "food", "drink", "thing", "place")
 LAST = 9
+NOUN_NEEDS = (
+    f"gender m or f, one of {', '.join(KINDS)} among its tags, and in both languages a singular, or a singular "
+    "and a plural"
+)
+ADJECTIVE_NEEDS = "four French forms (m, f, m plural, f plural) and a place, before or after"
+VERB_NEEDS = (
+    "three English forms (see, sees, saw), two French ones (voit, voient), and an imperfect or its participles: "
+    "four where they can agree, else one"
+)
 
 
 @dataclass(eq=False)
@@ -44,7 +53,9 @@ class Noun:
         self.countable = len(self.en) == 2
         self.kind = next((kind for kind in KINDS if kind in self.tags), "")
         # For each number the English and the French words: `potato` is pomme, de, terre.
-        self.words = [(tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=False)]
+        self.words = [
+            (tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=False)
+        ]
         self.n_words = len(self.words[0][0])
 
 
@@ -53,8 +64,8 @@ class Quality:
     """What one can be: an adjective, or a feeling that French has (`thirsty`: avoir soif).
 
     `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun. Of what shares
-    a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds that it is never said of
-    here, but that a reader could take it for.
+    a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds of which it is never said
+    here, but of which a reader could understand it.
     """
 
     en: str
@@ -78,6 +89,7 @@ class Verb:
     """`en`: base, third person, past; `fr`: third person singular and plural. Frames: who does it to what.
 
     What happens has a participle; what lasts has an imperfect (`liked`: aimait), and is not done often.
+    `could`: kinds to which it is never done here, but of which a reader could understand it.
     """
 
     en: tuple[str, str, str]
@@ -86,6 +98,7 @@ class Verb:
     participle: tuple[str, ...] = ()
     aux: str = ""
     imperfect: tuple[str, ...] = ()
+    could: Tags = frozenset()
     particle: str = ""
     where: tuple[str, ...] = ()
     needs_where: bool = False
@@ -94,9 +107,10 @@ class Verb:
     same_number: bool = False  # two kings do not wear one hat
     uses_up: bool = False  # nobody buys the apple that somebody ate
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
+    after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
 
     def __post_init__(self) -> None:
-        self.frames = read_frames(self.frames)
+        self.frames, self.could = read_frames(self.frames), frozenset(self.could)
         self.name = f"{self.en[0]} {self.particle}".strip()
         self.n_words = 2 if self.particle else 1
         self.transitive = bool(self.frames[0][1])
@@ -146,21 +160,19 @@ def read_lexicon(path: Path) -> Lexicon:
     )
     for noun in nouns:
         good = noun.gender in ("m", "f") and len(noun.en) == len(noun.fr) in (1, 2) and noun.kind
-        _check(path, good, noun.en, f"gender m or f, one of {', '.join(KINDS)} among its tags, and in both "
-               "languages a singular, or a singular and a plural")  # fmt: skip
+        _check(path, good, noun.en, NOUN_NEEDS)
     for quality in adjectives:
         good = len(quality.fr) == 4 and quality.place in ("before", "after")
-        _check(path, good, quality.en, "four French forms (m, f, m plural, f plural) and a place, before or after")
+        _check(path, good, quality.en, ADJECTIVE_NEEDS)
     for verb in verbs:
         n_participles = 0 if verb.lasts else 4 if verb.aux == "être" or verb.transitive else 1
         good = len(verb.en) == 3 and len(verb.fr) == 2 and len(verb.participle) == n_participles
-        _check(path, good, verb.en, "three English forms (see, sees, saw), two French ones (voit, voient), and "
-               "an imperfect or its participles: four where they can agree, else one")  # fmt: skip
+        _check(path, good, verb.en, VERB_NEEDS)
     known = frozenset().union(*(noun.tags for noun in nouns))
     for quality in (*adjectives, *feelings):
         check_tags(path, quality.en, quality.beside | quality.said_of | quality.could, known)
     for verb in verbs:
-        check_tags(path, verb.name, frozenset().union(*(left | right for left, right in verb.frames)), known)
+        check_tags(path, verb.name, verb.could.union(*(left | right for left, right in verb.frames)), known)
     for names in ([noun.name for noun in nouns], [verb.name for verb in verbs]):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{path.name}: {', '.join(twice)} stands there twice. Keep one.")
@@ -186,8 +198,8 @@ def read_entry(path: Path, entry: dict, kind: type[T]) -> T:
     unknown = [name for name in entry if name not in {one.name for one in known}]
     if missing or unknown:
         what = f"{', '.join(missing)} missing" if missing else f"nobody reads {', '.join(unknown)}"
-        raise ValueError(f"{path.name}: {what} in {entry}. A {kind.__name__} has: "
-                         f"{', '.join(one.name for one in known)}.")  # fmt: skip
+        has = ", ".join(one.name for one in known)
+        raise ValueError(f"{path.name}: {what} in {entry}. A {kind.__name__} has: {has}.")
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
 
 

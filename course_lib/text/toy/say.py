@@ -7,9 +7,9 @@
     >>> sorted(pair.links)
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
-One method for each kind of node. English words are said in their order; the French word that belongs to each is
-said as soon as its turn comes and is linked to the English ones it came from. At the very end words meet: le eau
-→ l' eau, de le → du.
+One method for each kind of node. English words are said in their order; the French word that belongs to each
+is said as soon as its turn comes and is linked to the English ones it came from. At the very end words meet:
+le eau → l' eau, de le → du.
 """
 
 from __future__ import annotations

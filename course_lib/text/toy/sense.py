@@ -94,7 +94,8 @@ def could_be(quality: str) -> Tags:
 def could_be_done_to(verb: Verb) -> Tags:
     """The kinds to which this could be done; `porte` is wears and carries."""
     alike = [one for one in lexicon().verbs if one.fr == verb.fr]
-    return frozenset(noun.kind for one in alike for _, things in one.frames for noun in pool(things))
+    done = frozenset(noun.kind for one in alike for _, things in one.frames for noun in pool(things))
+    return done.union(*(one.could for one in alike))
 
 
 def pronoun_word(noun: Noun, plural: bool) -> str:
@@ -103,7 +104,7 @@ def pronoun_word(noun: Noun, plural: bool) -> str:
 
 @cache
 def rivals(noun: Noun, plural: bool, kinds: Tags) -> frozenset[Counted]:
-    """What else of these kinds the pronoun for a noun could mean: by its English word, or by its French gender."""
+    """What else of these kinds its pronoun could mean: by the English word, or by the French gender."""
     word = pronoun_word(noun, plural)
     return frozenset(
         (other, plural)
@@ -115,7 +116,7 @@ def rivals(noun: Noun, plural: bool, kinds: Tags) -> frozenset[Counted]:
 
 @cache
 def rivals_of_somebody(gender: str) -> frozenset[Counted]:
-    """What him or her, said of nobody in the sentence, could mean by mistake; an animal is him or her to many."""
+    """What him or her, said of nobody in the sentence, could mean; to many an animal is he or she."""
     return frozenset(
         (noun, False) for noun in lexicon().nouns if noun.gender == gender or noun.kind == "animal"
     )

@@ -23,8 +23,8 @@ class Preposition:
     """Frames: what may stand there, and where. `in front of` is three English words and one French."""
 
     name: str
-    en: tuple[str, ...]
-    fr: tuple[str, ...]
+    en: str
+    fr: str
     frames: Frames
     determiners: tuple[str, ...] = ("the", "this", "a")  # those that may follow: never "près de des"
     verb_only: bool = False  # says where something happens, never which noun is meant
@@ -35,12 +35,13 @@ class Preposition:
 
     def __post_init__(self) -> None:
         self.frames = read_frames(self.frames)
+        self.n_words = len(self.en.split())
 
 
 @dataclass(frozen=True, eq=False)
 class Adverb:
-    en: tuple[str, ...]
-    fr: tuple[str, ...]
+    en: str
+    fr: str
     links: tuple[tuple[int, int], ...]
     tense: str
 

@@ -113,7 +113,7 @@ def place(
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
     if preposition.one and not of_verb and _moves(draft.known[head].clause, head):
         raise DeadEnd
-    draft.spend(len(preposition.en))
+    draft.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
     phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
     if phrase.determiner not in preposition.determiners:
@@ -231,7 +231,7 @@ def when(draft: Draft, clause: Clause, depth: int) -> None:
     fits = (adverb.tense == "past") == draft.sentence.past
     if not fits or (isinstance(last, Phrase) and last.behind):
         raise DeadEnd
-    draft.spend(len(adverb.en))
+    draft.spend(len(adverb.en.split()))
     clause.adverb = adverb
     if isinstance(last, Phrase):
         draft.known[last].closed = True

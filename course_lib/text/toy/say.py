@@ -7,14 +7,13 @@
     >>> sorted(pair.links)
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
-One method for each kind of node. English words are said in their order; the French word that belongs to each
-is said as soon as its turn comes and is linked to the English ones it came from. At the very end words meet:
+One method for each kind of node. English words are said in their order; French words as soon as their turn
+comes, each with the places of the English ones it came from: the links fall out. At the very end words meet:
 le eau → l' eau, de le → du.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from itertools import starmap
 
@@ -29,15 +28,17 @@ MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)]) 
 JOINTS = {"and": "et", "but": "mais"}
 BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
 
+Places = list[int]
+
 
 def say(sentence: Sentence) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
     speaker = _Speaker(sentence.past)
     for part in sentence.parts:
         speaker.part(part, sentence.question)
-    if sentence.question:
-        speaker.mark("questions")
-        speaker.fr("?", [speaker.en("?")])
+    speaker.mark("past", sentence.past)
+    speaker.mark("questions", sentence.question)
+    speaker.fr("?", speaker.en("?", sentence.question))
     speaker.join()
     return Pair(
         tuple(speaker.src),
@@ -60,22 +61,27 @@ class _Speaker:
         self.src: list[str] = []
         self.tgt: list[str] = []
         self.links: list[tuple[int, int]] = []
-        self.phenomena: set[str] = {"past"} if past else set()
-        self.mark = self.phenomena.add
+        self.phenomena: set[str] = set()
         self.antecedents: list[tuple[int, int]] = []
         self.noun_at: dict[Phrase, int] = {}  # the phrases said so far, and where their nouns stand
 
-    def en(self, word: str) -> int:
-        """Says an English word; gives its place."""
-        self.src.append(word)
-        return len(self.src) - 1
+    def en(self, words: str, said: bool = True) -> Places:
+        """Says English words, or says nothing; gives their places."""
+        start = len(self.src)
+        if said:
+            self.src += words.split()
+        return list(range(start, len(self.src)))
 
-    def fr(self, word: str, places: Iterable[int]) -> None:
-        """Says the French word that the English ones at these places became."""
-        here = len(self.tgt)
-        for at in places:
-            self.links.append((at, here))
-        self.tgt.append(word)
+    def fr(self, words: str, places: Places) -> None:
+        """Says the French words that the English ones at these places became. From nothing comes nothing."""
+        if places:
+            for word in words.split():
+                self.links += [(at, len(self.tgt)) for at in places]
+                self.tgt.append(word)
+
+    def mark(self, rule: str, at_work: object = True) -> None:
+        if at_work:
+            self.phenomena.add(rule)
 
     # ---- noun phrases
 
@@ -95,120 +101,98 @@ class _Speaker:
             self.relative(phrase, phrase.behind)
 
     def place(self, place: Place) -> None:
+        english, french = place.preposition.en, place.preposition.fr
         self.mark("prepositions")
-        at = [self.en(word) for word in place.preposition.en]
-        if len(at) != len(place.preposition.fr):
-            self.mark("fertility")
-        for word in place.preposition.fr:
-            self.fr(word, at)
+        self.mark("fertility", english.count(" ") != french.count(" "))
+        self.fr(french, self.en(english))
         self.phrase(place.phrase)
 
     def relative(self, head: Phrase, relative: Relative) -> None:
         self.mark("relatives")
         does = relative.clause.subject is head
         who = does and head.noun.kind == "person"
-        self.fr("qui" if does else "que", [self.en("who" if who else "that")])
+        self.fr("qui" if does else "que", self.en("who" if who else "that"))
         self.clause(relative.clause)
 
     def pronoun(self, pronoun: Pronoun, role: str) -> None:
         english, french = RULES.pronouns[pronoun.key][role]
         at = self.en(english)
-        self.fr(french, [at])
+        self.fr(french, at)
         if pronoun.stands_for:
-            self.antecedents.append((at, self.noun_at[pronoun.stands_for]))
-        if pronoun.gender == "f":
-            self.mark("gender")
-        if pronoun.plural:
-            self.mark("plural")
+            self.antecedents.append((at[0], self.noun_at[pronoun.stands_for]))
+        self.mark("gender", pronoun.gender == "f")
+        self.mark("plural", pronoun.plural)
 
     # ---- clauses
 
     def part(self, part: Part, question: bool) -> None:
         if part.joined_by:
             self.mark("coordination")
-            self.fr(JOINTS[part.joined_by], [self.en(part.joined_by)])
+            self.fr(JOINTS[part.joined_by], self.en(part.joined_by))
         self.clause(part.clause, question)
         if part.because:
             self.mark("because")
-            at = [self.en("because")]
-            self.fr("parce", at)
-            self.fr("que", at)
+            self.fr("parce que", self.en("because"))
             self.clause(part.because)
 
     def clause(self, clause: Clause | State, question: bool = False) -> None:
-        subject, helper = clause.subject, []
-        if question:  # does, did or is at the front, where French says est-ce que
-            auxiliary = BE if isinstance(clause, State) else DO
-            helper = [self.en(auxiliary[self.tense][subject.plural])]
-            self.fr("est-ce", helper)
-            self.fr("que", helper)
+        subject = clause.subject
+        # does, did or is at the front, where French says est-ce que
+        auxiliary = (BE if isinstance(clause, State) else DO)[self.tense][subject.plural]
+        asking = self.en(auxiliary, question)
+        self.fr("est-ce que", asking)
         if isinstance(subject, Pronoun):
             self.pronoun(subject, "subject")
         elif subject not in self.noun_at:
             self.phrase(subject)
-        if clause.negated:
-            self.mark("negation")
+        self.mark("negation", clause.negated)
         if isinstance(clause, State):
-            self.state(clause, helper)
+            self.state(clause, asking)
         else:
-            self.verb(clause, helper)
+            self.verb(clause, asking)
 
-    def state(self, state: State, be: list[int]) -> None:
+    def state(self, state: State, asking: Places) -> None:
         """`(is) not very cold`, n' est pas très froide."""
-        self.mark("states")
-        subject, quality = state.subject, state.quality
-        be = be or [self.en(BE[self.tense][subject.plural])]
-        denied = [self.en("not")] if state.negated else []
-        very = [self.en("very")] if state.very else []
-        at = [self.en(quality.en)]
-        feeling = not quality.place
-        if denied:
-            self.fr("ne", denied)
+        subject, quality, feeling = state.subject, state.quality, not state.quality.place
+        be = asking or self.en(BE[self.tense][subject.plural])
+        denied, very, at = self.en("not", state.negated), self.en("very", state.very), self.en(quality.en)
+        self.fr("ne", denied)
         self.fr((AVOIR if feeling else ÊTRE)[self.tense][subject.plural], be)
-        if denied:
-            self.fr("pas", denied)
-        if very:
-            self.mark("adverbs")
-            self.fr("très", very)
+        self.fr("pas", denied)
+        self.fr("très", very)
         self.fr(quality.fr[0 if feeling else (subject.gender == "f") + 2 * subject.plural], at)
+        self.mark("states")
+        self.mark("adverbs", very)
 
-    def verb(self, clause: Clause, helper: list[int]) -> None:
+    def verb(self, clause: Clause, helper: Places) -> None:
         """`(did not) often see her`, ne l' a pas souvent vue; and what stands behind it."""
         verb, thing, plural = clause.verb, clause.object, clause.subject.plural
-        denied: list[int] = []
-        if clause.negated:
-            helper, denied = [self.en(DO[self.tense][plural])], [self.en("not")]
-        often = [self.en("often")] if clause.often else []
-        at = [self.en(verb.en[0 if helper else 2 if self.past else 1 - plural])]
-        if verb.particle:
-            at.append(self.en(verb.particle))
-            self.mark("fertility")
-        if denied:
-            self.fr("ne", denied)
+        helper = helper or self.en(DO[self.tense][plural], clause.negated)
+        denied, often = self.en("not", clause.negated), self.en("often", clause.often)
+        at = self.en(f"{verb.en[0 if helper else 2 if self.past else 1 - plural]} {verb.particle}")
+        self.fr("ne", denied)
         if isinstance(thing, Pronoun):
             self.mark("object_pronouns")
             self.pronoun(thing, "object")
         compound = self.past and not verb.lasts
         if compound:
-            auxiliary = ÊTRE if verb.aux == "être" else AVOIR
-            self.fr(auxiliary["present"][plural], helper or at[:1])
+            self.fr((ÊTRE if verb.aux == "être" else AVOIR)["present"][plural], helper or at[:1])
         else:
             self.fr((verb.imperfect if self.past else verb.fr)[plural], helper + at)
-        if denied:
-            self.fr("pas", denied)
-        if often:
-            self.mark("adverbs")
-            self.fr("souvent", often)
+        self.fr("pas", denied)
+        self.fr("souvent", often)
         if compound:
-            self.fr(self._participle(clause), at)
+            self.fr(self.participle(clause), at)
         if isinstance(thing, Phrase) and thing not in self.noun_at:
             self.phrase(thing)
         if clause.place:
             self.place(clause.place)
         if clause.adverb:
             self.adverb(clause.adverb)
+        self.mark("adverbs", often)
+        self.mark("fertility", verb.particle)
 
-    def _participle(self, clause: Clause) -> str:
+    def participle(self, clause: Clause) -> str:
         """It agrees with the subject of être, or with an object that was said before it."""
         agrees_with = None
         if clause.verb.aux == "être":
@@ -221,12 +205,11 @@ class _Speaker:
         return clause.verb.participle[(agrees_with.gender == "f") + 2 * agrees_with.plural]
 
     def adverb(self, adverb: Adverb) -> None:
-        self.mark("adverbs")
-        if len(adverb.en) != len(adverb.fr):
-            self.mark("fertility")
-        at = [self.en(word) for word in adverb.en]
-        for place, word in enumerate(adverb.fr):
+        at, french = self.en(adverb.en), adverb.fr.split()
+        for place, word in enumerate(french):
             self.fr(word, [at[left] for left, right in adverb.links if right == place])
+        self.mark("adverbs")
+        self.mark("fertility", len(at) != len(french))
 
     # ---- where words meet
 

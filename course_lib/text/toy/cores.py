@@ -66,46 +66,36 @@ def question(draft: Draft) -> None:
 
 
 class Plan(NamedTuple):
-    """A clause whose reason is said of its subject or of its object."""
+    """A clause whose reason is said of its subject (`of` 0) or of its object (`of` 1)."""
 
-    verb: Verb
-    subject: Counted
-    object: Counted
-    quality: Quality
-    of_object: bool
     reason: Reason
-
-    @property
-    def meant(self) -> Counted:
-        return self.object if self.of_object else self.subject
-
-    @property
-    def other(self) -> Counted:
-        return self.subject if self.of_object else self.object
+    verb: Verb
+    nouns: tuple[Counted, Counted]
+    of: int
+    quality: Quality
 
     @property
     def rivals(self) -> frozenset[Counted]:
-        return rivals(*self.meant, could_be(self.quality.en))
+        """What else the pronoun could mean."""
+        return rivals(*self.nouns[self.of], could_be(self.quality.en))
+
+    @property
+    def clear(self) -> bool:
+        return self.nouns[1 - self.of] not in self.rivals
 
     @property
     def telling(self) -> bool:
         """Whether the English pronoun fits both, so that only sense decides between il and elle."""
-        same_word = pronoun_word(*self.meant) == pronoun_word(*self.other)
-        return same_word and self.meant[0].gender != self.other[0].gender
-
-    def turned(self, draft: Draft) -> Plan:
-        """The same clause with a reason said of the other of the two."""
-        names = self.reason.subject if self.of_object else self.reason.object
-        quality = draft.pick([one for one in said_of(self.other[0]) if one.en in names])
-        return self._replace(quality=quality, of_object=not self.of_object)
+        one, other = self.nouns
+        return pronoun_word(*one) == pronoun_word(*other) and one[0].gender != other[0].gender
 
 
 def because(draft: Draft) -> None:
     """`the cat drank the water because it was thirsty`."""
     plan = plan_because(draft, draft.chance(TELLING))
     draft.banned = plan.rivals
-    clause, meant, _ = _reasoned(draft, plan)
-    state = State(Pronoun.of(meant), plan.quality)
+    clause, phrases = _reasoned(draft, plan)
+    state = _reason(draft, plan, phrases)
     draft.clauses.append((state, 0))
     draft.firm.append(state)
     draft.sentence.parts.append(Part(clause, because=state))
@@ -114,15 +104,16 @@ def because(draft: Draft) -> None:
 def contrast(draft: Draft) -> tuple[State, State]:
     """A clause and two reasons for it: the first is said of its subject, the second of its object."""
     plan = plan_because(draft, telling=True)
-    turned = plan.turned(draft)
-    if turned.other in turned.rivals:
+    names = plan.reason.names[1 - plan.of]
+    fitting = [one for one in said_of(plan.nouns[1 - plan.of][0]) if one.en in names]
+    turned = plan._replace(of=1 - plan.of, quality=draft.pick(fitting))
+    if not turned.clear:
         raise DeadEnd
     draft.banned = plan.rivals | turned.rivals
-    clause, meant, other = _reasoned(draft, plan)
-    draft.note(turned.quality, other)
-    states = State(Pronoun.of(meant), plan.quality), State(Pronoun.of(other), turned.quality)
+    clause, phrases = _reasoned(draft, plan)
+    states = [_reason(draft, one, phrases) for one in (plan, turned)]
     draft.sentence.parts.append(Part(clause, because=states[0]))
-    return states[::-1] if plan.of_object else states
+    return states[plan.of], states[1 - plan.of]
 
 
 def plan_because(draft: Draft, telling: bool) -> Plan:
@@ -130,9 +121,8 @@ def plan_because(draft: Draft, telling: bool) -> Plan:
     number = draft.chance(PLURAL) if telling else None  # it and it, or they and they
     for _ in range(TRIES):
         reason = draft.pick(grammar().reasons)
-        of_object = draft.chance(0.55)
-        names = reason.object if of_object else reason.subject
-        if not names:
+        of = int(draft.chance(0.55))
+        if not reason.names[of]:
             continue
         verb = lexicon().verb(reason.verb)
         subjects, things = draft.pick(verb.frames)
@@ -140,13 +130,13 @@ def plan_because(draft: Draft, telling: bool) -> Plan:
         if telling and pronoun_word(*subject) not in ("it", "they"):
             continue
         thing = draft.noun(_things(draft, reason, subject, things), number)
-        name, (noun, _) = draft.pick(names), thing if of_object else subject
+        name, (noun, _) = draft.pick(reason.names[of]), (subject, thing)[of]
         quality = next((one for one in said_of(noun) if one.en == name), None)
         alone = reason.where and thing[1] and not subject[1]  # one cat sleeps in one house
         if not quality or subject[0] is thing[0] or alone:
             continue
-        plan = Plan(verb, subject, thing, quality, of_object, reason)
-        if plan.telling == telling and plan.other not in plan.rivals:
+        plan = Plan(reason, verb, (subject, thing), of, quality)
+        if plan.telling == telling and plan.clear:
             return plan
     raise DeadEnd
 
@@ -156,28 +146,34 @@ def _things(draft: Draft, reason: Reason, subject: Counted, things: Tags) -> Tag
         return frozenset({reason.object_tag})
     if not reason.where:
         return things
-    heads = grammar().preposition(reason.where).frames
-    return draft.pick([ground for head, ground in heads if head & subject[0].tags])
+    frames = grammar().preposition(reason.where).frames
+    return draft.pick([ground for head, ground in frames if head & subject[0].tags])
 
 
-def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, Phrase, Phrase]:
-    """The clause of a plan, the phrase the reason is meant of, and the other one."""
-    draft.spend(plan.verb.n_words + 4)  # because it was cold
-    subject = draft.phrase_of(*plan.subject)
-    several = plan.reason.where and plan.object[1]  # nobody sleeps in three schools
-    thing = draft.phrase_of(*plan.object, definite=plan.verb.definite or bool(several), closed=plan.verb.bare)
-    clause = Clause(subject, plan.verb)
-    if plan.reason.where:
-        draft.spend(1)
-        clause.place = Place(grammar().preposition(plan.reason.where), thing)
+def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
+    """The clause of a plan, its subject and its object."""
+    (subject, thing), verb, where = plan.nouns, plan.verb, plan.reason.where
+    draft.spend(verb.n_words + bool(where) + 4)  # because it was cold
+    several = bool(where) and thing[1]  # nobody sleeps in three schools
+    phrases = (
+        draft.phrase_of(*subject),
+        draft.phrase_of(*thing, definite=verb.definite or several, closed=verb.bare),
+    )
+    clause = Clause(phrases[0], verb)
+    if where:
+        clause.place = Place(grammar().preposition(where), phrases[1])
     else:
-        clause.object = thing
-    draft.taken.append(plan.verb.fr)
+        clause.object = phrases[1]
+    draft.taken.append(verb.fr)
     draft.firm.append(clause)
     draft.add_clause(clause)
-    meant, other = (thing, subject) if plan.of_object else (subject, thing)
-    draft.note(plan.quality, meant)
-    return clause, meant, other
+    return clause, phrases
+
+
+def _reason(draft: Draft, plan: Plan, phrases: tuple[Phrase, Phrase]) -> State:
+    meant = phrases[plan.of]
+    draft.describe(meant, plan.quality)
+    return State(Pronoun.of(meant), plan.quality)
 
 
 # ---- pronouns as objects
@@ -205,6 +201,7 @@ def linked(draft: Draft) -> None:
     draft.firm.append(first)
     agent = subject if same else draft.phrase(agents, definite=True, closed=True)
     second = Clause(agent, then, Pronoun.of(thing), negated=negated)
+    draft.combinations.append((then.name, thing.noun.name))
     draft.sentence.parts += [Part(first), Part(second, "but" if negated else "and")]
 
 

@@ -32,18 +32,6 @@ class DeadEnd(Exception):
     """These words cannot be spent here: try others."""
 
 
-class Known:
-    """What the draft knows about a phrase that it made."""
-
-    __slots__ = ("clause", "closed", "depth", "sorts")
-
-    def __init__(self, depth: int, closed: bool) -> None:
-        self.depth = depth  # how many nouns it stands behind, one in the other
-        self.closed = closed  # nothing may stand behind it
-        self.clause: Clause | State | None = None  # whose subject or object it is
-        self.sorts: set[str] = set()  # the sorts of what was said of it: its colour, its age
-
-
 class Draft:
     """A sentence with room for so many more words."""
 
@@ -53,8 +41,8 @@ class Draft:
         self.sentence = Sentence(past=self.chance(0.55))
         self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
-        self.known: dict[Phrase, Known] = {}
         self.last: Preposition | None = None
+        self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
         # What can still grow (`grow.py`), and how deep each clause lies.
         self.phrases: list[Phrase] = []
         self.clauses: list[tuple[Clause | State, int]] = []
@@ -99,8 +87,8 @@ class Draft:
         *,
         depth: int = 0,
         definite: bool = False,
-        plural: bool | None = None,
         closed: bool = False,
+        plural: bool | None = None,
     ) -> Phrase:
         """A determiner and a noun with one of these tags."""
         return self.phrase_of(*self.noun(tags, plural), depth=depth, definite=definite, closed=closed)
@@ -109,19 +97,18 @@ class Draft:
         self, noun: Noun, plural: bool, *, depth: int = 0, definite: bool = False, closed: bool = False
     ) -> Phrase:
         """A determiner and this noun."""
-        self.spend(1 + noun.n_words)
         if definite or not noun.countable:
             determiner = self.pick(DEFINITE)
         else:
             determiner = self.pick(SEVERAL if plural else ONE)
             if determiner == "some" and self.sentence.question:
                 determiner = "the"  # a question would say any
-        return self.add(Phrase(noun, plural, determiner), depth, closed)
+        return self.add(Phrase(noun, plural, determiner, depth=depth, closed=closed))
 
-    def add(self, phrase: Phrase, depth: int, closed: bool) -> Phrase:
+    def add(self, phrase: Phrase) -> Phrase:
         """Remember a phrase; it can grow from now on."""
+        self.spend(phrase.noun.n_words + (phrase.determiner != "none"))
         self.taken.append(phrase.noun)
-        self.known[phrase] = Known(depth, closed)
         self.phrases.append(phrase)
         return phrase
 
@@ -129,9 +116,17 @@ class Draft:
         """Remember a clause and whose clause it is; it can grow from now on."""
         self.clauses.append((clause, depth))
         for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
-            if isinstance(one, Phrase) and self.known[one].clause is None:
-                self.known[one].clause = clause
+            if isinstance(one, Phrase) and one.role is None:
+                one.role = clause
+        if isinstance(clause, Clause) and isinstance(clause.object, Phrase):
+            self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
+
+    def describe(self, phrase: Phrase, quality: Quality) -> None:
+        """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
+        if quality.sorts & phrase.sorts:
+            raise DeadEnd
+        phrase.sorts |= quality.sorts
 
     def mark(self) -> tuple[int, int, int, int]:
         """Where the draft stands, for `undo`."""
@@ -141,12 +136,3 @@ class Draft:
         """Forget what was begun since, and never attached."""
         self.room, n_taken, n_phrases, n_clauses = mark
         del self.taken[n_taken:], self.phrases[n_phrases:], self.clauses[n_clauses:]
-
-    def may_say(self, quality: Quality, phrase: Phrase) -> bool:
-        """Never "the cold water was cold", nor "was hot"; never two colours."""
-        return quality.sorts.isdisjoint(self.known[phrase].sorts)
-
-    def note(self, quality: Quality, phrase: Phrase) -> None:
-        if not self.may_say(quality, phrase):
-            raise DeadEnd
-        self.known[phrase].sorts |= quality.sorts

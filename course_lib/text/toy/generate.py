@@ -19,7 +19,7 @@ from course_lib.text.toy.draft import DeadEnd, Draft
 from course_lib.text.toy.grow import grow
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.say import say
-from course_lib.text.toy.tree import Clause, Part, Phrase, Pronoun, Sentence, State, combinations, depth
+from course_lib.text.toy.tree import Clause, Part, Phrase, Pronoun, Sentence, State
 
 SHORTEST, LONGEST = 3, 40
 USUAL = (3, 20)
@@ -27,27 +27,18 @@ SHALLOW, DEEP = (0, 2), (3, 4)  # how deep a sentence nests, at least and at mos
 
 
 class Drawn(NamedTuple):
-    """A pair, and the tree it was said from."""
+    """A pair, and what is known about it."""
 
     pair: Pair
-    tree: Sentence
-
-    @property
-    def combinations(self) -> tuple[tuple[str, str], ...]:
-        """Which words were brought together: (adjective, noun) and (verb, object)."""
-        return combinations(self.tree)
-
-    @property
-    def depth(self) -> int:
-        """How many places and relative clauses lie one in the other."""
-        return depth(self.tree)
+    combinations: tuple[tuple[str, str], ...]  # words brought together: (adjective, noun), (verb, object)
+    depth: int  # how many places and relative clauses lie one in the other
 
 
 def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> list[Pair]:
     """`n` pairs whose English side has `length[0]` to `length[1]` words, every length alike often.
 
     From 3 to 40 words can be had, and 3 to 20 come where nothing is said. The same sentence may come twice,
-    above all a short one. For one phenomenon only, keep the pairs that have it: `"because" in pair.phenomena`.
+    above all a short one. For one phenomenon, keep the pairs that have it: `"because" in pair.phenomena`.
     """
     stream = draw(random.Random(seed), length=length)
     return [next(stream).pair for _ in range(n)]
@@ -67,7 +58,7 @@ def draw(
                 grow(draft, least_depth=nesting[0])
             except DeadEnd:
                 continue
-            yield Drawn(say(draft.sentence), draft.sentence)
+            yield Drawn(say(draft.sentence), tuple(draft.combinations), draft.depth)
             break
 
 
@@ -81,8 +72,9 @@ def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tu
             grow(draft)
         except DeadEnd:
             continue
-        first, second = (with_reason(draft.sentence, state) for state in states)
-        yield Drawn(say(first), first), Drawn(say(second), second)
+        said = [say(with_reason(draft.sentence, state)) for state in states]
+        first, second = (Drawn(pair, tuple(draft.combinations), draft.depth) for pair in said)
+        yield first, second
 
 
 def running_pair() -> tuple[Pair, Pair]:

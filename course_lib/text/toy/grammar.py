@@ -56,6 +56,10 @@ class Reason:
     where: str = ""  # for a verb without an object: the preposition before what the reason may be said of
     object_tag: str = ""  # only for objects with this tag
 
+    @property
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.subject, self.object
+
 
 @dataclass(frozen=True, eq=False)
 class Grammar:

@@ -6,9 +6,9 @@
     >>> draft.room
     0
 
-A growth is a function that takes the draft and a node of the tree, spends words and attaches what it made, last
-of all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE, CLAUSE or
-STATE at the end of this file.
+A growth is a function that takes the draft and a node of the tree, spends words and attaches what it made,
+last of all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE, CLAUSE
+or STATE at the end of this file.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ def grow(draft: Draft, *, least_depth: int = 0) -> None:
 
 def _deepest(draft: Draft) -> list[Phrase]:
     """Where to go on going deeper; a dead end for the whole draft where there is nothing."""
-    found = [
-        one for one in draft.phrases if draft.known[one].depth == draft.depth and not draft.known[one].closed
-    ]
+    found = [one for one in draft.phrases if one.depth == draft.depth and not one.closed]
     if not found or draft.room < 2:
         raise DeadEnd
     return found
@@ -69,10 +67,11 @@ def adjective(draft: Draft, phrase: Phrase) -> None:
             raise DeadEnd
     elif phrase.after or (phrase.before and not quality.colour):
         raise DeadEnd
-    if "contents" in draft.known[phrase].sorts and "size" not in quality.sorts:
+    if "contents" in phrase.sorts and "size" not in quality.sorts:
         raise DeadEnd  # "a red cup of tea"
     draft.spend(1)
-    draft.note(quality, phrase)
+    draft.describe(phrase, quality)
+    draft.combinations.append((quality.en, phrase.noun.name))
     if quality.place == "before":
         phrase.before = quality
     else:
@@ -89,14 +88,19 @@ def very_adjective(draft: Draft, phrase: Phrase) -> None:
 
 def behind(draft: Draft, phrase: Phrase) -> None:
     """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
-    known = draft.known[phrase]
-    if phrase.behind or known.closed or known.depth >= draft.most_depth:
-        raise DeadEnd
+    deeper = _deeper(draft, phrase)
     if draft.chance(0.5):
-        phrase.behind = place(draft, hangs_on(phrase.noun), known.depth + 1, phrase)
+        phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase)
     else:
-        phrase.behind = relative(draft, phrase, known.depth + 1)
-    draft.depth = max(draft.depth, known.depth + 1)
+        phrase.behind = relative(draft, phrase, deeper)
+    draft.depth = max(draft.depth, deeper)
+
+
+def _deeper(draft: Draft, phrase: Phrase) -> int:
+    """The depth of what comes to stand behind a phrase, if something may."""
+    if phrase.behind or phrase.closed or phrase.depth == draft.most_depth:
+        raise DeadEnd
+    return phrase.depth + 1
 
 
 def place(
@@ -111,7 +115,7 @@ def place(
     preposition, ground = draft.pick(choices)
     if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
-    if preposition.one and not of_verb and _moves(draft.known[head].clause, head):
+    if preposition.one and not of_verb and _moves(head):
         raise DeadEnd
     draft.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
@@ -122,30 +126,32 @@ def place(
     return Place(preposition, phrase)
 
 
-def _moves(clause: Clause | State | None, head: Phrase) -> bool:
-    """Whether the verb says where the head is: "the king in the garden went to the market"."""
+def _moves(head: Phrase) -> bool:
+    """Whether a verb says where the head is: "the king in the garden went to the market"."""
+    clause = head.role
     return isinstance(clause, Clause) and not clause.verb.transitive and clause.subject is head
 
 
 def contents(draft: Draft, phrase: Phrase) -> None:
     """`of water`, behind a bottle that somebody buys, and that is neither empty nor red nor old."""
-    known, of = draft.known[phrase], grammar().preposition("full of")
+    deeper, of = _deeper(draft, phrase), grammar().preposition("full of")
     grounds = [ground for heads, ground in of.frames if heads & phrase.noun.tags]
-    described = known.sorts - {"size", "big", "small"}
-    if not grounds or described or phrase.behind or known.closed or not isinstance(known.clause, Clause):
+    described = phrase.sorts - {"size", "big", "small"}
+    if not grounds or described or not isinstance(phrase.role, Clause):
         raise DeadEnd
+    draft.spend(1)
     noun, plural = draft.noun(grounds[0], plural=True)
-    draft.spend(1 + noun.n_words)
-    known.sorts |= {"contents", "filling"}
-    phrase.behind = Place(of, draft.add(Phrase(noun, plural, "none"), known.depth + 1, closed=True))
-    draft.depth = max(draft.depth, known.depth + 1)
+    inside = draft.add(Phrase(noun, plural, "none", depth=deeper, closed=True))
+    phrase.sorts |= {"contents", "filling"}
+    phrase.behind = Place(of, inside)
+    draft.depth = max(draft.depth, deeper)
 
 
 def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
     """`that is old`, `that drinks the milk`, `that the boy saw`."""
     draft.spend(1)
     kind = draft.random()
-    role = draft.known[head].clause
+    role = head.role
     if kind < 0.25:
         clause = _state(draft, head)
     elif kind < 0.6:
@@ -181,7 +187,7 @@ def plain(draft: Draft) -> Clause | State:
 def _state(draft: Draft, subject: Phrase) -> State:
     draft.spend(2)
     state = State(subject, draft.pick(said_of(subject.noun)))
-    draft.note(state.quality, subject)
+    draft.describe(subject, state.quality)
     return state
 
 
@@ -204,7 +210,7 @@ def deny(draft: Draft, clause: Clause | State, depth: int) -> None:
     draft.spend(1 if isinstance(clause, State) else 2)
     clause.negated = True
     for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
-        if isinstance(one, Phrase) and draft.known[one].clause is clause and one.determiner != "this":
+        if isinstance(one, Phrase) and one.role is clause and one.determiner != "this":
             one.determiner = "the"
 
 
@@ -234,7 +240,7 @@ def when(draft: Draft, clause: Clause, depth: int) -> None:
     draft.spend(len(adverb.en.split()))
     clause.adverb = adverb
     if isinstance(last, Phrase):
-        draft.known[last].closed = True
+        last.closed = True
 
 
 def somewhere(draft: Draft, clause: Clause, depth: int) -> None:

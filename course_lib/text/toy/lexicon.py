@@ -26,15 +26,11 @@ T = TypeVar("T")
 
 KINDS = ("person", "animal", "food", "drink", "thing", "place")
 LAST = 9
-NOUN_NEEDS = (
-    f"gender m or f, one of {', '.join(KINDS)} among its tags, and in both languages a singular, or a singular "
-    "and a plural"
-)
+NOUN_NEEDS = f"""gender m or f, one of {", ".join(KINDS)} among its tags, and in both languages a singular, \
+or a singular and a plural"""
 ADJECTIVE_NEEDS = "four French forms (m, f, m plural, f plural) and a place, before or after"
-VERB_NEEDS = (
-    "three English forms (see, sees, saw), two French ones (voit, voient), and an imperfect or its participles: "
-    "four where they can agree, else one"
-)
+VERB_NEEDS = """three English forms (see, sees, saw), two French ones (voit, voient), and an imperfect or \
+its participles: four where they can agree, else one"""
 
 
 @dataclass(eq=False)
@@ -63,9 +59,9 @@ class Noun:
 class Quality:
     """What one can be: an adjective, or a feeling that French has (`thirsty`: avoir soif).
 
-    `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun. Of what shares
-    a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds of which it is never said
-    here, but of which a reader could understand it.
+    `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun. Of what
+    shares a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds of which it is
+    never said here, but of which a reader could understand it.
     """
 
     en: str

@@ -18,15 +18,17 @@ from functools import cache
 from itertools import starmap
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.grammar import Adverb, grammar, starts_with_vowel
+from course_lib.text.toy.grammar import VOWELS, Adverb, grammar, starts_with_vowel
+from course_lib.text.toy.lexicon import Noun, Quality
 from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, Sentence, State
-from course_lib.text.toy.wording import wording
 
 RULES = grammar()
 CONTRACTIONS = {tuple(two.split()): one for two, one in RULES.contractions.items()}
 MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # if the next word asks
 JOINTS = {"and": "et", "but": "mais"}
 BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
+
+INDEFINITE = frozenset({"a", "some", "two", "three"})
 
 Places = list[int]
 
@@ -86,9 +88,7 @@ class _Speaker:
     # ---- noun phrases
 
     def phrase(self, phrase: Phrase) -> None:
-        said = wording(
-            phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very
-        )
+        said = _noun(phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very)
         n_src, n_tgt = len(self.src), len(self.tgt)
         self.src += said.src
         self.tgt += said.tgt
@@ -228,3 +228,41 @@ class _Speaker:
                 tgt[at : at + 2] = [CONTRACTIONS[word, following]]
                 self.links = [(left, right - (right > at)) for left, right in self.links]
                 self.mark("contractions")
+
+
+@cache
+def _noun(
+    noun: Noun, plural: bool, determiner: str, before: Quality | None, after: Quality | None, very: bool
+) -> _Speaker:
+    """A noun with its determiner and adjectives. A few thousand make up all sentences: each is said once."""
+    speaker, english, french = _Speaker(False), noun.en[plural], noun.fr[plural]
+    adjectives = [quality.en for quality in (before, after) if quality]
+    article = RULES.determiners[determiner]["en"][plural]
+    start = "very" if very else [*adjectives, english][0]
+    the = speaker.en("an" if article == "a" and start[0] in VOWELS else article)
+    strong = speaker.en("very", very)
+    early, late = speaker.en(before.en if before else ""), speaker.en(after.en if after else "")
+    at = speaker.en(english)
+
+    form, vowel = (noun.gender == "f") + 2 * plural, starts_with_vowel(french)
+    said = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
+    meets = vowel and not before and said in RULES.before_vowel  # cet oiseau
+    bends = vowel and before and before.before_vowel and form == 0  # un vieil homme
+    speaker.fr("de" if before and said == "des" else RULES.before_vowel[said] if meets else said, the)
+    if before:
+        speaker.fr("très", strong)
+        speaker.fr(before.before_vowel if bends else before.fr[form], early)
+    speaker.fr(french, at)
+    if after:
+        speaker.fr("très", [] if before else strong)
+        speaker.fr(after.fr[form], late)
+
+    speaker.mark("gender", noun.gender == "f")
+    speaker.mark("plural", plural)
+    speaker.mark("indefinites", determiner in INDEFINITE)
+    speaker.mark("adjectives_before", before)
+    speaker.mark("adjectives_after", after)
+    speaker.mark("adverbs", very)
+    speaker.mark("fertility", english.count(" ") != french.count(" "))
+    speaker.mark("elision", meets or bends)
+    return speaker

@@ -11,7 +11,6 @@ the cat who drinks is in a relative clause the very phrase on which that clause 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from course_lib.text.toy.grammar import Adverb, Preposition
@@ -29,6 +28,11 @@ class Phrase:
     after: Quality | None = None
     very: bool = False  # strengthens the first adjective
     behind: Place | Relative | None = None
+    # For whoever draws it:
+    depth: int = 0  # behind how many nouns it stands, one in the other
+    closed: bool = False  # nothing may stand behind it
+    role: Clause | State | None = None  # the clause whose subject or object it is
+    sorts: frozenset[str] = frozenset()  # of what is said of it: its colour, its age
 
     @property
     def gender(self) -> str:
@@ -108,52 +112,3 @@ class Sentence:
     parts: list[Part] = field(default_factory=list)
     past: bool = False
     question: bool = False
-
-
-Node = Phrase | Clause | State
-
-
-def nodes(sentence: Sentence) -> Iterator[tuple[Node, int]]:
-    """Every phrase and clause of a sentence, and how deep it lies: behind how many nouns, one in the other.
-
-    `the dog [of the man [who likes the cake]] sleeps`: the cake lies at depth 2.
-    """
-    waiting: list[tuple[Node, int]] = [(part.clause, 0) for part in sentence.parts]
-    while waiting:
-        node, depth = waiting.pop()
-        yield node, depth
-        if isinstance(node, Phrase):
-            if isinstance(node.behind, Place):
-                waiting.append((node.behind.phrase, depth + 1))
-            elif node.behind:
-                waiting += [(inner, depth + 1) for inner in _inside(node.behind.clause, node)]
-                yield node.behind.clause, depth + 1
-        else:
-            waiting += [(inner, depth) for inner in _inside(node)]
-
-
-def _inside(clause: Clause | State, head: Phrase | None = None) -> Iterator[Phrase]:
-    """The phrases that are said in a clause."""
-    for one in (clause.subject, *((clause.object,) if isinstance(clause, Clause) else ())):
-        if isinstance(one, Phrase) and one is not head:
-            yield one
-    if isinstance(clause, Clause) and clause.place:
-        yield clause.place.phrase
-
-
-def depth(sentence: Sentence) -> int:
-    """How deep the deepest phrase or clause lies."""
-    return max(deep for _, deep in nodes(sentence))
-
-
-def combinations(sentence: Sentence) -> tuple[tuple[str, str], ...]:
-    """Which words are brought together: (adjective, noun) and (verb, object)."""
-    found = []
-    for node, _ in nodes(sentence):
-        if isinstance(node, Phrase):
-            found += [(quality.en, node.noun.name) for quality in (node.before, node.after) if quality]
-        elif isinstance(node, Clause) and node.object:
-            thing = node.object if isinstance(node.object, Phrase) else node.object.stands_for
-            if thing:
-                found.append((node.verb.name, thing.noun.name))
-    return tuple(found)

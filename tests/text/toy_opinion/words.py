@@ -6,8 +6,8 @@ NOUNS = {
     "man": "boy garçon m, man homme m, father père m, brother frère m, king roi m, uncle oncle m",
     "woman": "girl fille f, woman femme f, mother mère f, sister sœur f, queen reine f, aunt tante f",
     "animal": """
-    cat chat m, dog chien m, horse cheval m, bird oiseau m, rabbit lapin m, wolf loup m, fox renard m, hedgehog
-    hérisson m, cow vache f, mouse souris f, goat chèvre f, hen poule f, frog grenouille f
+    cat chat m, dog chien m, horse cheval m, bird oiseau m, rabbit lapin m, wolf loup m, fox renard m,
+    hedgehog hérisson m, cow vache f, mouse souris f, goat chèvre f, hen poule f, frog grenouille f
     """,
     "drink": "water eau f, milk lait m, tea thé m, coffee café m, juice jus m, lemonade limonade f",
     "food": """
@@ -21,9 +21,9 @@ NOUNS = {
     porte f, window fenêtre f
     """,
     "place": """
-    garden jardin m, house maison f, kitchen cuisine f, classroom salle-de-classe f, living-room salon m, forest
-    forêt f, school école f, church église f, village village m, market marché m, river rivière f, tree arbre m,
-    bridge pont m, hotel hôtel m, castle château m, farm ferme f
+    garden jardin m, house maison f, kitchen cuisine f, classroom salle-de-classe f, living-room salon m,
+    forest forêt f, school école f, church église f, village village m, market marché m, river rivière f,
+    tree arbre m, bridge pont m, hotel hôtel m, castle château m, farm ferme f
     """,
 }
 UNCOUNTED = ["water", "milk", "tea", "coffee", "juice", "lemonade", "bread", "cheese", "soup", "ice-cream"]
@@ -34,7 +34,8 @@ big grand, small petit, little petit, young jeune, old vieux, beautiful beau, go
 """
 AFTER = """
 red rouge, white blanc, black noir, cold froid, hot chaud, ripe mûr, sweet sucré, heavy lourd, empty vide,
-clean propre, dirty sale, quiet tranquille, shady ombragé, tired fatigué, sad triste, rich riche, happy heureux
+clean propre, dirty sale, quiet tranquille, shady ombragé, tired fatigué, sad triste, rich riche,
+happy heureux
 """
 FEELINGS = {"soif": "thirsty", "faim": "hungry", "sommeil": "sleepy", "froid": "cold", "chaud": "hot"}
 FEMININE = {"blanc": "blanche", "bon": "bonne", "gros": "grosse", "vieux": "vieille", "beau": "belle"}
@@ -59,7 +60,8 @@ JOINTS = {"and": "et", "but": "mais", "because": "parce-que", "that sees": "qui"
 JOINTS |= {"?": "?"}
 PHRASES = """
 ice cream, living room, living rooms, in front of, this morning, every day, ce matin, tous les jours,
-pomme de terre, pommes de terre, salle de classe, salles de classe, parce que, parce qu', près de, près d', près du, près des
+pomme de terre, pommes de terre, salle de classe, salles de classe, parce que, parce qu',
+près de, près d', près du, près des
 """
 
 

@@ -214,3 +214,16 @@ def test_the_examples_of_the_readme_are_right(check):
         (fault,) = faults(check, [Pair(tuple(english.split()), tuple(french.split()))])
         # A bare pair has no links, and where there is an "it" no antecedent, which is noticed first.
         assert ("KeyError" if " it" in english else "links") in fault, fault
+
+
+def test_the_readme_says_what_is_made_and_what_is_not(opinion):
+    text = data_path("toy", "README.md").read_text(encoding="utf-8").replace("[", "").replace("]", "")
+    made = {"the girl ate the apple because it was ripe": {6: 4}}
+    made["the egg on the table of the uncle who slept was good"] = {}
+    for english, antecedents in made.items():
+        assert english in " ".join(text.split())
+        notes = opinion.English(tuple(english.split())).sentence()
+        heads = {note["at"][-1]: note for note in notes if note["kind"] == "phrase"}
+        opinion.sense.check(notes, antecedents, heads)
+    assert "… washed the dress because it was dirty" in " ".join(text.split())
+    assert "the girl washed the dress because it was dirty" in RIDDLES["elle could be the girl"]

@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from course_lib.runtime import data_path
+from course_lib.text.special import SPECIAL
 from course_lib.text.toy.generate import running_pair
+from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.splits import SIZES, SIZES_OF_TESTS, splits
 
 pytestmark = pytest.mark.slow
@@ -49,6 +52,20 @@ def test_every_word_of_the_tests_is_known(toy):
         known = {word for pair in toy.train for word in getattr(pair, side)}
         for name in SIZES:
             assert {word for pair in getattr(toy, name) for word in getattr(pair, side)} <= known
+
+
+def test_the_readme_counts_right(toy):
+    text = data_path("toy", "README.md").read_text(encoding="utf-8")
+    english, french = (
+        {word for pair in toy.train for word in getattr(pair, side)} for side in ("src", "tgt")
+    )
+    assert f"{len(english)} different words in English, {len(french)} in French" in text
+    assert len(english | french) + len(SPECIAL) <= 680  # the size of the toy models' vocabulary
+    words = lexicon()
+    feelings = [quality for quality in words.qualities if not quality.place]
+    n_adjectives = len(words.qualities) - len(feelings)
+    counts = f"{len(words.nouns)} nouns, {n_adjectives} adjectives, {len(feelings)} feelings, {len(words.verbs)} verbs"
+    assert counts in text
 
 
 PAST = {"see": "saw", "find": "found", "eat": "ate", "drink": "drank", "buy": "bought", "sell": "sold"}

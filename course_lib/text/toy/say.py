@@ -14,6 +14,7 @@ le eau → l' eau, de le → du.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import starmap
 
@@ -30,7 +31,7 @@ BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir"
 
 INDEFINITE = frozenset({"a", "some", "two", "three"})
 
-Places = list[int]
+Places = Sequence[int]
 
 
 def say(sentence: Sentence) -> Pair:
@@ -72,13 +73,15 @@ class _Speaker:
         start = len(self.src)
         if said:
             self.src += words.split()
-        return list(range(start, len(self.src)))
+        return range(start, len(self.src))
 
     def fr(self, words: str, places: Places) -> None:
         """Says the French words that the English ones at these places became. From nothing comes nothing."""
         if places:
             for word in words.split():
-                self.links += [(at, len(self.tgt)) for at in places]
+                here = len(self.tgt)
+                for at in places:
+                    self.links.append((at, here))
                 self.tgt.append(word)
 
     def mark(self, rule: str, at_work: object = True) -> None:
@@ -178,7 +181,7 @@ class _Speaker:
         if compound:
             self.fr((ÊTRE if verb.aux == "être" else AVOIR)["present"][plural], helper or at[:1])
         else:
-            self.fr((verb.imperfect if self.past else verb.fr)[plural], helper + at)
+            self.fr((verb.imperfect if self.past else verb.fr)[plural], [*helper, *at])
         self.fr("pas", denied)
         self.fr("souvent", often)
         if compound:

@@ -21,7 +21,7 @@ from course_lib.text.toy import grow as growing
 from course_lib.text.toy.cores import compose
 from course_lib.text.toy.draft import DeadEnd, Draft
 from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
-from course_lib.text.toy.grammar import grammar
+from course_lib.text.toy.grammar import Adverb, grammar
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.say import say
 from course_lib.text.toy.splits import splits
@@ -231,16 +231,22 @@ def test_one_sentence_one_translation(pairs):
         assert translation.setdefault(pair.src, pair.tgt) == pair.tgt
 
 
-def test_a_growth_of_ones_own(monkeypatch):
+def test_a_rule_of_ones_own(monkeypatch):
     """What a learner does: one function, named in a table."""
+    now = Adverb("right now", "maintenant", ((0, 0), (1, 0)), "present")
 
-    def numbered(draft: Draft, phrase: Phrase) -> None:
-        if not phrase.plural or phrase.determiner != "the" or draft.room:
+    def right_now(draft: Draft, clause: Clause) -> None:
+        if draft.sentence.past or clause.depth or clause.object or clause.place or clause.adverb:
             raise DeadEnd
-        phrase.determiner = "two"
+        draft.spend(2)
+        clause.adverb = now
 
-    monkeypatch.setattr(growing, "PHRASE", (*growing.PHRASE, numbered))
-    assert all(pair.length == 9 for pair in generate(20, seed=0, length=(9, 9)))
+    monkeypatch.setattr(growing, "CLAUSE", (*growing.CLAUSE, right_now))
+    found = [pair for pair in generate(1500, seed=0, length=(5, 9)) if "maintenant" in pair.tgt]
+    assert len(found) > 5
+    for pair in found:
+        at, there = pair.src.index("right"), pair.tgt.index("maintenant")
+        assert pair.src[at + 1] == "now" and {(at, there), (at + 1, there)} <= pair.links
 
 
 def test_a_dead_end_leaves_nothing_behind():

@@ -96,8 +96,7 @@ def because(draft: Draft) -> None:
     draft.banned = plan.rivals
     clause, phrases = _reasoned(draft, plan)
     state = _reason(draft, plan, phrases)
-    draft.clauses.append((state, 0))
-    draft.firm.append(state)
+    draft.clauses.append(state)
     draft.sentence.parts.append(Part(clause, because=state))
 
 
@@ -159,13 +158,12 @@ def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
         draft.phrase_of(*subject),
         draft.phrase_of(*thing, definite=verb.definite or several, closed=verb.bare),
     )
-    clause = Clause(phrases[0], verb)
+    clause = Clause(phrases[0], verb, firm=True)
     if where:
         clause.place = Place(grammar().preposition(where), phrases[1])
     else:
         clause.object = phrases[1]
     draft.taken.append(verb.fr)
-    draft.firm.append(clause)
     draft.add_clause(clause)
     return clause, phrases
 
@@ -173,7 +171,7 @@ def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
 def _reason(draft: Draft, plan: Plan, phrases: tuple[Phrase, Phrase]) -> State:
     meant = phrases[plan.of]
     draft.describe(meant, plan.quality)
-    return State(Pronoun.of(meant), plan.quality)
+    return State(Pronoun.of(meant), plan.quality, firm=True)
 
 
 # ---- pronouns as objects
@@ -197,8 +195,7 @@ def linked(draft: Draft) -> None:
     subject = draft.phrase_of(*who)
     # "saw the cat that slept and followed it": what lies behind the object must not take the second verb.
     thing = draft.phrase_of(*what, definite=verb.definite, closed=verb.bare or same)
-    first = draft.add_clause(Clause(subject, verb, thing))
-    draft.firm.append(first)
+    first = draft.add_clause(Clause(subject, verb, thing, firm=True))
     agent = subject if same else draft.phrase(agents, definite=True, closed=True)
     second = Clause(agent, then, Pronoun.of(thing), negated=negated)
     draft.combinations.append((then.name, thing.noun.name))

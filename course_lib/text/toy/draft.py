@@ -43,10 +43,8 @@ class Draft:
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
         self.last: Preposition | None = None
         self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
-        # What can still grow (`grow.py`), and how deep each clause lies.
-        self.phrases: list[Phrase] = []
-        self.clauses: list[tuple[Clause | State, int]] = []
-        self.firm: list[Clause | State] = []  # never denied
+        self.phrases: list[Phrase] = []  # what can still grow: `grow.py`
+        self.clauses: list[Clause | State] = []
 
     def chance(self, probability: float) -> bool:
         return self.random() < probability
@@ -112,9 +110,9 @@ class Draft:
         self.phrases.append(phrase)
         return phrase
 
-    def add_clause(self, clause: Clause | State, depth: int = 0) -> Clause | State:
-        """Remember a clause and whose clause it is; it can grow from now on."""
-        self.clauses.append((clause, depth))
+    def add_clause(self, clause: Clause | State) -> Clause | State:
+        """Remember a clause, and whose clause it is; it can grow from now on."""
+        self.clauses.append(clause)
         for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
             if isinstance(one, Phrase) and one.role is None:
                 one.role = clause

@@ -37,8 +37,8 @@ def grow(draft: Draft, *, least_depth: int = 0) -> None:
             elif draft.room >= 6 and draft.chance(0.02 + draft.room / 70):
                 another(draft)
             elif draft.chance(0.25):
-                clause, depth = draft.pick(draft.clauses)
-                draft.pick(STATE if isinstance(clause, State) else CLAUSE)(draft, clause, depth)
+                clause = draft.pick(draft.clauses)
+                draft.pick(STATE if isinstance(clause, State) else CLAUSE)(draft, clause)
             else:
                 draft.pick(PHRASE if draft.room > 1 else ADJECTIVE)(draft, draft.pick(draft.phrases))
         except DeadEnd:
@@ -90,7 +90,9 @@ def behind(draft: Draft, phrase: Phrase) -> None:
     """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
     deeper = _deeper(draft, phrase)
     if draft.chance(0.5):
-        phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase)
+        role = phrase.role
+        moved = isinstance(role, Clause) and role.subject is phrase and not role.verb.transitive
+        phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase, moved)
     else:
         phrase.behind = relative(draft, phrase, deeper)
     draft.depth = max(draft.depth, deeper)
@@ -104,18 +106,13 @@ def _deeper(draft: Draft, phrase: Phrase) -> int:
 
 
 def place(
-    draft: Draft,
-    choices: Sequence[tuple[Preposition, Tags]],
-    depth: int,
-    head: Phrase,
-    *,
-    of_verb: bool = False,
+    draft: Draft, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase, moved: bool
 ) -> Place:
-    """`near the house`, behind a head or behind the verb of which the head is the subject."""
+    """`near the house`. Who is `moved` by the verb, "the king in the garden went", is not somewhere else."""
     preposition, ground = draft.pick(choices)
     if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
-    if preposition.one and not of_verb and _moves(head):
+    if preposition.one and moved:
         raise DeadEnd
     draft.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
@@ -126,10 +123,9 @@ def place(
     return Place(preposition, phrase)
 
 
-def _moves(head: Phrase) -> bool:
-    """Whether a verb says where the head is: "the king in the garden went to the market"."""
-    clause = head.role
-    return isinstance(clause, Clause) and not clause.verb.transitive and clause.subject is head
+def place_of_verb(draft: Draft, clause: Clause) -> Place:
+    """`sleeps near the river`."""
+    return place(draft, where(clause.verb, clause.subject.noun), clause.depth, clause.subject, False)
 
 
 def contents(draft: Draft, phrase: Phrase) -> None:
@@ -153,22 +149,22 @@ def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
     kind = draft.random()
     role = head.role
     if kind < 0.25:
-        clause = _state(draft, head)
+        clause = _state(draft, head, depth)
     elif kind < 0.6:
         verb, things = draft.verb(does(head.noun))
         acts = role and role.subject is head  # "the bird that sleeps runs", "takes the cup that falls"
         if not (verb.transitive or draft.sentence.past) and (acts or head.noun.kind == "thing"):
             raise DeadEnd
-        clause = Clause(head, verb)
-        complete(draft, clause, things, depth)
+        clause = Clause(head, verb, depth=depth)
+        complete(draft, clause, things)
     else:
         verb, subjects = draft.verb(done_to(head.noun))
         if verb.uses_up and not isinstance(role, State):
             raise DeadEnd  # "the man buys the apple that the boy ate"
         number = head.plural if verb.same_number else None
         who = draft.phrase(subjects, depth=depth, closed=True, definite=verb.same_number, plural=number)
-        clause = Clause(who, verb, head)
-    return Relative(draft.add_clause(clause, depth))
+        clause = Clause(who, verb, head, depth=depth)
+    return Relative(draft.add_clause(clause))
 
 
 # ---- clauses
@@ -180,32 +176,32 @@ def plain(draft: Draft) -> Clause | State:
         return draft.add_clause(_state(draft, draft.phrase(DESCRIBED, definite=True)))
     verb, (subjects, things) = draft.verb(frames(draft.room >= 5 and draft.chance(0.75)))
     clause = Clause(draft.phrase(subjects), verb)
-    complete(draft, clause, things, 0)
+    complete(draft, clause, things)
     return draft.add_clause(clause)
 
 
-def _state(draft: Draft, subject: Phrase) -> State:
+def _state(draft: Draft, subject: Phrase, depth: int = 0) -> State:
     draft.spend(2)
-    state = State(subject, draft.pick(said_of(subject.noun)))
+    state = State(subject, draft.pick(said_of(subject.noun)), depth=depth)
     draft.describe(subject, state.quality)
     return state
 
 
-def complete(draft: Draft, clause: Clause, things: Tags, depth: int) -> None:
+def complete(draft: Draft, clause: Clause, things: Tags) -> None:
     """The object or the place that the verb cannot do without."""
     verb, subject = clause.verb, clause.subject
     if verb.transitive:
         number = subject.plural if verb.same_number else None
         clause.object = draft.phrase(
-            things, depth=depth, definite=verb.definite, plural=number, closed=verb.bare
+            things, depth=clause.depth, definite=verb.definite, plural=number, closed=verb.bare
         )
     elif verb.needs_where:
-        clause.place = place(draft, where(verb, subject.noun), depth, subject, of_verb=True)
+        clause.place = place_of_verb(draft, clause)
 
 
-def deny(draft: Draft, clause: Clause | State, depth: int) -> None:
+def deny(draft: Draft, clause: Clause | State) -> None:
     """Not in a question, nor before because. "a dog does not sleep" would say less than it seems to."""
-    if clause.negated or draft.sentence.question or clause in draft.firm:
+    if clause.negated or draft.sentence.question or clause.firm:
         raise DeadEnd
     draft.spend(1 if isinstance(clause, State) else 2)
     clause.negated = True
@@ -214,23 +210,23 @@ def deny(draft: Draft, clause: Clause | State, depth: int) -> None:
             one.determiner = "the"
 
 
-def very_state(draft: Draft, state: State, depth: int) -> None:
+def very_state(draft: Draft, state: State) -> None:
     if state.very or not state.quality.graded:
         raise DeadEnd
     draft.spend(1)
     state.very = True
 
 
-def often(draft: Draft, clause: Clause, depth: int) -> None:
+def often(draft: Draft, clause: Clause) -> None:
     if clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     draft.spend(1)
     clause.often = True
 
 
-def when(draft: Draft, clause: Clause, depth: int) -> None:
+def when(draft: Draft, clause: Clause) -> None:
     """`yesterday`, only behind something short: "the man she saw yesterday yesterday" helps nobody."""
-    if depth or clause.often or clause.adverb or clause.verb.lasts:
+    if clause.depth or clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     adverb = draft.pick(grammar().adverbs)
     last = clause.place.phrase if clause.place else clause.object
@@ -243,11 +239,11 @@ def when(draft: Draft, clause: Clause, depth: int) -> None:
         last.closed = True
 
 
-def somewhere(draft: Draft, clause: Clause, depth: int) -> None:
-    """`sleeps near the river`; a place behind an object would belong to the object."""
+def somewhere(draft: Draft, clause: Clause) -> None:
+    """A place behind the verb; behind an object it would belong to the object."""
     if clause.verb.transitive or clause.place or clause.adverb:
         raise DeadEnd
-    clause.place = place(draft, where(clause.verb, clause.subject.noun), depth, clause.subject, of_verb=True)
+    clause.place = place_of_verb(draft, clause)
 
 
 def another(draft: Draft) -> None:

@@ -48,11 +48,7 @@ class Noun:
         self.name = self.en[0]
         self.countable = len(self.en) == 2
         self.kind = next((kind for kind in KINDS if kind in self.tags), "")
-        # For each number the English and the French words: `potato` is pomme, de, terre.
-        self.words = [
-            (tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=False)
-        ]
-        self.n_words = len(self.words[0][0])
+        self.n_words = len(self.name.split())
 
 
 @dataclass(eq=False)

@@ -79,6 +79,8 @@ class Clause:
     often: bool = False
     place: Place | None = None
     adverb: Adverb | None = None
+    depth: int = 0
+    firm: bool = False  # never to be denied
 
 
 @dataclass(slots=True, eq=False)
@@ -89,6 +91,8 @@ class State:
     quality: Quality
     negated: bool = False
     very: bool = False
+    depth: int = 0
+    firm: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -334,3 +334,8 @@ def test_an_impossible_length_says_what_is_possible(length):
     with pytest.raises(ValueError, match=r"has 3 to 40 words, .* such as") as raised:
         generate(1, seed=0, length=length)
     assert str(length) in str(raised.value)
+
+
+def test_a_depth_out_of_reach_says_so():
+    with pytest.raises(ValueError, match=r"No sentence of 5 words .* 3 to 4 deep\. Ask for longer"):
+        next(draw(random.Random(0), length=(5, 5), nesting=DEEP))

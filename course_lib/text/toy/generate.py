@@ -23,6 +23,7 @@ from course_lib.text.toy.tree import Clause, Part, Phrase, Pronoun, Sentence, St
 
 SHORTEST, LONGEST = 3, 40
 USUAL = (3, 20)
+PATIENCE = 3000  # new beginnings before a length is given up
 SHALLOW, DEEP = (0, 2), (3, 4)  # how deep a sentence nests, at least and at most
 
 
@@ -51,7 +52,7 @@ def draw(
     shortest, longest = _check_length(length)
     while True:
         size = shortest + int(rng.random() * (longest - shortest + 1))
-        while True:
+        for _ in range(PATIENCE):
             draft = Draft(rng, size, depth=nesting[1])
             try:
                 compose(draft)
@@ -60,6 +61,11 @@ def draw(
                 continue
             yield Drawn(say(draft.sentence), tuple(draft.combinations), draft.depth)
             break
+        else:
+            raise ValueError(
+                f"No sentence of {size} words could be made that nests {nesting[0]} to {nesting[1]} deep. "
+                "Ask for longer ones, such as length=(14, 20), or for less depth."
+            )
 
 
 def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Drawn, Drawn]]:

@@ -49,10 +49,11 @@ def _wanted(args: argparse.Namespace) -> list:
     from itertools import islice
 
     from course_lib.text.toy.generate import draw
-    from course_lib.text.toy.grammar import check_rules
+    from course_lib.text.toy.grammar import check_rule
 
     try:
-        check_rules(frozenset({args.rule} if args.rule else ()))
+        if args.rule:
+            check_rule(args.rule)
         stream = islice(draw(random.Random(args.seed), length=tuple(args.length)), AT_MOST)
         pairs = (drawn.pair for drawn in stream)
         return list(islice((p for p in pairs if not args.rule or args.rule in p.phenomena), max(args.n, 0)))

@@ -24,7 +24,7 @@ from course_lib.cli.side_by_side import side_by_side
 from course_lib.cli.trouble import Trouble
 
 SPLITS = {
-    "toy": ("test", "long", "recombination", "coreference", "validation"),
+    "toy": ("test", "long", "depth", "recombination", "coreference", "validation"),
     "multi30k": ("test", "validation"),
 }
 

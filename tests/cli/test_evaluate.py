@@ -25,7 +25,7 @@ from course_lib.translation.scores import Score
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 
-SMALL = {"train": 30, "validation": 6, "test": 8, "long": 4, "recombination": 4, "coreference": 4}
+SMALL = {"train": 30, "validation": 6, "test": 8, "long": 4, "depth": 4, "recombination": 4, "coreference": 4}
 
 
 @pytest.fixture(autouse=True)

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
+import importlib
 import inspect
 import os
 import random
 import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
+from itertools import islice
 
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.pair import Pair
-from course_lib.text.toy import pronouns
-from course_lib.text.toy.clauses import Sentences
-from course_lib.text.toy.drawing import DeadEnd
-from course_lib.text.toy.generate import ALL, generate, running_pair
-from course_lib.text.toy.grammar import grammar
+from course_lib.text.toy import grow as growing
+from course_lib.text.toy.cores import compose
+from course_lib.text.toy.draft import DeadEnd, Draft
+from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
+from course_lib.text.toy.grammar import Adverb, grammar
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.say import say
 from course_lib.text.toy.splits import splits
-from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, State, pronoun_for
+from course_lib.text.toy.tree import (
+    Clause,
+    Part,
+    Phrase,
+    Place,
+    Pronoun,
+    Relative,
+    Sentence,
+    State,
+)
 
 # Of `digest()`. Another value means other sentences: every stored result is then out of date.
-SHA_256 = "13d95974e00e82aaf80b4b88b370edd981f6176a36e90db63cc086e10496d259"
+SHA_256 = "e3ceaacf8f328a2e0fa89968b0982c701e79c916c8a5de11f4107ef7711125b0"
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +73,12 @@ def the(name: str, **more) -> Phrase:
     return Phrase(lexicon().noun(name), **more)
 
 
-def quality(name: str, noun: str):
-    return lexicon().quality(name, lexicon().noun(noun))
+def a(name: str, **more) -> Phrase:
+    return the(name, determiner="a", **more)
+
+
+def are(subject: Phrase, name: str, **more) -> State:
+    return State(subject, lexicon().quality(name, subject.noun), **more)
 
 
 def beside(name: str):
@@ -71,7 +86,7 @@ def beside(name: str):
 
 
 def place(name: str, phrase: Phrase) -> Place:
-    return Place(next(p for p in grammar().prepositions if p.name == name), phrase)
+    return Place(grammar().preposition(name), phrase)
 
 
 def do(subject, verb: str, thing=None, **more) -> Clause:
@@ -80,75 +95,77 @@ def do(subject, verb: str, thing=None, **more) -> Clause:
 
 def eaten_apple() -> Phrase:
     apple = the("apple")
-    apple.relative = Relative(do(the("boy"), "eat", apple, past=True), head_is_object=True)
+    apple.behind = Relative(do(the("boy"), "eat", apple))
     return apple
 
 
-SAID = [
+def water_of(name: str) -> Phrase:
+    return a(name, behind=place("full of", the("water", determiner="none")))
+
+
+PRESENT = [
     (do(the("boy"), "see", Pronoun("f")), "the boy sees her", "le garçon la voit"),
-    (do(the("girl"), "see", Pronoun("f"), past=True), "the girl saw her", "la fille l' a vue"),
-    (
-        do(the("cat"), "drink", the("milk"), past=True, negated=True),
-        "the cat did not drink the milk",
-        "le chat n' a pas bu le lait",
-    ),
-    (
-        do(the("girl"), "like", eaten_apple()),
-        "the girl likes the apple that the boy ate",
-        "la fille aime la pomme que le garçon a mangée",
-    ),
     (
         do(the("cat", plural=True, determiner="some", before=beside("small")), "run"),
         "some small cats run",
         "de petits chats courent",
     ),
     (do(the("cat", plural=True, determiner="some"), "run"), "some cats run", "des chats courent"),
-    (
-        do(the("man", determiner="a", before=beside("old")), "sleep"),
-        "an old man sleeps",
-        "un vieil homme dort",
-    ),
+    (do(a("man", before=beside("old")), "sleep"), "an old man sleeps", "un vieil homme dort"),
     (do(the("hedgehog", before=beside("old")), "sleep"), "the old hedgehog sleeps", "le vieux hérisson dort"),
     (do(the("bird", determiner="this"), "arrive"), "this bird arrives", "cet oiseau arrive"),
-    (do(the("girl", plural=True), "fall", past=True), "the girls fell", "les filles sont tombées"),
     (
         do(the("woman"), "wash", the("car", before=beside("big"), after=beside("red"))),
         "the woman washes the big red car",
         "la femme lave la grande voiture rouge",
     ),
     (
-        do(the("king"), "go", place=place("to", the("market")), past=True),
-        "the king went to the market",
-        "le roi est allé au marché",
-    ),
-    (
-        do(the("dog", place=place("of", the("king"))), "sleep", place=place("near", the("school"))),
+        do(the("dog", behind=place("of", the("king"))), "sleep", place=place("near", the("school"))),
         "the dog of the king sleeps near the school",
         "le chien du roi dort près de l' école",
-    ),
-    (
-        do(the("boy", plural=True), "eat", the("potato", plural=True)),
-        "the boys eat the potatoes",
-        "les garçons mangent les pommes de terre",
     ),
     (
         do(the("man"), "look for", the("key"), often=True, negated=True),
         "the man does not often look for the key",
         "l' homme ne cherche pas souvent la clé",
     ),
-    (State(the("boy"), quality("cold", "boy")), "the boy is cold", "le garçon a froid"),
-    (State(the("water"), quality("cold", "water")), "the water is cold", "l' eau est froide"),
-]
+    (do(the("queen"), "buy", water_of("bottle")), "the queen buys a bottle of water",
+     "la reine achète une bouteille d' eau"),
+    (do(the("aunt"), "wash", the("table", behind=place("part of", the("kitchen")))),
+     "the aunt washes the table in the kitchen", "la tante lave la table de la cuisine"),
+    (are(the("boy"), "cold"), "the boy is cold", "le garçon a froid"),
+    (are(the("water"), "cold"), "the water is cold", "l' eau est froide"),
+]  # fmt: skip
+PAST = [
+    (do(the("girl"), "see", Pronoun("f")), "the girl saw her", "la fille l' a vue"),
+    (do(the("girl"), "love", Pronoun("m")), "the girl loved him", "la fille l' aimait"),
+    (
+        do(the("cat"), "drink", the("milk"), negated=True),
+        "the cat did not drink the milk",
+        "le chat n' a pas bu le lait",
+    ),
+    (do(the("king"), "wear", the("hat"), negated=True), "the king did not wear the hat",
+     "le roi ne portait pas le chapeau"),
+    (are(eaten_apple(), "good"), "the apple that the boy ate was good",
+     "la pomme que le garçon a mangée était bonne"),
+    (do(the("girl", plural=True), "fall"), "the girls fell", "les filles sont tombées"),
+    (do(the("king"), "go", place=place("to", the("market"))), "the king went to the market",
+     "le roi est allé au marché"),
+    (do(the("king"), "arrive", place=place("at", the("school"))), "the king arrived at the school",
+     "le roi est arrivé à l' école"),
+]  # fmt: skip
+SAID = [(False, *row) for row in PRESENT] + [(True, *row) for row in PAST]
 
 
-@pytest.mark.parametrize(("clause", "english", "french"), SAID, ids=[row[1] for row in SAID])
-def test_what_is_said(clause, english, french):
-    pair = say([Part(clause)])
+@pytest.mark.parametrize(("past", "clause", "english", "french"), SAID, ids=[row[2] for row in SAID])
+def test_what_is_said(past, clause, english, french):
+    pair = say(Sentence([Part(clause)], past=past))
     assert (pair.src_text, pair.tgt_text) == (english, french)
 
 
 def test_a_question():
-    pair = say([Part(do(the("cat", determiner="a"), "see", the("water"), past=True))], question=True)
+    seen = do(a("cat"), "see", the("water"))
+    pair = say(Sentence([Part(seen)], past=True, question=True))
     assert pair.src_text == "did a cat see the water ?"
     assert pair.tgt_text == "est-ce qu' un chat a vu l' eau ?"
     assert pair.links >= {(0, 0), (0, 1), (0, 4), (3, 5), (6, 8)}
@@ -156,39 +173,11 @@ def test_a_question():
 
 def test_a_subject_that_is_not_said_again():
     boy, apple = the("boy"), the("apple")
-    first = Part(do(boy, "buy", apple, past=True))
-    second = do(boy, "eat", pronoun_for(apple), past=True, negated=True, silent=True)
-    pair = say([first, Part(second, "but")])
+    second = do(boy, "eat", Pronoun.of(apple), negated=True)
+    pair = say(Sentence([Part(do(boy, "buy", apple)), Part(second, "but")], past=True))
     assert pair.src_text == "the boy bought the apple but did not eat it"
     assert pair.tgt_text == "le garçon a acheté la pomme mais ne l' a pas mangée"
     assert pair.antecedents == ((9, 4),)
-
-
-def drawn_reasons() -> list:
-    drawer, found = Sentences(ALL, random.Random(0)), []
-    while len(found) < 600:
-        drawer.begin()
-        with suppress(DeadEnd):
-            found.append(drawer.plan_because())
-    return found
-
-
-def test_left_to_chance_one_reason_in_nine_would_need_its_sense(monkeypatch):
-    monkeypatch.setattr(pronouns, "GIVEN_AWAY", 1.0)
-    found = drawn_reasons()
-    assert 1 / 11 < sum(plan.needs_sense for plan in found) / len(found) < 1 / 7
-
-
-def test_half_of_the_reasons_can_only_be_understood_by_their_sense():
-    """Who translates each pronoun by its word alone must be wrong often enough to notice."""
-    found = drawn_reasons()
-    telling = [plan for plan in found if plan.needs_sense]
-    assert 0.45 <= len(telling) / len(found) <= 0.65
-    assert 0.3 <= sum(plan.of_object for plan in telling) / len(telling) <= 0.7
-    for plan in telling:
-        (noun, plural), (rival, rival_plural) = plan.antecedent, plan.rival
-        assert noun.gender != rival.gender and plural == rival_plural
-        assert plural or not (noun.human or rival.human)
 
 
 # ---- size, length, rules
@@ -201,7 +190,7 @@ def test_250_to_400_words_a_side(pairs):
 
 @pytest.mark.parametrize("length", [(3, 3), (4, 4), (6, 6), (9, 11), (27, 27), (40, 40)], ids=str)
 def test_the_length_is_honoured(length):
-    found = Counter(pair.length for pair in generate(600, seed=2, length=length))
+    found = Counter(pair.length for pair in generate(300, seed=2, length=length))
     assert sorted(found) == list(range(length[0], length[1] + 1))
 
 
@@ -213,28 +202,19 @@ def test_every_length_comes_alike_often(pairs):
 
 def test_every_rule_is_at_work_in_many_sentences(pairs):
     found = Counter(rule for pair in pairs for rule in pair.phenomena)
-    assert set(found) == ALL == set(grammar().rules)
-    assert min(found.values()) > 0.05 * len(pairs)
+    assert set(found) == set(grammar().rules)
+    assert min(found.values()) > 0.04 * len(pairs)
 
 
-@pytest.mark.parametrize("rule", grammar().rules)
-def test_a_rule_can_be_switched_off(rule):
-    found = generate(150, seed=3, rules=ALL - {rule})
-    assert all(rule not in pair.phenomena for pair in found)
-    assert len({pair.length for pair in found}) > 10
-
-
-def test_without_rules_there_is_only_the_plainest():
-    found = generate(50, seed=4, rules=frozenset(), length=(3, 6))
-    assert all(not pair.phenomena and len(pair.src) == len(pair.tgt) for pair in found)
-    assert {pair.length for pair in found} == {3, 5}
+@pytest.mark.parametrize("nesting", [(0, 0), (0, 2), DEEP], ids=str)
+def test_the_depth_is_honoured(nesting):
+    found = {one.depth for one in islice(draw(random.Random(0), length=(14, 20), nesting=nesting), 300)}
+    assert found == set(range(nesting[0], nesting[1] + 1))
 
 
 def test_every_word_has_a_counterpart(pairs):
-    """All but does and do, which French does without."""
     for pair in pairs:
-        lonely = set(range(len(pair.src))) - {left for left, _ in pair.links}
-        assert {pair.src[at] for at in lonely} <= {"does", "do"}, pair
+        assert {left for left, _ in pair.links} == set(range(len(pair.src))), pair
         assert {right for _, right in pair.links} == set(range(len(pair.tgt))), pair
 
 
@@ -251,6 +231,66 @@ def test_one_sentence_one_translation(pairs):
         assert translation.setdefault(pair.src, pair.tgt) == pair.tgt
 
 
+def test_a_rule_of_ones_own(monkeypatch):
+    """What a learner does: one function, named in a table."""
+    now = Adverb("right now", "maintenant", ((0, 0), (1, 0)), "present")
+
+    def right_now(draft: Draft, clause: Clause) -> None:
+        if draft.sentence.past or clause.depth or clause.object or clause.place or clause.adverb:
+            raise DeadEnd
+        draft.spend(2)
+        clause.adverb = now
+
+    monkeypatch.setattr(growing, "CLAUSE", (*growing.CLAUSE, right_now))
+    found = [pair for pair in generate(1500, seed=0, length=(5, 9)) if "maintenant" in pair.tgt]
+    assert len(found) > 5
+    for pair in found:
+        at, there = pair.src.index("right"), pair.tgt.index("maintenant")
+        assert pair.src[at + 1] == "now" and {(at, there), (at + 1, there)} <= pair.links
+
+
+def test_a_dead_end_leaves_nothing_behind():
+    rng = random.Random(5)
+    draft = Draft(rng, 12)
+    while not draft.sentence.parts:
+        draft = Draft(rng, 12)
+        try:
+            compose(draft)
+        except DeadEnd:
+            draft.sentence.parts.clear()
+    before, room = say(draft.sentence), draft.room
+    draft.room = 0
+    with pytest.raises(DeadEnd):
+        growing.behind(draft, draft.phrases[0])
+    assert say(draft.sentence) == before and draft.sentence.parts
+    draft.room = room
+    growing.grow(draft)
+    assert say(draft.sentence).length == 12
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cores", "draft", "generate", "grammar", "grow", "lexicon", "say", "sense", "splits", "tree"],
+)
+def test_the_examples_of_the_docstrings(name):
+    """Their values, not what merely shows: an example without an answer is only run."""
+    module = importlib.import_module(f"course_lib.text.toy.{name}")
+    scope = {
+        "random": random,
+        **{key: value for key, value in globals().items() if key[0] != "_"},
+        **vars(module),
+    }
+    runner = doctest.DocTestRunner(checker=_Lenient(), verbose=False)
+    for example in doctest.DocTestFinder().find(module, globs=scope):
+        runner.run(example)
+    assert runner.failures == 0, "the captured output shows which example"
+
+
+class _Lenient(doctest.OutputChecker):
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return not want or super().check_output(want, got, optionflags)
+
+
 # ---- the same everywhere
 
 
@@ -263,8 +303,8 @@ def test_another_seed_gives_other_sentences():
 
 
 def spoken() -> str:
-    toy = splits(sizes={"train": 40, "recombination": 5, "coreference": 6})
-    every = [*generate(40, seed=0), *toy.train, *toy.recombination, *toy.coreference]
+    toy = splits(sizes={"train": 40, "recombination": 5, "coreference": 6, "depth": 5})
+    every = [*generate(40, seed=0), *toy.train, *toy.recombination, *toy.coreference, *toy.depth]
     return ascii([(p.src_text, p.tgt_text, sorted(p.links), p.antecedents) for p in every] + [toy.held_out])
 
 
@@ -289,14 +329,6 @@ def test_the_order_of_sets_changes_nothing():
     assert done.stdout.strip() == spoken()
 
 
-# ---- what cannot be done
-
-
-def test_an_unknown_rule_names_the_known_ones():
-    with pytest.raises(ValueError, match=r"no rule subjunctive\. It has: gender, plural, .*questions"):
-        generate(1, seed=0, rules=frozenset({"subjunctive"}))
-
-
 @pytest.mark.parametrize("length", [(2, 5), (5, 4), (3, 41)], ids=str)
 def test_an_impossible_length_says_what_is_possible(length):
     with pytest.raises(ValueError, match=r"has 3 to 40 words, .* such as") as raised:
@@ -304,6 +336,6 @@ def test_an_impossible_length_says_what_is_possible(length):
     assert str(length) in str(raised.value)
 
 
-def test_a_length_out_of_reach_for_the_rules_says_so_soon():
-    with pytest.raises(ValueError, match=r"No sentence of 30 to 40 words .* rules past\. Allow prepositions"):
-        generate(1, seed=0, rules=frozenset({"past"}), length=(30, 40))
+def test_a_depth_out_of_reach_says_so():
+    with pytest.raises(ValueError, match=r"No sentence of 5 words .* 3 to 4 deep\. Ask for longer"):
+        next(draw(random.Random(0), length=(5, 5), nesting=DEEP))

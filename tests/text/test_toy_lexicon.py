@@ -7,9 +7,9 @@ import json
 import pytest
 
 from course_lib.runtime import data_path
-from course_lib.text.toy.choices import words_for
-from course_lib.text.toy.grammar import RULES, grammar, read_grammar, starts_with_vowel
+from course_lib.text.toy.grammar import check_rule, grammar, read_grammar, starts_with_vowel
 from course_lib.text.toy.lexicon import lexicon, read_lexicon
+from course_lib.text.toy.sense import could_be, does, done_to, pool, rivals, rivals_of_somebody
 
 
 @pytest.fixture
@@ -36,20 +36,25 @@ SLIPS = {
         "should hold the tables nouns, adjectives, feelings, verbs; it holds",
     ),
     "lacks a field": (lambda t: t["nouns"][0].pop("gender"), "gender missing in {'en': ['boy'"),
-    "wrong gender": (lambda t: t["nouns"][0].update(gender="n"), "a noun needs gender m or f"),
+    "a field too many": (lambda t: t["nouns"][0].update(size="big"), "nobody reads size in {'en': ['boy'"),
+    "wrong gender": (lambda t: t["nouns"][0].update(gender="n"), "'boy'"),
+    "no kind": (
+        lambda t: t["nouns"][0].update(tags=["kid"]),
+        "one of person, animal, food, drink, thing, place",
+    ),
     "no French plural": (
         lambda t: t["nouns"][0].update(fr=["garçon"]),
         "a singular, or a singular and a plural",
     ),
-    "three forms": (lambda t: t["adjectives"][0]["fr"].pop(), "needs its four French forms"),
-    "wrong place": (lambda t: t["adjectives"][0].update(place="above"), "before or after"),
-    "two English forms": (lambda t: t["verbs"][0]["en"].pop(), "a verb needs three English forms"),
-    "one participle": (
-        lambda t: t["verbs"][0].update(participle=["vu"]),
-        "four participles where they can agree",
+    "three forms": (
+        lambda t: t["adjectives"][0]["fr"].pop(),
+        "'big' is not complete. It needs four French forms",
     ),
+    "wrong place": (lambda t: t["adjectives"][0].update(place="above"), "before or after"),
+    "two English forms": (lambda t: t["verbs"][0]["en"].pop(), "three English forms"),
+    "one participle": (lambda t: t["verbs"][0].update(participle=["vu"]), "four where they can agree"),
     "unknown tag": (
-        lambda t: t["adjectives"][0]["with"].append("cloud"),
+        lambda t: t["adjectives"][0]["beside"].append("cloud"),
         "'big' goes with cloud, a tag that no noun",
     ),
     "unknown tag of a verb": (
@@ -89,18 +94,40 @@ def test_an_h_is_silent_unless_it_is_aspirated():
 
 def test_every_word_can_be_used():
     """No noun, verb or quality is dead weight: each finds somebody to go with."""
-    words = words_for(RULES)
-    assert all(words.does[noun] or words.done_to[noun] or noun.tags & {"place"} for noun in words.nouns)
-    assert all(words.pool(s) and (words.pool(o) or not o) for verb in words.verbs for s, o in verb.frames)
-    for quality in lexicon().qualities:
-        assert words.pool(quality.beside | quality.is_said_of)
-    known = {verb.name for verb in words.verbs}
-    names = {quality.en for quality in lexicon().qualities}
+    words = lexicon()
+    assert all(does(noun) or done_to(noun) or noun.kind == "place" for noun in words.nouns)
+    assert all(pool(s) and (pool(o) or not o) for verb in words.verbs for s, o in verb.frames)
+    assert all(pool(quality.beside | quality.said_of) for quality in words.qualities)
+    names = {quality.en for quality in words.qualities}
     for reason in grammar().reasons:
-        assert reason.verb in known and set(reason.subject + reason.object) <= names
+        assert words.verb(reason.verb) and set(reason.subject + reason.object) <= names
     assert {name for verb in words.verbs for name in verb.where} <= {p.name for p in grammar().prepositions}
 
 
-def test_opposites_are_never_said_of_one_thing():
-    assert not grammar().may_meet("hot", "cold") and not grammar().may_meet("cold", "hot")
-    assert not grammar().may_meet("red", "red") and grammar().may_meet("big", "red")
+def test_what_a_pronoun_could_be_mistaken_for():
+    cat, box, girl, water = (lexicon().noun(name) for name in ("cat", "box", "girl", "water"))
+    assert (water, False) not in rivals(cat, False, could_be("thirsty"))  # sense rules it out
+    assert (box, False) in rivals(water, False, could_be("cold"))  # it, and elle
+    assert (girl, False) in rivals(box, False, could_be("dirty"))  # she, but elle
+    assert (box, True) not in rivals(water, False, could_be("cold"))  # they
+    assert {(box, False), (cat, False), (girl, False)} <= rivals_of_somebody("f")
+    assert not {(box, False), (girl, False)} & rivals_of_somebody("m")
+
+
+def test_an_unknown_rule_names_the_known_ones():
+    assert check_rule("because") == "because"
+    with pytest.raises(ValueError, match=r"no rule subjunctive\. It has: gender, plural, .*questions"):
+        check_rule("subjunctive")
+
+
+def test_what_shares_a_sort_is_not_said_of_one_thing():
+    sorts = {quality.en: quality.sorts for quality in lexicon().qualities}
+    for one, other in [
+        ("hot", "cold"),
+        ("red", "black"),
+        ("old", "new"),
+        ("big", "little"),
+        ("tired", "tired"),
+    ]:
+        assert sorts[one] & sorts[other]
+    assert not sorts["big"] & sorts["red"]

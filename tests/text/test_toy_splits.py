@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from course_lib.runtime import data_path
+from course_lib.text.special import SPECIAL
 from course_lib.text.toy.generate import running_pair
+from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.splits import SIZES, SIZES_OF_TESTS, splits
 
 pytestmark = pytest.mark.slow
@@ -51,12 +54,27 @@ def test_every_word_of_the_tests_is_known(toy):
             assert {word for pair in getattr(toy, name) for word in getattr(pair, side)} <= known
 
 
+def test_the_readme_counts_right(toy):
+    text = data_path("toy", "README.md").read_text(encoding="utf-8")
+    english, french = (
+        {word for pair in toy.train for word in getattr(pair, side)} for side in ("src", "tgt")
+    )
+    assert f"{len(english)} different words in English, {len(french)} in French" in text
+    assert len(english | french) + len(SPECIAL) <= 680  # the size of the toy models' vocabulary
+    words = lexicon()
+    n_feelings = sum(not quality.place for quality in words.qualities)
+    assert (
+        f"{len(words.nouns)} nouns, {len(words.qualities) - n_feelings} adjectives, {n_feelings} feel" in text
+    )
+    assert f"{len(words.verbs)} verbs" in text
+
+
 PAST = {"see": "saw", "find": "found", "eat": "ate", "drink": "drank", "buy": "bought", "sell": "sold"}
 PAST |= {"take": "took", "wear": "wore", "carry": "carries|carried"}
-PLURALS = {"man": "men", "woman": "women", "mouse": "mice", "wolf": "wolves", "strawberry": "strawberries"}
+PLURALS = {"man": "men", "woman": "women", "mouse": "mice", "wolf": "wolves"}
 DETERMINER = r"(?:the|a|an|this|these|some|two|three)"
 ADJECTIVE = (
-    r"(?:very|big|small|little|young|old|beautiful|handsome|good|new|fat|red|white|black|cold|hot|ripe|sweet|heavy|"
+    r"(?:very|big|small|little|young|old|beautiful|good|new|fat|red|white|black|cold|hot|ripe|sweet|heavy|shady|"
     r"empty|clean|dirty|quiet|tired|sad|rich|happy)"
 )
 
@@ -115,7 +133,7 @@ def test_a_split_that_is_not_asked_for_is_empty():
     [
         (
             {"trian": 5},
-            "no split trian. There are: train, validation, test, long, recombination, coreference",
+            "no split trian. There are: train, validation, test, long, depth, recombination, coreference",
         ),
         ({"train": -1}, "0 sentences or more; sizes asks for {'train': -1}"),
         ({"coreference": 3}, "come in pairs, so their number is even; it was 3"),

@@ -2,16 +2,14 @@
 
     lexicon.py      the words, read from data/toy/lexicon.json and checked
     grammar.py      the small words and rules, read from data/toy/grammar.json and checked
+    sense.py        who goes with whom, and what a pronoun could be mistaken for
     tree.py         what a sentence is made of before it is said: noun phrases, clauses
-    wording.py      the words of a noun with its determiner and adjectives
     say.py          says a tree in both languages at once and notes which word became which
-    choices.py      the words that a set of rules leaves, and who goes with whom
-    drawing.py      draws lots, and remembers what a sentence has said so far
-    phrases.py      draws noun phrases of an exact length, with what hangs on them
-    pronouns.py     draws clauses with a pronoun that has one right reading
-    clauses.py      draws clauses and whole sentences of an exact length
+    draft.py        one sentence in the making: draws lots, and remembers what has been said
+    cores.py        what a sentence is about, in as few words as it takes
+    grow.py         lets it grow, word by word, to the length that is wanted
     generate.py     `generate(n, seed=…)`: the door
-    splits.py       train, validation, test, and the three hard tests
+    splits.py       train, validation, test, and the four hard tests
 
 Take each from its own file, so that a reader sees where it lives:
 

@@ -1,26 +1,36 @@
 """The words of the toy language, read from `data/toy/lexicon.json`.
 
     >>> water = lexicon().noun("water")
-    >>> water.fr, water.gender, sorted(water.tags)
-    (('eau',), 'f', ['cool', 'drink', 'lapped'])
+    >>> water.fr, water.gender, water.kind, sorted(water.tags)
+    (('eau',), 'f', 'drink', ['cool', 'drink', 'lapped'])
 
 A tag is a small piece of knowledge about the world ("can be drunk", "has room inside"). Verbs, adjectives
-and prepositions name the tags they go with, and so no cat ever buys a forest.
+and prepositions name the tags they go with, and so no cat ever buys a forest. One tag of each noun is its
+kind: coarser knowledge, which says what a pronoun could be mistaken for.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from course_lib.runtime import data_path
 
-LAST = 9
 Tags = frozenset[str]
 Frames = tuple[tuple[Tags, Tags], ...]
+T = TypeVar("T")
+
+KINDS = ("person", "animal", "food", "drink", "thing", "place")
+LAST = 9
+NOUN_NEEDS = f"""gender m or f, one of {", ".join(KINDS)} among its tags, and in both languages a singular, \
+or a singular and a plural"""
+ADJECTIVE_NEEDS = "four French forms (m, f, m plural, f plural) and a place, before or after"
+VERB_NEEDS = """three English forms (see, sees, saw), two French ones (voit, voient), and an imperfect or \
+its participles: four where they can agree, else one"""
 
 
 @dataclass(eq=False)
@@ -34,57 +44,69 @@ class Noun:
 
     def __post_init__(self) -> None:
         # Worked out once: a sentence asks for them at every word.
+        self.tags = frozenset(self.tags)
         self.name = self.en[0]
         self.countable = len(self.en) == 2
-        self.human = "person" in self.tags
-        # For each number the English and the French words: `potato` is pomme, de, terre.
-        self.words = [(tuple(en.split()), tuple(fr.split())) for en, fr in zip(self.en, self.fr, strict=True)]
-        self.n_words = len(self.words[0][0])
+        self.kind = next((kind for kind in KINDS if kind in self.tags), "")
+        self.n_words = len(self.name.split())
 
 
 @dataclass(eq=False)
 class Quality:
     """What one can be: an adjective, or a feeling that French has (`thirsty`: avoir soif).
 
-    `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun.
+    `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun. Of what
+    shares a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds of which it is
+    never said here, but of which a reader could understand it.
     """
 
     en: str
     fr: tuple[str, ...]
-    place: str  # "before" or "after" the noun in French; "" for a feeling
-    beside: Tags
-    is_said_of: Tags
+    said_of: Tags
+    place: str = ""  # "before" or "after" the noun in French; "" for a feeling
+    beside: Tags = frozenset()
     before_vowel: str = ""
-    colour: bool = False
-    absolute: bool = False  # is or is not: never "very empty"
+    sorts: Tags = frozenset()
+    could: Tags = frozenset()
+    graded: bool = True  # can be very much so; nothing is "very empty"
 
     def __post_init__(self) -> None:
-        self.feeling = not self.place
-        # Whether one can be it very much.
-        self.graded = bool(self.is_said_of) and not (self.colour or self.absolute)
+        self.said_of, self.beside, self.could = map(frozenset, (self.said_of, self.beside, self.could))
+        self.colour = "colour" in self.sorts
+        self.sorts = frozenset({self.en, *self.sorts})
 
 
 @dataclass(eq=False)
 class Verb:
-    """`en`: base, third person, past; `fr`: third person singular and plural. Frames: who does it to what."""
+    """`en`: base, third person, past; `fr`: third person singular and plural. Frames: who does it to what.
+
+    What happens has a participle; what lasts has an imperfect (`liked`: aimait), and is not done often.
+    `could`: kinds to which it is never done here, but of which a reader could understand it.
+    """
 
     en: tuple[str, str, str]
     fr: tuple[str, str]
-    participle: tuple[str, ...]
-    aux: str
     frames: Frames
+    participle: tuple[str, ...] = ()
+    aux: str = ""
+    imperfect: tuple[str, ...] = ()
+    could: Tags = frozenset()
     particle: str = ""
     where: tuple[str, ...] = ()
     needs_where: bool = False
     definite: bool = False  # its object is never a, some, two: nobody likes a lemonade in particular
-    steady: bool = False  # lasts, so is not done often or every day
     bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
+    same_number: bool = False  # two kings do not wear one hat
+    uses_up: bool = False  # nobody buys the apple that somebody ate
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
+    after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
 
     def __post_init__(self) -> None:
+        self.frames, self.could = read_frames(self.frames), frozenset(self.could)
         self.name = f"{self.en[0]} {self.particle}".strip()
         self.n_words = 2 if self.particle else 1
         self.transitive = bool(self.frames[0][1])
+        self.lasts = bool(self.imperfect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,17 +124,17 @@ class Lexicon:
     def quality(self, name: str, noun: Noun) -> Quality:
         """The word as it is said of this noun: a boy is cold (avoir froid), and so is water (être froide)."""
         for quality in self.qualities:
-            if quality.en == name and quality.is_said_of & noun.tags:
+            if quality.en == name and quality.said_of & noun.tags:
                 return quality
         raise KeyError(f"Nothing in the toy lexicon says that {noun.name!r} can be {name!r}.")
 
 
-def _find(entries: Iterable, name: str, kind: str):
+def _find(entries: Iterable, name: str, what: str):
     for entry in entries:
         if entry.name == name:
             return entry
     known = ", ".join(entry.name for entry in entries)
-    raise KeyError(f"The toy lexicon has no {kind} {name!r}. It has: {known}.")
+    raise KeyError(f"The toy lexicon has no {what} {name!r}. It has: {known}.")
 
 
 @cache
@@ -124,19 +146,29 @@ def lexicon() -> Lexicon:
 def read_lexicon(path: Path) -> Lexicon:
     """Words from a file of that form; a slip in it is named with its entry."""
     table = read_table(path, ("nouns", "adjectives", "feelings", "verbs"))
-    nouns = tuple(_noun(path, entry) for entry in table["nouns"])
-    known = frozenset().union(*(noun.tags for noun in nouns))
-    qualities = [_adjective(path, entry) for entry in table["adjectives"]]
-    qualities += [_feeling(path, entry) for entry in table["feelings"]]
-    verbs = tuple(_verb(path, entry) for entry in table["verbs"])
-    for quality in qualities:
-        _check_tags(path, quality.en, quality.beside | quality.is_said_of, known)
+    nouns, adjectives, feelings, verbs = (
+        [read_entry(path, entry, kind) for entry in table[name]]
+        for name, kind in (("nouns", Noun), ("adjectives", Quality), ("feelings", Quality), ("verbs", Verb))
+    )
+    for noun in nouns:
+        good = noun.gender in ("m", "f") and len(noun.en) == len(noun.fr) in (1, 2) and noun.kind
+        _check(path, good, noun.en, NOUN_NEEDS)
+    for quality in adjectives:
+        good = len(quality.fr) == 4 and quality.place in ("before", "after")
+        _check(path, good, quality.en, ADJECTIVE_NEEDS)
     for verb in verbs:
-        for subject, thing in verb.frames:
-            _check_tags(path, verb.name, subject | thing, known)
-    _check_once(path, [noun.name for noun in nouns])
-    _check_once(path, [verb.name for verb in verbs])
-    return Lexicon(nouns, tuple(qualities), verbs)
+        n_participles = 0 if verb.lasts else 4 if verb.aux == "être" or verb.transitive else 1
+        good = len(verb.en) == 3 and len(verb.fr) == 2 and len(verb.participle) == n_participles
+        _check(path, good, verb.en, VERB_NEEDS)
+    known = frozenset().union(*(noun.tags for noun in nouns))
+    for quality in (*adjectives, *feelings):
+        check_tags(path, quality.en, quality.beside | quality.said_of | quality.could, known)
+    for verb in verbs:
+        check_tags(path, verb.name, verb.could.union(*(left | right for left, right in verb.frames)), known)
+    for names in ([noun.name for noun in nouns], [verb.name for verb in verbs]):
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{path.name}: {', '.join(twice)} stands there twice. Keep one.")
+    return Lexicon(tuple(nouns), (*adjectives, *feelings), tuple(verbs))
 
 
 def read_table(path: Path, wanted: tuple[str, ...]) -> dict:
@@ -151,77 +183,25 @@ def read_table(path: Path, wanted: tuple[str, ...]) -> dict:
     return table
 
 
-def read_frames(pairs: list) -> Frames:
+def read_entry(path: Path, entry: dict, kind: type[T]) -> T:
+    """An entry of the file as one of these, with its fields and no others."""
+    known = fields(kind)
+    missing = [one.name for one in known if one.default is MISSING and one.name not in entry]
+    unknown = [name for name in entry if name not in {one.name for one in known}]
+    if missing or unknown:
+        what = f"{', '.join(missing)} missing" if missing else f"nobody reads {', '.join(unknown)}"
+        has = ", ".join(one.name for one in known)
+        raise ValueError(f"{path.name}: {what} in {entry}. A {kind.__name__} has: {has}.")
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+
+
+def read_frames(pairs: Iterable) -> Frames:
     """`[[["person"], ["food"]]]` as sets of tags."""
     return tuple((frozenset(left), frozenset(right)) for left, right in pairs)
 
 
-def _noun(path: Path, entry: dict) -> Noun:
-    en, fr, gender, tags = _take(path, entry, "en", "fr", "gender", "tags")
-    if gender not in ("m", "f") or len(en) != len(fr) or len(en) not in (1, 2):
-        raise ValueError(
-            f"{path.name}: a noun needs gender m or f, and in both languages a singular, or a singular and "
-            f"a plural. Look at {entry}."
-        )
-    return Noun(tuple(en), tuple(fr), gender, frozenset(tags))
-
-
-def _adjective(path: Path, entry: dict) -> Quality:
-    en, fr, place, beside, said = _take(path, entry, "en", "fr", "place", "with", "is")
-    if len(fr) != 4 or place not in ("before", "after"):
-        raise ValueError(
-            f"{path.name}: an adjective needs its four French forms (m, f, m plural, f plural) and a place, "
-            f"before or after. Look at {entry}."
-        )
-    return Quality(
-        en,
-        tuple(fr),
-        place,
-        frozenset(beside),
-        frozenset(said),
-        before_vowel=entry.get("before_vowel", ""),
-        colour=entry.get("colour", False),
-        absolute=entry.get("absolute", False),
-    )
-
-
-def _feeling(path: Path, entry: dict) -> Quality:
-    en, fr, said = _take(path, entry, "en", "fr", "is")
-    return Quality(en, (fr,), "", frozenset(), frozenset(said))
-
-
-def _verb(path: Path, entry: dict) -> Verb:
-    en, fr, participle, aux, frames = _take(path, entry, "en", "fr", "participle", "aux", "frames")
-    agrees = aux == "être" or frames[0][1]
-    if len(en) != 3 or len(fr) != 2 or len(participle) != (4 if agrees else 1):
-        raise ValueError(
-            f"{path.name}: a verb needs three English forms (see, sees, saw), two French ones (voit, "
-            f"voient), and four participles where they can agree, else one. Look at {entry}."
-        )
-    return Verb(
-        tuple(en),
-        tuple(fr),
-        tuple(participle),
-        aux,
-        read_frames(frames),
-        particle=entry.get("particle", ""),
-        where=tuple(entry.get("where", ())),
-        needs_where=entry.get("needs_where", False),
-        definite=entry.get("definite", False),
-        steady=entry.get("steady", False),
-        bare=entry.get("bare", False),
-        step=entry.get("step", LAST),
-    )
-
-
-def _take(path: Path, entry: dict, *keys: str) -> list:
-    missing = [key for key in keys if key not in entry]
-    if missing:
-        raise ValueError(f"{path.name}: {', '.join(missing)} missing in {entry}.")
-    return [entry[key] for key in keys]
-
-
-def _check_tags(path: Path, name: str, tags: Tags, known: Tags) -> None:
+def check_tags(path: Path, name: str, tags: Tags, known: Tags) -> None:
+    """Every tag is one that some noun has."""
     if unknown := sorted(tags - known):
         raise ValueError(
             f"{path.name}: {name!r} goes with {', '.join(unknown)}, a tag that no noun has. "
@@ -229,7 +209,6 @@ def _check_tags(path: Path, name: str, tags: Tags, known: Tags) -> None:
         )
 
 
-def _check_once(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{path.name}: {', '.join(twice)} stands there twice. Keep one.")
+def _check(path: Path, good: object, name: object, needs: str) -> None:
+    if not good:
+        raise ValueError(f"{path.name}: {name!r} is not complete. It needs {needs}.")

@@ -1,52 +1,55 @@
 """Says a tree in both languages at once, and notes which word became which.
 
-    >>> words = lexicon()
-    >>> clause = Clause(Phrase(words.noun("woman")), words.verb("drink"), Phrase(words.noun("water")))
-    >>> pair = say([Part(clause)])
+    >>> woman, water = (Phrase(lexicon().noun(name)) for name in ("woman", "water"))
+    >>> pair = say(Sentence([Part(Clause(woman, lexicon().verb("drink"), water))]))
     >>> pair.src_text, pair.tgt_text
     ('the woman drinks the water', "la femme boit l' eau")
     >>> sorted(pair.links)
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
-English words are said in their order; the French word that belongs to each is said as soon as its turn comes
-and is linked to the English ones it came from. At the very end words meet: le eau → l' eau, de le → du.
+One method for each kind of node. English words are said in their order; French words as soon as their turn
+comes, each with the places of the English ones it came from: the links fall out. At the very end words meet:
+le eau → l' eau, de le → du.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from itertools import starmap
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.grammar import Preposition, grammar, starts_with_vowel
-from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, State
-from course_lib.text.toy.wording import wording
+from course_lib.text.toy.grammar import VOWELS, Adverb, grammar, starts_with_vowel
+from course_lib.text.toy.lexicon import Noun, Quality
+from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, Sentence, State
 
 RULES = grammar()
 CONTRACTIONS = {tuple(two.split()): one for two, one in RULES.contractions.items()}
 MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # if the next word asks
 JOINTS = {"and": "et", "but": "mais"}
+BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
+
+INDEFINITE = frozenset({"a", "some", "two", "three"})
+
+Places = Sequence[int]
 
 
-def say(parts: list[Part], question: bool = False) -> Pair:
+def say(sentence: Sentence) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
-    speaker = _Speaker()
-    for part in parts:
-        if part.joined_by:
-            speaker.mark("coordination")
-            speaker.fr(JOINTS[part.joined_by], speaker.en(part.joined_by))
-        speaker.clause(part.clause, question)
-        if part.because:
-            speaker.mark("because")
-            because = speaker.en("because")
-            speaker.fr("parce", because)
-            speaker.fr("que", because)
-            speaker.clause(part.because)
-    if question:
-        speaker.mark("questions")
-        speaker.fr("?", speaker.en("?"))
-    return speaker.pair()
+    speaker = _Speaker(sentence.past)
+    for part in sentence.parts:
+        speaker.part(part, sentence.question)
+    speaker.mark("past", sentence.past)
+    speaker.mark("questions", sentence.question)
+    speaker.fr("?", speaker.en("?", sentence.question))
+    speaker.join()
+    return Pair(
+        tuple(speaker.src),
+        tuple(speaker.tgt),
+        frozenset(starmap(_link, speaker.links)),
+        frozenset(speaker.phenomena),
+        tuple(speaker.antecedents),
+    )
 
 
 @cache
@@ -56,198 +59,164 @@ def _link(left: int, right: int) -> tuple[int, int]:
 
 
 class _Speaker:
-    def __init__(self) -> None:
+    def __init__(self, past: bool) -> None:
+        self.past, self.tense = past, "past" if past else "present"
         self.src: list[str] = []
         self.tgt: list[str] = []
         self.links: list[tuple[int, int]] = []
         self.phenomena: set[str] = set()
         self.antecedents: list[tuple[int, int]] = []
-        self.mark = self.phenomena.add
+        self.noun_at: dict[Phrase, int] = {}  # the phrases said so far, and where their nouns stand
 
-    def en(self, word: str) -> int:
-        """Says an English word; gives its place."""
-        self.src.append(word)
-        return len(self.src) - 1
+    def en(self, words: str, said: bool = True) -> Places:
+        """Says English words, or says nothing; gives their places."""
+        start = len(self.src)
+        if said:
+            self.src += words.split()
+        return range(start, len(self.src))
 
-    def fr(self, word: str, at: int) -> None:
-        """Says the French word that the English one at this place became."""
-        self.links.append((at, len(self.tgt)))
-        self.tgt.append(word)
+    def fr(self, words: str, places: Places) -> None:
+        """Says the French words that the English ones at these places became. From nothing comes nothing."""
+        if places:
+            for word in words.split():
+                here = len(self.tgt)
+                for at in places:
+                    self.links.append((at, here))
+                self.tgt.append(word)
 
-    def fr_of_all(self, word: str, places: Iterable[int]) -> None:
-        """Says a French word that several English ones became: looks for, cherche."""
-        for at in places:
-            self.links.append((at, len(self.tgt)))
-        self.tgt.append(word)
+    def mark(self, rule: str, at_work: object = True) -> None:
+        if at_work:
+            self.phenomena.add(rule)
 
     # ---- noun phrases
 
     def phrase(self, phrase: Phrase) -> None:
-        said = wording(
-            phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very
-        )
+        said = _noun(phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very)
         n_src, n_tgt = len(self.src), len(self.tgt)
         self.src += said.src
         self.tgt += said.tgt
         self.links += [(n_src + left, n_tgt + right) for left, right in said.links]
         self.phenomena |= said.phenomena
-        phrase.at = len(self.src) - 1  # an English noun comes last
-        if phrase.place:
-            self.place(phrase.place)
-        if phrase.relative:
-            self.relative(phrase, phrase.relative)
+        self.noun_at[phrase] = len(self.src) - 1  # an English noun comes last
+        if isinstance(phrase.behind, Place):
+            self.place(phrase.behind)
+        elif phrase.behind:
+            self.relative(phrase, phrase.behind)
 
     def place(self, place: Place) -> None:
+        english, french = place.preposition.en, place.preposition.fr
         self.mark("prepositions")
-        preposition: Preposition = place.preposition
-        at = [self.en(word) for word in preposition.en]
-        if len(at) != len(preposition.fr):
-            self.mark("fertility")
-        for word in preposition.fr:
-            self.fr_of_all(word, at)
+        self.mark("fertility", english.count(" ") != french.count(" "))
+        self.fr(french, self.en(english))
         self.phrase(place.phrase)
 
     def relative(self, head: Phrase, relative: Relative) -> None:
         self.mark("relatives")
-        if relative.head_is_object:
-            self.fr("que", self.en("that"))
-        else:
-            self.fr("qui", self.en("who" if head.human else "that"))
-        self.clause(relative.clause, head_is_object=relative.head_is_object)
+        does = relative.clause.subject is head
+        who = does and head.noun.kind == "person"
+        self.fr("qui" if does else "que", self.en("who" if who else "that"))
+        self.clause(relative.clause)
+
+    def pronoun(self, pronoun: Pronoun, role: str) -> None:
+        english, french = RULES.pronouns[pronoun.key][role]
+        at = self.en(english)
+        self.fr(french, at)
+        if pronoun.stands_for:
+            self.antecedents.append((at[0], self.noun_at[pronoun.stands_for]))
+        self.mark("gender", pronoun.gender == "f")
+        self.mark("plural", pronoun.plural)
 
     # ---- clauses
 
-    def clause(self, clause: Clause | State, question: bool = False, head_is_object: bool = False) -> None:
-        if clause.past:
-            self.mark("past")
-        if clause.negated:
-            self.mark("negation")
-        asking = self._ask(clause) if question else -1
-        if not clause.silent:
-            self.subject(clause.subject)
+    def part(self, part: Part, question: bool) -> None:
+        if part.joined_by:
+            self.mark("coordination")
+            self.fr(JOINTS[part.joined_by], self.en(part.joined_by))
+        self.clause(part.clause, question)
+        if part.because:
+            self.mark("because")
+            self.fr("parce que", self.en("because"))
+            self.clause(part.because)
+
+    def clause(self, clause: Clause | State, question: bool = False) -> None:
+        subject = clause.subject
+        # does, did or is at the front, where French says est-ce que
+        auxiliary = (BE if isinstance(clause, State) else DO)[self.tense][subject.plural]
+        asking = self.en(auxiliary, question)
+        self.fr("est-ce que", asking)
+        if isinstance(subject, Pronoun):
+            self.pronoun(subject, "subject")
+        elif subject not in self.noun_at:
+            self.phrase(subject)
+        self.mark("negation", clause.negated)
         if isinstance(clause, State):
             self.state(clause, asking)
         else:
-            self.verb(clause, asking, head_is_object)
+            self.verb(clause, asking)
 
-    def _ask(self, clause: Clause | State) -> int:
-        """`does`, `did`, `is` at the front; French says est-ce que there."""
-        word = "be" if isinstance(clause, State) else "do"
-        tense = "past" if clause.past else "present"
-        at = self.en(RULES.auxiliaries[word][tense][clause.subject.plural])
-        self.fr("est-ce", at)
-        self.fr("que", at)
-        return at
-
-    def subject(self, subject: Phrase | Pronoun) -> None:
-        if isinstance(subject, Phrase):
-            return self.phrase(subject)
-        english, french = RULES.pronouns[subject.key]["subject"]
-        self.fr(french, self._pronoun(subject, english))
-
-    def _pronoun(self, pronoun: Pronoun, english: str) -> int:
-        at = self.en(english)
-        if pronoun.stands_for:
-            self.antecedents.append((at, pronoun.stands_for.at))
-        if pronoun.gender == "f":
-            self.mark("gender")
-        if pronoun.plural:
-            self.mark("plural")
-        return at
-
-    def state(self, state: State, asking: int) -> None:
+    def state(self, state: State, asking: Places) -> None:
+        """`(is) not very cold`, n' est pas très froide."""
+        subject, quality, feeling = state.subject, state.quality, not state.quality.place
+        be = asking or self.en(BE[self.tense][subject.plural])
+        denied, very, at = self.en("not", state.negated), self.en("very", state.very), self.en(quality.en)
+        self.fr("ne", denied)
+        self.fr((AVOIR if feeling else ÊTRE)[self.tense][subject.plural], be)
+        self.fr("pas", denied)
+        self.fr("très", very)
+        self.fr(quality.fr[0 if feeling else (subject.gender == "f") + 2 * subject.plural], at)
         self.mark("states")
-        subject, quality = state.subject, state.quality
-        tense, number = "past" if state.past else "present", int(subject.plural)
-        auxiliaries = RULES.auxiliaries
-        be = asking if asking >= 0 else self.en(auxiliaries["be"][tense][number])
-        denied = self.en("not") if state.negated else -1
-        very = self.en("very") if state.very else -1
-        quality_at = self.en(quality.en)
-        if state.negated:
-            self.fr("ne", denied)
-        self.fr(auxiliaries["avoir" if quality.feeling else "être"][tense][number], be)
-        if state.negated:
-            self.fr("pas", denied)
-        if state.very:
-            self.mark("adverbs")
-            self.fr("très", very)
-        form = 0 if quality.feeling else (subject.gender == "f") + 2 * number
-        self.fr(quality.fr[form], quality_at)
+        self.mark("adverbs", very)
 
-    def verb(self, clause: Clause, asking: int, head_is_object: bool) -> None:
-        verb, subject, thing = clause.verb, clause.subject, clause.object
-        tense, number = "past" if clause.past else "present", int(subject.plural)
-        # English: (did not) often see it
-        helper = asking
-        denied = -1
-        if clause.negated:
-            helper = self.en(RULES.auxiliaries["do"][tense][number])
-            denied = self.en("not")
-        often = self.en("often") if clause.often else -1
-        form = 0 if helper >= 0 else 2 if clause.past else 0 if number else 1
-        at = [self.en(verb.en[form])]
-        if verb.particle:
-            at.append(self.en(verb.particle))
-            self.mark("fertility")
-        # French: ne l' a pas souvent vue
-        if clause.negated:
-            self.fr("ne", denied)
+    def verb(self, clause: Clause, helper: Places) -> None:
+        """`(did not) often see her`, ne l' a pas souvent vue; and what stands behind it."""
+        verb, thing, plural = clause.verb, clause.object, clause.subject.plural
+        helper = helper or self.en(DO[self.tense][plural], clause.negated)
+        denied, often = self.en("not", clause.negated), self.en("often", clause.often)
+        at = self.en(f"{verb.en[0 if helper else 2 if self.past else 1 - plural]} {verb.particle}")
+        self.fr("ne", denied)
         if isinstance(thing, Pronoun):
             self.mark("object_pronouns")
-            english, french = RULES.pronouns[thing.key]["object"]
-            self.fr(french, self._pronoun(thing, english))
-        if clause.past:
-            self.fr(RULES.auxiliaries[verb.aux]["present"][number], helper if helper >= 0 else at[0])
+            self.pronoun(thing, "object")
+        compound = self.past and not verb.lasts
+        if compound:
+            self.fr((ÊTRE if verb.aux == "être" else AVOIR)["present"][plural], helper or at[:1])
         else:
-            self.fr_of_all(verb.fr[number], at)
-        if clause.negated:
-            self.fr("pas", denied)
-        if clause.often:
-            self.mark("adverbs")
-            self.fr("souvent", often)
-        if clause.past:
-            self.fr_of_all(self._participle(clause, head_is_object), at)
-        if isinstance(thing, Phrase) and not head_is_object:
+            self.fr((verb.imperfect if self.past else verb.fr)[plural], [*helper, *at])
+        self.fr("pas", denied)
+        self.fr("souvent", often)
+        if compound:
+            self.fr(self.participle(clause), at)
+        if isinstance(thing, Phrase) and thing not in self.noun_at:
             self.phrase(thing)
         if clause.place:
             self.place(clause.place)
         if clause.adverb:
             self.adverb(clause.adverb)
+        self.mark("adverbs", often)
+        self.mark("fertility", verb.particle)
 
-    def _participle(self, clause: Clause, head_is_object: bool) -> str:
+    def participle(self, clause: Clause) -> str:
         """It agrees with the subject of être, or with an object that was said before it."""
         agrees_with = None
         if clause.verb.aux == "être":
             agrees_with = clause.subject
-        elif head_is_object or isinstance(clause.object, Pronoun):
+        elif isinstance(clause.object, Pronoun) or clause.object in self.noun_at:
             agrees_with = clause.object
         if agrees_with is None:
             return clause.verb.participle[0]
         self.mark("participle_agreement")
         return clause.verb.participle[(agrees_with.gender == "f") + 2 * agrees_with.plural]
 
-    def adverb(self, adverb) -> None:
+    def adverb(self, adverb: Adverb) -> None:
+        at, french = self.en(adverb.en), adverb.fr.split()
+        for place, word in enumerate(french):
+            self.fr(word, [at[left] for left, right in adverb.links if right == place])
         self.mark("adverbs")
-        if len(adverb.en) != len(adverb.fr):
-            self.mark("fertility")
-        at = [self.en(word) for word in adverb.en]
-        for place, word in enumerate(adverb.fr):
-            self.fr_of_all(word, (at[left] for left, right in adverb.links if right == place))
+        self.mark("fertility", len(at) != len(french))
 
     # ---- where words meet
 
-    def pair(self) -> Pair:
-        self._join()
-        return Pair(
-            tuple(self.src),
-            tuple(self.tgt),
-            frozenset(starmap(_link, self.links)),
-            frozenset(self.phenomena),
-            tuple(self.antecedents),
-        )
-
-    def _join(self) -> None:
+    def join(self) -> None:
         """`le eau` becomes l' eau; `de le` becomes du, which then comes from both English words.
 
         From the end, so that in `de le eau` le has met its vowel before de looks at it.
@@ -262,3 +231,41 @@ class _Speaker:
                 tgt[at : at + 2] = [CONTRACTIONS[word, following]]
                 self.links = [(left, right - (right > at)) for left, right in self.links]
                 self.mark("contractions")
+
+
+@cache
+def _noun(
+    noun: Noun, plural: bool, determiner: str, before: Quality | None, after: Quality | None, very: bool
+) -> _Speaker:
+    """A noun with its determiner and adjectives. A few thousand make up all sentences: each is said once."""
+    speaker, english, french = _Speaker(False), noun.en[plural], noun.fr[plural]
+    adjectives = [quality.en for quality in (before, after) if quality]
+    article = RULES.determiners[determiner]["en"][plural]
+    start = "very" if very else [*adjectives, english][0]
+    the = speaker.en("an" if article == "a" and start[0] in VOWELS else article)
+    strong = speaker.en("very", very)
+    early, late = speaker.en(before.en if before else ""), speaker.en(after.en if after else "")
+    at = speaker.en(english)
+
+    form, vowel = (noun.gender == "f") + 2 * plural, starts_with_vowel(french)
+    said = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
+    meets = vowel and not before and said in RULES.before_vowel  # cet oiseau
+    bends = vowel and before and before.before_vowel and form == 0  # un vieil homme
+    speaker.fr("de" if before and said == "des" else RULES.before_vowel[said] if meets else said, the)
+    if before:
+        speaker.fr("très", strong)
+        speaker.fr(before.before_vowel if bends else before.fr[form], early)
+    speaker.fr(french, at)
+    if after:
+        speaker.fr("très", [] if before else strong)
+        speaker.fr(after.fr[form], late)
+
+    speaker.mark("gender", noun.gender == "f")
+    speaker.mark("plural", plural)
+    speaker.mark("indefinites", determiner in INDEFINITE)
+    speaker.mark("adjectives_before", before)
+    speaker.mark("adjectives_after", after)
+    speaker.mark("adverbs", very)
+    speaker.mark("fertility", english.count(" ") != french.count(" "))
+    speaker.mark("elision", meets or bends)
+    return speaker

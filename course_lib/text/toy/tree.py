@@ -1,13 +1,17 @@
 """What a sentence is made of before it is said in any language.
 
->>> cat = Phrase(lexicon().noun("cat"))
->>> cat.gender, cat.plural
-('m', False)
+    >>> cat, water = (Phrase(lexicon().noun(name)) for name in ("cat", "water"))
+    >>> drank = Clause(cat, lexicon().verb("drink"), water)
+    >>> cold = State(Pronoun.of(water), lexicon().quality("cold", water.noun))
+    >>> running = Sentence([Part(drank, because=cold)], past=True)
+
+`say.py` says it: "the cat drank the water because it was cold". Whatever is said before is not said again:
+the cat who drinks is in a relative clause the very phrase on which that clause hangs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from course_lib.text.toy.grammar import Adverb, Preposition
 from course_lib.text.toy.lexicon import Noun, Quality, Verb
@@ -20,28 +24,19 @@ class Phrase:
     noun: Noun
     plural: bool = False
     determiner: str = "the"
-    before: Quality | None = None
+    before: Quality | None = None  # its adjectives, by their place in French
     after: Quality | None = None
     very: bool = False  # strengthens the first adjective
-    place: Place | None = None
-    relative: Relative | None = None
-    at: int = -1  # where its noun stands in the English sentence, once it is said
+    behind: Place | Relative | None = None
+    # For whoever draws it:
+    depth: int = 0  # behind how many nouns it stands, one in the other
+    closed: bool = False  # nothing may stand behind it
+    role: Clause | State | None = None  # the clause whose subject or object it is
+    sorts: frozenset[str] = frozenset()  # of what is said of it: its colour, its age
 
     @property
     def gender(self) -> str:
         return self.noun.gender
-
-    @property
-    def human(self) -> bool:
-        return self.noun.human
-
-    @property
-    def qualities(self) -> list[str]:
-        """What has been said of it so far."""
-        found = [quality.en for quality in (self.before, self.after) if quality]
-        if self.relative and isinstance(self.relative.clause, State):
-            found.append(self.relative.clause.quality.en)
-        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +48,10 @@ class Pronoun:
     human: bool = True
     stands_for: Phrase | None = None
 
+    @classmethod
+    def of(cls, phrase: Phrase) -> Pronoun:
+        return cls(phrase.gender, phrase.plural, phrase.noun.kind == "person", phrase)
+
     @property
     def key(self) -> str:
         """Its row in the grammar's table."""
@@ -63,10 +62,6 @@ class Pronoun:
         return f"it {self.gender}"
 
 
-def pronoun_for(phrase: Phrase) -> Pronoun:
-    return Pronoun(phrase.gender, phrase.plural, phrase.human, phrase)
-
-
 @dataclass(slots=True, eq=False)
 class Place:
     preposition: Preposition
@@ -74,26 +69,18 @@ class Place:
 
 
 @dataclass(slots=True, eq=False)
-class Relative:
-    """`that drank the milk` (the head does it) or `that the boy saw` (it is done to the head)."""
-
-    clause: Clause | State
-    head_is_object: bool = False
-
-
-@dataclass(slots=True, eq=False)
 class Clause:
-    """Who does what to whom. `silent`: the subject is known and not said again."""
+    """Who does what to whom."""
 
     subject: Phrase | Pronoun
     verb: Verb
     object: Phrase | Pronoun | None = None
-    past: bool = False
     negated: bool = False
     often: bool = False
     place: Place | None = None
     adverb: Adverb | None = None
-    silent: bool = False
+    depth: int = 0
+    firm: bool = False  # never to be denied
 
 
 @dataclass(slots=True, eq=False)
@@ -102,10 +89,17 @@ class State:
 
     subject: Phrase | Pronoun
     quality: Quality
-    past: bool = False
     negated: bool = False
     very: bool = False
-    silent: bool = False
+    depth: int = 0
+    firm: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Relative:
+    """`that drank the milk` or `that the boy saw`: the head is the subject or the object of the clause."""
+
+    clause: Clause | State
 
 
 @dataclass(slots=True, eq=False)
@@ -115,3 +109,10 @@ class Part:
     clause: Clause | State
     joined_by: str = ""
     because: State | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Sentence:
+    parts: list[Part] = field(default_factory=list)
+    past: bool = False
+    question: bool = False

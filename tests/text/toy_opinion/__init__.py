@@ -4,7 +4,8 @@
     reader.py     what both readers share
     english.py    an English sentence as notes: phrases, verbs, states, in their order
     french.py     a French one; complains of wrong agreement, elision, word order
-    both.py       the notes of the two must agree, and so must pronouns and gold links
+    both.py       the notes of the two must agree, and so must the gold links
+    sense.py      pronouns have one reading, nothing contradicts itself, all is in one tense
 
 Nothing here comes from the generator. `test_toy_grammar.py` loads it.
 """

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from toy_opinion.reader import Reader, vowel
 from toy_opinion.words import (
+    ALONE,
     BEFORE_BASES,
     COPULAS,
     FEELINGS,
@@ -41,7 +42,6 @@ PREPOSITIONS = {
     "aux",
 }
 PREPOSITIONS |= {"près-de", "près-d'", "près-du", "près-des"}
-ALONE = {"sleep", "run", "swim", "arrive", "fall", "stay", "go"}  # verbs without an object
 CLITICS = ("le", "la", "l'", "les")
 
 
@@ -54,13 +54,11 @@ class French(Reader):
         if asked:
             at = self.take()[1] + self.want("que", "qu'")
             self.note("asking", at=at)
-        while True:
+        self.clause()
+        while self.word in ("et", "mais", "parce-que", "parce-qu'"):
+            word, at = self.take()
+            self.note("joint", word=word.replace("qu'", "que"), at=at)
             self.clause()
-            if self.word in ("et", "mais", "parce-que", "parce-qu'"):
-                word, at = self.take()
-                self.note("joint", word=word.replace("qu'", "que"), at=at)
-                continue
-            break
         if asked:
             self.note("joint", word="?", at=self.want("?"))
         assert not self.word, f"left over: {self.items[self.at :]}"
@@ -81,13 +79,10 @@ class French(Reader):
         if self.word in ("il", "elle", "ils", "elles"):
             word, at = self.take()
             gender, plural = "f" if word.startswith("elle") else "m", word.endswith("s")
-            subject = self.note("pronoun", word=word, at=at, gender=gender, plural=plural)
+            self.shared = self.note("pronoun", word=word, at=at, gender=gender, plural=plural)
         elif self.opens_phrase():
-            subject = self.phrase()
-        else:
-            subject = self.shared
-        self.shared = subject
-        self.predicate(subject)
+            self.shared = self.phrase()
+        self.predicate(self.shared)
 
     def opens_phrase(self) -> bool:
         """A determiner, unless it is an object pronoun: `la ferme` is a farm, or closes it and is done."""
@@ -104,9 +99,11 @@ class French(Reader):
     def phrase(self, contracted: str = "", contracted_at: tuple[int, ...] = ()) -> dict:
         if contracted:
             determiner, det_at, wanted = contracted, contracted_at, CONTRACTED[contracted]
-        else:
+        elif self.word in DETERMINERS:
             determiner, det_at = self.take()
             wanted = DETERMINERS[determiner]
+        else:  # d' eau, de pommes
+            determiner, det_at, wanted = "", (), (None, False not in self.numbers_ahead())
         very = self.maybe("très")
         adjectives = [self.take()] if self.word in FR_ADJECTIVES or self.word in SPECIAL else []
         early = bool(adjectives)
@@ -138,11 +135,15 @@ class French(Reader):
         self.behind(note)
         return note
 
+    def numbers_ahead(self) -> set[bool]:
+        """The numbers that the next noun can have."""
+        return next(FR_NOUNS[word][2] for word, _ in self.items[self.at :] if word in FR_NOUNS)
+
     def place(self) -> None:
         word, at = self.take()
         tail = word.split("-")[-1]
         name = {"d'": "de", "du": "de", "des": "de", "au": "à", "aux": "à"}.get(tail, tail)
-        self.note("joint", word="près-de" if word.startswith("près") else name, at=at)
+        self.note("place", word="près-de" if word.startswith("près") else name, at=at)
         if tail in CONTRACTED:
             self.phrase(tail, at[-1:])
         else:
@@ -168,30 +169,27 @@ class French(Reader):
         denied += pas
         gender, plural = subject["gender"], subject["plural"]
         if finite in COPULAS:
-            verb, is_plural, tense = COPULAS[finite]
+            verb, is_plural, past = COPULAS[finite]
             assert is_plural == plural, f"{finite} with {subject}"
             often, very = self.maybe("souvent"), self.maybe("très")
-            if tense == "past" or self.word not in FR_PARTICIPLES:
-                return self.state(verb, tense, (gender, plural), finite_at, denied, very)
+            if past or self.word not in FR_PARTICIPLES:
+                return self.state(verb, past, (gender, plural), finite_at, denied, very)
             self.past(verb, (gender, plural), before, thing, finite_at, denied, often)
         else:
-            assert FR_FINITE[finite] == plural, f"{finite} with {subject}"
+            is_plural, past = FR_FINITE[finite]
+            assert is_plural == plural, f"{finite} with {subject}"
             often = self.maybe("souvent")
-            facts = {"names": VERB_NAMES[finite], "past": False, "denied": denied, "often": often}
-            self.note("verb", **facts, at=finite_at, aux_at=(), object=thing)
-        if (
-            thing is None
-            and before is None
-            and not self.notes[-1]["names"] & ALONE
-            and self.word in DETERMINERS
-        ):
+            facts = {"names": VERB_NAMES[finite], "past": past, "denied": denied, "often": often}
+            self.note("verb", **facts, at=finite_at, aux_at=(), object=thing, agrees=None)
+        alone = thing or before or self.notes[-1]["names"] & ALONE
+        if not alone and self.word in DETERMINERS:
             self.phrase()
         if self.word in PREPOSITIONS:
             self.place()
         if self.word in WHEN.values():
             self.note("when", word=self.word, at=self.take()[1])
 
-    def state(self, verb: str, tense: str, agrees: tuple, be_at, denied, very) -> None:
+    def state(self, verb: str, past: bool, agrees: tuple, be_at, denied, very) -> None:
         quality, at = self.take()
         if verb == "avoir":
             meant = {FEELINGS[quality]}
@@ -200,7 +198,7 @@ class French(Reader):
             assert bases, f"{quality} should agree with {agrees}"
             meant = {english for english, french in TO_FRENCH.items() if french in bases}
         facts = {"quality": meant, "at": at, "be_at": be_at, "denied": denied, "very": very}
-        self.note("state", past=tense == "past", **facts)
+        self.note("state", past=past, **facts)
 
     def past(self, aux: str, subject: tuple, before, thing, aux_at, denied, often) -> None:
         participle, at = self.take()

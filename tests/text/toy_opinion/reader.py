@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toy_opinion.words import ASPIRATE, PHRASES
+from toy_opinion.words import ASPIRATE, SET_PHRASES
 
 
 def vowel(word: str) -> bool:
@@ -17,11 +17,12 @@ class Reader:
         at = 0
         while at < len(words):
             n = next(
-                (n for n in (3, 2) if at + n <= len(words) and " ".join(words[at : at + n]) in PHRASES), 1
+                (n for n in (3, 2) if at + n <= len(words) and " ".join(words[at : at + n]) in SET_PHRASES), 1
             )
             self.items.append(("-".join(words[at : at + n]), tuple(range(at, at + n))))
             at += n
         self.at, self.notes = 0, []
+        self.level = self.deepest = 0  # places and relative clauses, one in the other
 
     @property
     def word(self) -> str:
@@ -42,5 +43,5 @@ class Reader:
         return self.take()[1] if self.word in words else ()
 
     def note(self, kind: str, **facts) -> dict:
-        self.notes.append({"kind": kind, **facts})
+        self.notes.append({"kind": kind, "level": self.level, **facts})
         return self.notes[-1]

@@ -31,7 +31,7 @@ from course_lib.models.sizes import n_parameters
 from course_lib.runtime import PROJECT_ROOT, write_atomically, write_json
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.multi30k import load_multi30k
-from course_lib.text.toy.splits import SIZES_OF_TESTS, Splits, splits
+from course_lib.text.toy.splits import SIZES_OF_TESTS, TESTS, Splits, splits
 from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.job import Job, Outcome, run_job
@@ -41,7 +41,7 @@ from course_lib.translation.evaluate import evaluate
 from course_lib.translation.perplexity import perplexity
 
 CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"
-TOY_SPLITS = ("test", "long", "recombination", "coreference")
+TOY_SPLITS = TESTS
 BEAMS = (1, 5)
 
 

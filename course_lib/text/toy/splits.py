@@ -39,7 +39,7 @@ SIZES = {
 }
 # Tests are drawn before what must differ from them, so they are the same without it, and sooner there.
 SIZES_OF_TESTS = SIZES | {"train": 0}
-TESTS = ("test", "long", "recombination", "coreference")
+TESTS = ("test", "long", "depth", "recombination", "coreference")
 TRAIN_LENGTH = USUAL
 LONG_LENGTH = (USUAL[1] + 1, LONGEST)
 DEPTH_LENGTH = (14, USUAL[1])  # fewer words hardly go 3 deep

@@ -82,7 +82,7 @@ def _joined(same: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def run(
-    name: str,
+    names: Sequence[str],
     *,
     out: Path,
     seeds: Sequence[int] | None = None,
@@ -93,69 +93,96 @@ def run(
     tell: Callable[[str], None] = print,
 ) -> int:
     """Run what is not done yet, and keep all results in `out/NAME.json`. How many runs failed."""
-    experiment = experiments()[name]
-    chosen = list(variants or experiment.variants)
-    for unknown in set(chosen) - set(experiment.variants):
-        raise ValueError(f"{name} has no variant {unknown!r}. There are: {', '.join(experiment.variants)}.")
-    parts = out / "parts" / name
-    wanted = [(variant, seed) for seed in seeds or experiment.seeds for variant in chosen]
-    missing = [one for one in wanted if not _part(parts, *one).exists()]
+    chosen = [experiments()[name] for name in names]
+    wanted = [
+        Run(one.name, variant, seed)
+        for one in chosen
+        for seed in seeds or one.seeds
+        for variant in _variants(one, variants)
+    ]
+    missing = [one for one in wanted if not one.part(out).exists()]
     failed = 0
     # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
     hands = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
     try:
         work = {
-            hands.submit(
-                _run_one, name, *one, out=out, n_steps=n_steps, device=device, at_a_time=at_a_time
-            ): one
+            hands.submit(_run, one, out=out, n_steps=n_steps, device=device, at_a_time=at_a_time): one
             for one in missing
         }
         for done in as_completed(work):
-            variant, seed = work[done]
+            one = work[done]
             try:
                 found = done.result()
             except Exception as error:
                 failed += 1
-                tell(f"{name}: {variant or 'run'}, seed {seed} FAILED")
+                tell(f"{one} FAILED")
                 traceback.print_exception(error, file=sys.stderr)
                 continue
-            write_json(_part(parts, variant, seed), found)
-            tell(f"{name}: {variant or 'run'}, seed {seed}  {found['brief']}")
-    finally:
+            write_json(one.part(out), found)
+            tell(f"{one}  {found['brief']}")
+    except BaseException:  # Ctrl-C: some are in the middle of a run
         hands.shutdown(wait=False, cancel_futures=True)
-        for child in active_children():  # after Ctrl-C some are in the middle of a run
+        for child in active_children():
             child.kill()
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(parts.glob("*.json"))]
-    order = {label: place for place, label in enumerate(experiment.variants)}
-    found.sort(key=lambda one: (order.get(one["variant"], 99), one["seed"]))
-    kept = {
-        "experiment": name,
-        "lesson": experiment.lesson,
-        "asks": experiment.asks,
-        "expected": experiment.expected,
-        "command": f"python3 -m course_lib experiment {name}",
-        "runs": found,
-    }
-    write_json(out / f"{name}.json", kept)
+        raise
+    hands.shutdown()
+    for one in chosen:
+        gather(one, out)
     return failed
 
 
-def _part(parts: Path, variant: str, seed: int) -> Path:
-    plain = "".join(sign if sign.isalnum() else "_" for sign in variant)
-    return parts / f"{plain or 'run'}_{seed}.json"
+@dataclass(frozen=True)
+class Run:
+    """One variant of an experiment with one seed."""
+
+    experiment: str
+    variant: str
+    seed: int
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.experiment, self.variant, f"seed {self.seed}")))
+
+    def part(self, out: Path) -> Path:
+        """Where its results are kept until all are done."""
+        plain = "".join(sign if sign.isalnum() else "_" for sign in self.variant)
+        return out / "parts" / self.experiment / f"{plain or 'run'}_{self.seed}.json"
 
 
-def _run_one(
-    name: str, variant: str, seed: int, *, out: Path, n_steps: int | None, device: str | None, at_a_time: int
-) -> dict:
+def gather(experiment: Experiment, out: Path) -> None:
+    """All that is there of an experiment, in one file, in the order of the table."""
+    parts = (out / "parts" / experiment.name).glob("*.json")
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in parts]
+    order = list(experiment.variants)
+    found = [one for one in found if one["variant"] in order]
+    found.sort(key=lambda one: (order.index(one["variant"]), one["seed"]))
+    kept = {
+        "experiment": experiment.name,
+        "lesson": experiment.lesson,
+        "asks": experiment.asks,
+        "expected": experiment.expected,
+        "command": f"python3 -m course_lib experiment {experiment.name}",
+        "runs": found,
+    }
+    write_json(out / f"{experiment.name}.json", kept)
+
+
+def _variants(experiment: Experiment, wanted: Sequence[str] | None) -> list[str]:
+    for unknown in set(wanted or []) - set(experiment.variants):
+        raise ValueError(
+            f"{experiment.name} has no variant {unknown!r}. There are: {', '.join(experiment.variants)}."
+        )
+    return list(wanted or experiment.variants)
+
+
+def _run(one: Run, *, out: Path, n_steps: int | None, device: str | None, at_a_time: int) -> dict:
     """One run, in a process of its own."""
     if at_a_time > 1:
         torch.set_num_threads(1)
-    experiment = experiments()[name]
-    changes = dict(experiment.variants[variant])
+    experiment = experiments()[one.experiment]
+    changes = dict(experiment.variants[one.variant])
     more = {}
-    if (kept_as := changes.pop("keep", None)) and seed == experiment.seeds[0]:
+    if (kept_as := changes.pop("keep", None)) and one.seed == experiment.seeds[0]:
         file = changes["system"] if kept_as is True else kept_as
         more = {"keep": out / "checkpoints" / f"{file}.safetensors"}
-    found = KINDS[experiment.kind](changes, seed=seed, n_steps=n_steps, device=device, **more)
-    return {"variant": variant, "seed": seed, "at_a_time": at_a_time, **found}
+    found = KINDS[experiment.kind](changes, seed=one.seed, n_steps=n_steps, device=device, **more)
+    return {"variant": one.variant, "seed": one.seed, "at_a_time": at_a_time, **found}

@@ -73,7 +73,7 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
         "learning_rate": rate,
         "seconds": round(seconds, 1),
         "device": place.type,
-        "brief": ", ".join(f"{distance}: {right[str(distance)]:.0%}" for distance in (1, 10, 50, 100)),
+        "brief": ", ".join(f"{distance}: {right[str(distance)]:.0%}" for distance in DISTANCES[::5]),
     }
 
 

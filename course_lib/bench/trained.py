@@ -97,7 +97,11 @@ def toy_scores(name: str, model: nn.Module, tokenizer: Tokenizer) -> dict:
     """What is measured of a system on the toy language, by its kind."""
     toy, kind = _toy(), system(name).kind
     if kind == "translator":
-        return {split: in_short(evaluate(model, tokenizer, getattr(toy, split))) for split in TESTS}
+        found = {split: evaluate(model, tokenizer, getattr(toy, split)) for split in TESTS}
+        scores = {split: in_short(one) for split, one in found.items()}
+        said = zip(found["coreference"].translations, toy.coreference, strict=True)
+        scores["coreference"]["right"] = "".join(str(int(text == pair.tgt_text)) for text, pair in said)
+        return scores
     texts = [pair.src_text for pair in toy.test], [pair.tgt_text for pair in toy.test]
     if kind == "sentence encoder":
         corpus = encode_corpus(*texts, tokenizer)

@@ -255,6 +255,9 @@ class LocationScore(nn.Module):
 
 
 def _fresh_weight(*shape: int, terms: int) -> nn.Parameter:
-    """Drawn as nn.Linear draws its own: within 1/√terms, so that a sum of so many terms stays near 1."""
+    """Drawn evenly within 1/√terms, so that a sum of so many terms stays near 1.
+
+    nn.Linear does so too, with its inputs as terms; a `general` score adds up query_dim · key_dim.
+    """
     bound = 1 / math.sqrt(terms)
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))

@@ -14,8 +14,9 @@ New: one output of the LSTM had to be key, value and prediction at once. Cut int
     context_t = Σ softmax(a)_i v_i            the paper's r_t
     h*_t = tanh(W_r context_t + W_x p_t)      and the vocabulary is scored from h*_t
 
-It is where key and value parted ways. And the finding of the title: the models looked back about five words
-and gained nothing from a longer span.
+Key and value had parted ways before, in memory networks that answer questions (Miller et al. 2016); here each
+word of a text gets both. And the finding of the title: the models looked back about five words and gained
+nothing from a longer span, and a plain n-gram RNN kept up with them.
 
 Still missing: attention only decorates the output. The LSTM below never sees the context, and carries all
 else in its state. (So it can run over all words first, in one fused call.)

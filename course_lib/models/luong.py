@@ -10,8 +10,8 @@
             [0, 1, 1, 1]], dtype=torch.int32)
 
 What was new: a simpler road to the same place. The decoder moves first and looks then, with the state
-it has just reached; the score can be a mere dot product; the context does not enter the recurrence but
-meets the state above it. And attention need not be global: a window around one place may do.
+it has just reached; the score can be a mere dot product; the context meets the state above the recurrence,
+and enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a window around one place may do.
 
     state       h_t = LSTM([E y_(t-1) ; h~_(t-1)], h_(t-1))     input feeding: h~ tells where it has looked
     scores      dot h_tᵀ k · general h_tᵀ W k · concat vᵀ tanh(W [h_t ; k]) · location W h_t
@@ -32,6 +32,7 @@ Where this differs from the paper:
   their own and 1000 for every width, in 4 layers.
 - concat is computed as `additive`, its equal: the half that belongs to the keys is made once. Its hidden
   layer, and that of local-p, is as wide as the state.
+- local-m's centre, which is t in the paper, is kept within the source: a target may be longer.
 - A location score has a row for every position up to `max_len`, cut to the source: the paper cuts too.
 - Dropout acts on embeddings, between layers and before the vocabulary (after Zaremba 2014, as there),
   but h~ is fed on whole.

@@ -2,8 +2,8 @@
 
     Nal Kalchbrenner, Phil Blunsom 2013    Recurrent Continuous Translation Models   (its model I)
 
-What was new: the first translation model that is one neural network from end to end. There is no phrase
-table and no alignment: the source becomes a vector, and a recurrent language model says the target
+What was new: the first of the modern translation models that are one neural network, with large vocabularies
+and real corpora (small ones were tried in 1997). There is no phrase table and no alignment: the source becomes a vector, and a recurrent language model says the target
 with that vector at hand at every word.
 
     s = S · folded(source)                              layers/folding.py

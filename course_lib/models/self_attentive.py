@@ -4,7 +4,7 @@
 
     embedding, weights = encoder.encode(tokens, lengths)    # (batch, hops, 2 · hidden), (batch, hops, len)
     logits = encoder.classify(embedding)                    # or both at once: encoder(tokens, lengths)
-    loss = F.cross_entropy(logits, labels) + 0.3 * redundancy(weights).mean()
+    loss = F.cross_entropy(logits, labels) + 0.03 * redundancy(weights).mean()
 
 New: attention with no other sentence and no decoder to ask. The query is learnt: W_s2 holds one for each hop,
 and each hop is a weighted sum of all states of the sentence. Several hops side by side see several things, as

@@ -26,13 +26,13 @@ def test_the_same_job_makes_the_same_weights_and_another_seed_others(data):
 
 @pytest.mark.parametrize(
     ("n_steps", "warm_up", "validate_every"),
-    [(None, 200, 250), (8000, 200, 1000), (2000, 200, 250), (400, 40, 50), (50, 5, 6), (5, 1, 1), (1, 1, 1)],
+    [(None, 400, 500), (8000, 400, 1000), (2000, 200, 250), (400, 40, 50), (50, 5, 6), (5, 1, 1), (1, 1, 1)],
 )
 def test_fewer_steps_have_a_shorter_warm_up_and_as_many_looks(data, n_steps, warm_up, validate_every):
     """A tenth of them at most: otherwise a short run would never reach its rate."""
     recipe = make_recipe(Job(system="transformer", n_steps=n_steps), data)
     assert (recipe.warm_up, recipe.validate_every) == (warm_up, validate_every)
-    assert recipe.n_steps == (n_steps or 2000)
+    assert recipe.n_steps == (n_steps or 4000)
 
 
 def test_the_last_steps_of_a_short_run_join_the_average(data):

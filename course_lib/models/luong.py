@@ -9,9 +9,10 @@
             [1, 1, 1, 0],
             [0, 1, 1, 1]], dtype=torch.int32)
 
-What was new: a simpler road to the same place. The decoder moves first and looks then, with the state
-it has just reached; the score can be a mere dot product; the context meets the state above the recurrence,
-and enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a window around one place may do.
+What was new: a simpler road to the same place. The decoder moves first and looks then, with the state it
+has just reached; the score can be a mere dot product; the context meets the state above the recurrence, and
+enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a
+window around one place may do.
 
     state       h_t = LSTM([E y_(t-1) ; h~_(t-1)], h_(t-1))     input feeding: h~ tells where it has looked
     scores      dot h_tᵀ k · general h_tᵀ W k · concat vᵀ tanh(W [h_t ; k]) · location W h_t

@@ -2,9 +2,10 @@
 
     Nal Kalchbrenner, Phil Blunsom 2013    Recurrent Continuous Translation Models   (its model I)
 
-What was new: the first of the modern translation models that are one neural network, with large vocabularies
-and real corpora (small ones were tried in 1997). There is no phrase table and no alignment: the source becomes a vector, and a recurrent language model says the target
-with that vector at hand at every word.
+What was new: the first of the modern translation models that are one neural network, with large
+vocabularies and real corpora (small ones were tried in 1997). There is no phrase table and no alignment:
+the source becomes a vector, and a recurrent language model says the target with that vector at hand at
+every word.
 
     s = S · folded(source)                              layers/folding.py
     h_t = tanh(I · word_t + R · h_{t-1} + s)            read the word just said

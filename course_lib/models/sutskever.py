@@ -3,10 +3,10 @@
     Ilya Sutskever, Oriol Vinyals, Quoc V. Le 2014    Sequence to Sequence Learning with Neural Networks
 
 What was new: nothing but LSTMs, large and deep, and for the first time neural networks alone translated
-better than a phrase-based system: five of them together, 34.8 BLEU against 33.3. The source goes over only as the first state of the decoder, all layers
-of it. And a trick: the source is read in reverse, so that its first words, which the target's first words
-mostly translate, are the freshest in memory. The mean distance between partners stays as it was, but
-a few of them are now close, and training gets hold of those first.
+better than a phrase-based system: five of them together, 34.8 BLEU against 33.3. The source goes over only
+as the first state of the decoder, all layers of it. And a trick: the source is read in reverse, so that its
+first words, which the target's first words mostly translate, are the freshest in memory. The mean distance
+between partners stays as it was, but a few of them are now close, and training gets hold of those first.
 
     source    A B C EOS  is read as  C B A EOS
     target    BOS W X Y  is read as it is, from the state after EOS

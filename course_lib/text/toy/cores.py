@@ -184,7 +184,7 @@ def linked(draft: Draft) -> None:
     if who[0] is what[0]:
         raise DeadEnd
     then, agents = draft.verb([one for one in done_to(what[0]) if one[0].after <= verb.step < one[0].step])
-    draft.banned = rivals(*what, could_be_done_to(then))
+    draft.banned = rivals(*what, could_be_done_to(then), then.lasts)  # l' aimait
     # Who does it cannot be what it is done to, and is no rival.
     same = bool(who[0].tags & agents) and (then.lasts or draft.chance(0.5))
     # "bought the cake and liked it" would be a passé composé, "but the king did not find it" a riddle.
@@ -198,16 +198,18 @@ def linked(draft: Draft) -> None:
     first = draft.add_clause(Clause(subject, verb, thing, firm=True))
     agent = subject if same else draft.phrase(agents, definite=True, closed=True)
     second = Clause(agent, then, Pronoun.of(thing), negated=negated)
+    for one, bars in zip((agent, thing), then.bars, strict=True):
+        draft.say_of(one, bars)
     draft.combinations.append((then.name, thing.noun.name))
     draft.sentence.parts += [Part(first), Part(second, "but" if negated else "and")]
 
 
 def about_somebody(draft: Draft) -> None:
-    """`the boy sees her`: somebody who is not in the sentence."""
+    """`the boy sees her`: somebody outside. Not loved: `l' aimait` is him, her or it."""
     gender = "f" if draft.chance(0.5) else "m"
     draft.banned = rivals_of_somebody(gender)
     people: Tags = frozenset({"person"})
-    choices = [(verb, left) for verb, (left, right) in frames(True) if right & people]
+    choices = [(verb, left) for verb, (left, right) in frames(True) if right & people and not verb.lasts]
     verb, subjects = draft.verb(choices)
     draft.spend(1)
     clause = draft.add_clause(Clause(draft.phrase(subjects), verb, Pronoun(gender)))

@@ -15,7 +15,6 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from course_lib.text.toy.grammar import Preposition
 from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb
 from course_lib.text.toy.sense import Counted, pool
 from course_lib.text.toy.tree import Clause, Phrase, Sentence, State
@@ -26,6 +25,7 @@ ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
 SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
 DEFINITE = ("the", "the", "the", "the", "the", "the", "this")
 PLURAL = 0.35
+NO_BARS = (frozenset(), frozenset())
 
 
 class DeadEnd(Exception):
@@ -41,7 +41,6 @@ class Draft:
         self.sentence = Sentence(past=self.chance(0.55))
         self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
-        self.last: Preposition | None = None
         self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
         self.phrases: list[Phrase] = []  # what can still grow: `grow.py`
         self.clauses: list[Clause | State] = []
@@ -113,18 +112,25 @@ class Draft:
     def add_clause(self, clause: Clause | State) -> Clause | State:
         """Remember a clause, and whose clause it is; it can grow from now on."""
         self.clauses.append(clause)
-        for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
-            if isinstance(one, Phrase) and one.role is None:
-                one.role = clause
-        if isinstance(clause, Clause) and isinstance(clause.object, Phrase):
+        does = isinstance(clause, Clause)
+        for one, bars in zip(
+            (clause.subject, does and clause.object), clause.verb.bars if does else NO_BARS, strict=True
+        ):
+            if isinstance(one, Phrase):
+                one.role = one.role or clause
+                self.say_of(one, bars)
+        if does and isinstance(clause.object, Phrase):
             self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
 
     def describe(self, phrase: Phrase, quality: Quality) -> None:
         """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        if quality.sorts & phrase.sorts:
+        self.say_of(phrase, quality.sorts)
+
+    def say_of(self, phrase: Phrase, sorts: frozenset[str]) -> None:
+        if sorts & phrase.sorts:
             raise DeadEnd
-        phrase.sorts |= quality.sorts
+        phrase.sorts |= sorts
 
     def mark(self) -> tuple[int, int, int, int]:
         """Where the draft stands, for `undo`."""

@@ -91,7 +91,8 @@ def behind(draft: Draft, phrase: Phrase) -> None:
     deeper = _deeper(draft, phrase)
     if draft.chance(0.5):
         role = phrase.role
-        moved = isinstance(role, Clause) and role.subject is phrase and not role.verb.transitive
+        moved = isinstance(role, Clause) and (role.verb.moves or not role.verb.transitive)
+        moved = moved and phrase is (role.object or role.subject)
         phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase, moved)
     else:
         phrase.behind = relative(draft, phrase, deeper)
@@ -110,7 +111,7 @@ def place(
 ) -> Place:
     """`near the house`. Who is `moved` by the verb, "the king in the garden went", is not somewhere else."""
     preposition, ground = draft.pick(choices)
-    if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
+    if preposition.name in head.sorts or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
     if preposition.one and moved:
         raise DeadEnd
@@ -119,7 +120,6 @@ def place(
     phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
     if phrase.determiner not in preposition.determiners:
         phrase.determiner = "the"
-    draft.last = preposition
     return Place(preposition, phrase)
 
 
@@ -146,20 +146,23 @@ def contents(draft: Draft, phrase: Phrase) -> None:
 def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
     """`that is old`, `that drinks the milk`, `that the boy saw`."""
     draft.spend(1)
-    kind = draft.random()
-    role = head.role
+    kind, past, last = draft.random(), draft.sentence.past, draft.sentence.parts[-1:]
+    if last and last[0].because and last[0].clause.last.end is head:
+        raise DeadEnd  # "the water that the boy bought because it was cold"
+    # "the bird that sleeps runs", "the key that the boy saw fell"
+    piled = any(isinstance(one, Clause) and one.subject.end is head for one in draft.clauses)
     if kind < 0.25:
         clause = _state(draft, head, depth)
     elif kind < 0.6:
         verb, things = draft.verb(does(head.noun))
-        acts = role and role.subject is head  # "the bird that sleeps runs", "takes the cup that falls"
-        if not (verb.transitive or draft.sentence.past) and (acts or head.noun.kind == "thing"):
+        vague = not verb.tells if past else head.noun.kind == "thing"  # "takes the cup that falls"
+        if not verb.transitive and (piled or vague):
             raise DeadEnd
         clause = Clause(head, verb, depth=depth)
         complete(draft, clause, things)
     else:
         verb, subjects = draft.verb(done_to(head.noun))
-        if verb.uses_up and not isinstance(role, State):
+        if piled or (verb.uses_up and not isinstance(head.role, State)):
             raise DeadEnd  # "the man buys the apple that the boy ate"
         number = head.plural if verb.same_number else None
         who = draft.phrase(subjects, depth=depth, closed=True, definite=verb.same_number, plural=number)
@@ -218,10 +221,21 @@ def very_state(draft: Draft, state: State) -> None:
 
 
 def often(draft: Draft, clause: Clause) -> None:
-    if clause.often or clause.adverb or clause.verb.lasts:
-        raise DeadEnd
+    last, relative = clause.subject.end, clause.subject.behind
+    own = isinstance(relative, Relative) and relative.clause is clause
+    if clause.often or clause.adverb or not _again(clause) or (last.behind and not own):
+        raise DeadEnd  # "the boy who finds the key often sleeps"
     draft.spend(1)
-    clause.often = True
+    clause.often = last.closed = True
+
+
+def _again(clause: Clause) -> bool:
+    """Whether it can be done again and again: who eats an apple eats it once."""
+    thing = clause.object
+    many = isinstance(thing, Phrase) and (
+        not thing.noun.countable or (thing.plural and thing.determiner == "the")
+    )
+    return not clause.verb.lasts and (many or not clause.verb.once)
 
 
 def when(draft: Draft, clause: Clause) -> None:
@@ -229,8 +243,8 @@ def when(draft: Draft, clause: Clause) -> None:
     if clause.depth or clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     adverb = draft.pick(grammar().adverbs)
-    last = clause.place.phrase if clause.place else clause.object
-    fits = (adverb.tense == "past") == draft.sentence.past
+    last = clause.last
+    fits = draft.sentence.past if adverb.tense == "past" else not draft.sentence.past and _again(clause)
     if not fits or (isinstance(last, Phrase) and last.behind):
         raise DeadEnd
     draft.spend(len(adverb.en.split()))
@@ -255,7 +269,7 @@ def another(draft: Draft) -> None:
     clause = plain(draft)
     used = {part.joined_by for part in parts}
     joint = "but" if "but" not in used and draft.chance(0.25) else "and"
-    if draft.chance(0.5):
+    if parts[-1].because or draft.chance(0.5):  # a reason comes last
         parts[0].joined_by = joint
         parts.insert(0, Part(clause))
     else:

@@ -38,6 +38,11 @@ class Phrase:
     def gender(self) -> str:
         return self.noun.gender
 
+    @property
+    def end(self) -> Phrase:
+        """The last noun but for relative clauses: of the key on the table, the table."""
+        return self.behind.phrase.end if isinstance(self.behind, Place) else self
+
 
 @dataclass(slots=True, eq=False)
 class Pronoun:
@@ -67,6 +72,9 @@ class Place:
     preposition: Preposition
     phrase: Phrase
 
+    def __post_init__(self) -> None:
+        self.phrase.sorts |= {self.preposition.name, *self.preposition.bars}
+
 
 @dataclass(slots=True, eq=False)
 class Clause:
@@ -81,6 +89,10 @@ class Clause:
     adverb: Adverb | None = None
     depth: int = 0
     firm: bool = False  # never to be denied
+
+    @property
+    def last(self) -> Phrase | Pronoun | None:
+        return self.place.phrase if self.place else self.object
 
 
 @dataclass(slots=True, eq=False)

@@ -170,7 +170,7 @@ def _reasoned(draft: Draft, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
 
 def _reason(draft: Draft, plan: Plan, phrases: tuple[Phrase, Phrase]) -> State:
     meant = phrases[plan.of]
-    draft.describe(meant, plan.quality)
+    draft.describe(meant, plan.quality.sorts)
     return State(Pronoun.of(meant), plan.quality, firm=True)
 
 
@@ -198,8 +198,8 @@ def linked(draft: Draft) -> None:
     first = draft.add_clause(Clause(subject, verb, thing, firm=True))
     agent = subject if same else draft.phrase(agents, definite=True, closed=True)
     second = Clause(agent, then, Pronoun.of(thing), negated=negated)
-    for one, bars in zip((agent, thing), then.bars, strict=True):
-        draft.say_of(one, bars)
+    draft.describe(agent, then.bars[0])
+    draft.describe(thing, then.bars[1])
     draft.combinations.append((then.name, thing.noun.name))
     draft.sentence.parts += [Part(first), Part(second, "but" if negated else "and")]
 

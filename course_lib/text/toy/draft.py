@@ -15,7 +15,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb
+from course_lib.text.toy.lexicon import Noun, Tags, Verb
 from course_lib.text.toy.sense import Counted, pool
 from course_lib.text.toy.tree import Clause, Phrase, Sentence, State
 
@@ -25,7 +25,6 @@ ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
 SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
 DEFINITE = ("the", "the", "the", "the", "the", "the", "this")
 PLURAL = 0.35
-NO_BARS = (frozenset(), frozenset())
 
 
 class DeadEnd(Exception):
@@ -112,22 +111,16 @@ class Draft:
     def add_clause(self, clause: Clause | State) -> Clause | State:
         """Remember a clause, and whose clause it is; it can grow from now on."""
         self.clauses.append(clause)
-        does = isinstance(clause, Clause)
-        for one, bars in zip(
-            (clause.subject, does and clause.object), clause.verb.bars if does else NO_BARS, strict=True
-        ):
+        for at, one in enumerate((clause.subject, clause.object)):
             if isinstance(one, Phrase):
                 one.role = one.role or clause
-                self.say_of(one, bars)
-        if does and isinstance(clause.object, Phrase):
+                self.describe(one, clause.verb.bars[at] if isinstance(clause, Clause) else frozenset())
+        if isinstance(clause.object, Phrase):
             self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
 
-    def describe(self, phrase: Phrase, quality: Quality) -> None:
+    def describe(self, phrase: Phrase, sorts: Tags) -> None:
         """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        self.say_of(phrase, quality.sorts)
-
-    def say_of(self, phrase: Phrase, sorts: frozenset[str]) -> None:
         if sorts & phrase.sorts:
             raise DeadEnd
         phrase.sorts |= sorts

@@ -70,7 +70,7 @@ def adjective(draft: Draft, phrase: Phrase) -> None:
     if "contents" in phrase.sorts and "size" not in quality.sorts:
         raise DeadEnd  # "a red cup of tea"
     draft.spend(1)
-    draft.describe(phrase, quality)
+    draft.describe(phrase, quality.sorts)
     draft.combinations.append((quality.en, phrase.noun.name))
     if quality.place == "before":
         phrase.before = quality
@@ -90,10 +90,11 @@ def behind(draft: Draft, phrase: Phrase) -> None:
     """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
     deeper = _deeper(draft, phrase)
     if draft.chance(0.5):
-        role = phrase.role
+        role = phrase.role  # what moves, "the king in the garden went", is not somewhere else
         moved = isinstance(role, Clause) and (role.verb.moves or not role.verb.transitive)
         moved = moved and phrase is (role.object or role.subject)
-        phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase, moved)
+        choices = [one for one in hangs_on(phrase.noun) if not (moved and one[0].one)]
+        phrase.behind = place(draft, choices, deeper, phrase)
     else:
         phrase.behind = relative(draft, phrase, deeper)
     draft.depth = max(draft.depth, deeper)
@@ -106,15 +107,11 @@ def _deeper(draft: Draft, phrase: Phrase) -> int:
     return phrase.depth + 1
 
 
-def place(
-    draft: Draft, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase, moved: bool
-) -> Place:
-    """`near the house`. Who is `moved` by the verb, "the king in the garden went", is not somewhere else."""
+def place(draft: Draft, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase) -> Place:
+    """`near the house`."""
     preposition, ground = draft.pick(choices)
     if preposition.name in head.sorts or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
-    if preposition.one and moved:
-        raise DeadEnd
     draft.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
     phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
@@ -125,7 +122,7 @@ def place(
 
 def place_of_verb(draft: Draft, clause: Clause) -> Place:
     """`sleeps near the river`."""
-    return place(draft, where(clause.verb, clause.subject.noun), clause.depth, clause.subject, False)
+    return place(draft, where(clause.verb, clause.subject.noun), clause.depth, clause.subject)
 
 
 def contents(draft: Draft, phrase: Phrase) -> None:
@@ -186,7 +183,7 @@ def plain(draft: Draft) -> Clause | State:
 def _state(draft: Draft, subject: Phrase, depth: int = 0) -> State:
     draft.spend(2)
     state = State(subject, draft.pick(said_of(subject.noun)), depth=depth)
-    draft.describe(subject, state.quality)
+    draft.describe(subject, state.quality.sorts)
     return state
 
 
@@ -208,7 +205,7 @@ def deny(draft: Draft, clause: Clause | State) -> None:
         raise DeadEnd
     draft.spend(1 if isinstance(clause, State) else 2)
     clause.negated = True
-    for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
+    for one in (clause.subject, clause.object):
         if isinstance(one, Phrase) and one.role is clause and one.determiner != "this":
             one.determiner = "the"
 
@@ -221,9 +218,8 @@ def very_state(draft: Draft, state: State) -> None:
 
 
 def often(draft: Draft, clause: Clause) -> None:
-    last, relative = clause.subject.end, clause.subject.behind
-    own = isinstance(relative, Relative) and relative.clause is clause
-    if clause.often or clause.adverb or not _again(clause) or (last.behind and not own):
+    last = clause.subject.end
+    if clause.often or clause.adverb or not _again(clause) or (last.behind and not clause.depth):
         raise DeadEnd  # "the boy who finds the key often sleeps"
     draft.spend(1)
     clause.often = last.closed = True
@@ -232,10 +228,9 @@ def often(draft: Draft, clause: Clause) -> None:
 def _again(clause: Clause) -> bool:
     """Whether it can be done again and again: who eats an apple eats it once."""
     thing = clause.object
-    many = isinstance(thing, Phrase) and (
-        not thing.noun.countable or (thing.plural and thing.determiner == "the")
-    )
-    return not clause.verb.lasts and (many or not clause.verb.once)
+    if clause.verb.once and isinstance(thing, Phrase):
+        return thing.determiner == "the" if thing.plural else not thing.noun.countable
+    return not (clause.verb.once or clause.verb.lasts)
 
 
 def when(draft: Draft, clause: Clause) -> None:

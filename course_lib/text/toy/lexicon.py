@@ -101,10 +101,7 @@ class Verb:
     moves: bool = False  # nobody takes the key in the box: is it still there?
     once: bool = False  # nobody often buys an apple, two apples: bread, or the apples
     tells: bool = False  # who fell is one of many; who slept, in the past, could be anybody
-    bars: tuple[Iterable[str], Iterable[str]] = (
-        (),
-        (),
-    )  # what is not said of who does it, of what it is done to
+    bars: tuple[Tags, Tags] = ((), ())  # what is not said of who does it, and of what it is done to
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
     after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
 

@@ -104,7 +104,7 @@ def pronoun_word(noun: Noun, plural: bool) -> str:
 
 @cache
 def rivals(noun: Noun, plural: bool, kinds: Tags, either: bool = False) -> frozenset[Counted]:
-    """What else of these kinds its pronoun could mean: by the English word, or by the French gender, if it shows."""
+    """What else of these kinds its pronoun could mean: by the English word, or a French gender that shows."""
     word = pronoun_word(noun, plural)
     return frozenset(
         (other, plural)

@@ -105,6 +105,7 @@ class State:
     very: bool = False
     depth: int = 0
     firm: bool = False
+    object = None  # nothing is done
 
 
 @dataclass(slots=True, eq=False)

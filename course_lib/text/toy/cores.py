@@ -40,13 +40,13 @@ TELLING = 0.6  # the share of reasons whose pronoun can be understood by their s
 def compose(draft: Draft) -> None:
     """The core of some sentence, as the draft's parts."""
     kind, room = draft.random(), draft.room
-    if kind < 0.1 and room >= 5:
+    if kind < 0.14 and room >= 5:
         question(draft)
-    elif 0.1 < kind < 0.36 and room >= 9:
+    elif 0.14 < kind < 0.4 and room >= 9:
         because(draft)
-    elif 0.36 < kind < 0.5 and room >= 8:
+    elif 0.4 < kind < 0.56 and room >= 8:
         linked(draft)
-    elif 0.5 < kind < 0.56 and room >= 4:
+    elif 0.56 < kind < 0.62 and room >= 4:
         about_somebody(draft)
     else:
         draft.sentence.parts.append(Part(plain(draft)))

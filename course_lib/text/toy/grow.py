@@ -92,8 +92,9 @@ def behind(draft: Draft, phrase: Phrase) -> None:
     if draft.chance(0.5):
         role = phrase.role  # what moves, "the king in the garden went", is not somewhere else
         moved = isinstance(role, Clause) and (role.verb.moves or not role.verb.transitive)
-        moved = moved and phrase is (role.object or role.subject)
-        choices = [one for one in hangs_on(phrase.noun) if not (moved and one[0].one)]
+        choices = hangs_on(phrase.noun)
+        if moved and phrase is (role.object or role.subject):
+            choices = [one for one in choices if not one[0].one]
         phrase.behind = place(draft, choices, deeper, phrase)
     else:
         phrase.behind = relative(draft, phrase, deeper)
@@ -147,7 +148,7 @@ def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
     if last and last[0].because and last[0].clause.last.end is head:
         raise DeadEnd  # "the water that the boy bought because it was cold"
     # "the bird that sleeps runs", "the key that the boy saw fell"
-    piled = any(isinstance(one, Clause) and one.subject.end is head for one in draft.clauses)
+    piled = kind >= 0.25 and any(one.subject.end is head for one in draft.clauses if isinstance(one, Clause))
     if kind < 0.25:
         clause = _state(draft, head, depth)
     elif kind < 0.6:

@@ -175,6 +175,21 @@ RIDDLES = {
     "a reason denied": ("the cat drank the water because it was not cold", {6: 4}),
     "one bird, two trees": ("the bird under the trees was tired", {}),
     "a noun twice": ("the cat saw the cat", {}),
+    "porter un chapeau": ("the boy carried the hat", {}),
+    "a garment carried": ("the boy found the dress and carried it", {7: 4}),
+    "a sad place": ("the cat stayed in the house because it was sad", {7: 1}),
+    "a sleepy village": ("the cat stayed in the village because it was sleepy", {7: 1}),
+    "a good table": ("the boy ate the apple on the table because it was good", {9: 4}),
+    "l' aimait": ("the girls near the house loved him", {}),
+    "one apple, often": ("the boy often eats the apple", {}),
+    "two keys, every day": ("the boy finds two keys every day", {}),
+    "bought again and again": ("the cows slept and the boy often buys some eggs", {}),
+    "it, often": ("the boy finds the key and often takes it", {8: 4}),
+    "why was it bought?": ("the cat drank the water that the boy bought because it was cold", {10: 4}),
+    "a reason that reads on": ("the dog slept in the house because it was tired and the queens swam", {7: 1}),
+    "washed though clean": ("the boy washed the clean car", {}),
+    "clean, and washed": ("the boy bought a clean car and washed it", {8: 5}),
+    "somebody in an empty house": ("the dog in the house that was empty slept", {}),
 }
 
 
@@ -219,7 +234,7 @@ def test_the_examples_of_the_readme_are_right(check):
 def test_the_readme_says_what_is_made_and_what_is_not(opinion):
     text = data_path("toy", "README.md").read_text(encoding="utf-8").replace("[", "").replace("]", "")
     made = {"the girl ate the apple because it was ripe": {6: 4}}
-    made["the egg on the table of the uncle who slept was good"] = {}
+    made["the egg on the table of the uncle who fell was good"] = {}
     for english, antecedents in made.items():
         assert english in " ".join(text.split())
         notes = opinion.English(tuple(english.split())).sentence()

@@ -15,8 +15,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from course_lib.text.toy.grammar import Preposition
-from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb
+from course_lib.text.toy.lexicon import Noun, Tags, Verb
 from course_lib.text.toy.sense import Counted, pool
 from course_lib.text.toy.tree import Clause, Phrase, Sentence, State
 
@@ -41,7 +40,6 @@ class Draft:
         self.sentence = Sentence(past=self.chance(0.55))
         self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
-        self.last: Preposition | None = None
         self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
         self.phrases: list[Phrase] = []  # what can still grow: `grow.py`
         self.clauses: list[Clause | State] = []
@@ -113,18 +111,19 @@ class Draft:
     def add_clause(self, clause: Clause | State) -> Clause | State:
         """Remember a clause, and whose clause it is; it can grow from now on."""
         self.clauses.append(clause)
-        for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
-            if isinstance(one, Phrase) and one.role is None:
-                one.role = clause
-        if isinstance(clause, Clause) and isinstance(clause.object, Phrase):
+        for at, one in enumerate((clause.subject, clause.object)):
+            if isinstance(one, Phrase):
+                one.role = one.role or clause
+                self.describe(one, clause.verb.bars[at] if isinstance(clause, Clause) else frozenset())
+        if isinstance(clause.object, Phrase):
             self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
 
-    def describe(self, phrase: Phrase, quality: Quality) -> None:
+    def describe(self, phrase: Phrase, sorts: Tags) -> None:
         """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        if quality.sorts & phrase.sorts:
+        if sorts & phrase.sorts:
             raise DeadEnd
-        phrase.sorts |= quality.sorts
+        phrase.sorts |= sorts
 
     def mark(self) -> tuple[int, int, int, int]:
         """Where the draft stands, for `undo`."""

@@ -28,10 +28,9 @@ class Preposition:
     frames: Frames
     determiners: tuple[str, ...] = ("the", "this", "a")  # those that may follow: never "près de des"
     verb_only: bool = False  # says where something happens, never which noun is meant
-    one: bool = (
-        False  # one bird is on one bridge, and who runs in the garden is not the king behind the house
-    )
+    one: bool = False  # one bird is on one bridge; who runs in the garden is not the king behind the house
     head_the: bool = False  # hangs on a noun with the: never "a hat of the king"
+    bars: tuple[str, ...] = ()  # what is not said of the place: who is in it, it is not empty
 
     def __post_init__(self) -> None:
         self.frames = read_frames(self.frames)

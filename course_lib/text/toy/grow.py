@@ -70,7 +70,7 @@ def adjective(draft: Draft, phrase: Phrase) -> None:
     if "contents" in phrase.sorts and "size" not in quality.sorts:
         raise DeadEnd  # "a red cup of tea"
     draft.spend(1)
-    draft.describe(phrase, quality)
+    draft.describe(phrase, quality.sorts)
     draft.combinations.append((quality.en, phrase.noun.name))
     if quality.place == "before":
         phrase.before = quality
@@ -90,9 +90,12 @@ def behind(draft: Draft, phrase: Phrase) -> None:
     """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
     deeper = _deeper(draft, phrase)
     if draft.chance(0.5):
-        role = phrase.role
-        moved = isinstance(role, Clause) and role.subject is phrase and not role.verb.transitive
-        phrase.behind = place(draft, hangs_on(phrase.noun), deeper, phrase, moved)
+        role = phrase.role  # what moves, "the king in the garden went", is not somewhere else
+        moved = isinstance(role, Clause) and (role.verb.moves or not role.verb.transitive)
+        choices = hangs_on(phrase.noun)
+        if moved and phrase is (role.object or role.subject):
+            choices = [one for one in choices if not one[0].one]
+        phrase.behind = place(draft, choices, deeper, phrase)
     else:
         phrase.behind = relative(draft, phrase, deeper)
     draft.depth = max(draft.depth, deeper)
@@ -105,27 +108,22 @@ def _deeper(draft: Draft, phrase: Phrase) -> int:
     return phrase.depth + 1
 
 
-def place(
-    draft: Draft, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase, moved: bool
-) -> Place:
-    """`near the house`. Who is `moved` by the verb, "the king in the garden went", is not somewhere else."""
+def place(draft: Draft, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase) -> Place:
+    """`near the house`."""
     preposition, ground = draft.pick(choices)
-    if preposition is draft.last or (preposition.head_the and head.determiner != "the"):
+    if preposition.name in head.sorts or (preposition.head_the and head.determiner != "the"):
         raise DeadEnd  # the house behind the church behind the hotel: once is enough
-    if preposition.one and moved:
-        raise DeadEnd
     draft.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
     phrase = draft.phrase(ground, depth=depth, definite=draft.chance(0.5), plural=number)
     if phrase.determiner not in preposition.determiners:
         phrase.determiner = "the"
-    draft.last = preposition
     return Place(preposition, phrase)
 
 
 def place_of_verb(draft: Draft, clause: Clause) -> Place:
     """`sleeps near the river`."""
-    return place(draft, where(clause.verb, clause.subject.noun), clause.depth, clause.subject, False)
+    return place(draft, where(clause.verb, clause.subject.noun), clause.depth, clause.subject)
 
 
 def contents(draft: Draft, phrase: Phrase) -> None:
@@ -146,20 +144,23 @@ def contents(draft: Draft, phrase: Phrase) -> None:
 def relative(draft: Draft, head: Phrase, depth: int) -> Relative:
     """`that is old`, `that drinks the milk`, `that the boy saw`."""
     draft.spend(1)
-    kind = draft.random()
-    role = head.role
+    kind, past, last = draft.random(), draft.sentence.past, draft.sentence.parts[-1:]
+    if last and last[0].because and last[0].clause.last.end is head:
+        raise DeadEnd  # "the water that the boy bought because it was cold"
+    # "the bird that sleeps runs", "the key that the boy saw fell"
+    piled = kind >= 0.25 and any(one.subject.end is head for one in draft.clauses if isinstance(one, Clause))
     if kind < 0.25:
         clause = _state(draft, head, depth)
     elif kind < 0.6:
         verb, things = draft.verb(does(head.noun))
-        acts = role and role.subject is head  # "the bird that sleeps runs", "takes the cup that falls"
-        if not (verb.transitive or draft.sentence.past) and (acts or head.noun.kind == "thing"):
+        vague = not verb.tells if past else head.noun.kind == "thing"  # "takes the cup that falls"
+        if not verb.transitive and (piled or vague):
             raise DeadEnd
         clause = Clause(head, verb, depth=depth)
         complete(draft, clause, things)
     else:
         verb, subjects = draft.verb(done_to(head.noun))
-        if verb.uses_up and not isinstance(role, State):
+        if piled or (verb.uses_up and not isinstance(head.role, State)):
             raise DeadEnd  # "the man buys the apple that the boy ate"
         number = head.plural if verb.same_number else None
         who = draft.phrase(subjects, depth=depth, closed=True, definite=verb.same_number, plural=number)
@@ -183,7 +184,7 @@ def plain(draft: Draft) -> Clause | State:
 def _state(draft: Draft, subject: Phrase, depth: int = 0) -> State:
     draft.spend(2)
     state = State(subject, draft.pick(said_of(subject.noun)), depth=depth)
-    draft.describe(subject, state.quality)
+    draft.describe(subject, state.quality.sorts)
     return state
 
 
@@ -205,7 +206,7 @@ def deny(draft: Draft, clause: Clause | State) -> None:
         raise DeadEnd
     draft.spend(1 if isinstance(clause, State) else 2)
     clause.negated = True
-    for one in (clause.subject, clause.object if isinstance(clause, Clause) else None):
+    for one in (clause.subject, clause.object):
         if isinstance(one, Phrase) and one.role is clause and one.determiner != "this":
             one.determiner = "the"
 
@@ -218,10 +219,19 @@ def very_state(draft: Draft, state: State) -> None:
 
 
 def often(draft: Draft, clause: Clause) -> None:
-    if clause.often or clause.adverb or clause.verb.lasts:
-        raise DeadEnd
+    last = clause.subject.end
+    if clause.often or clause.adverb or not _again(clause) or (last.behind and not clause.depth):
+        raise DeadEnd  # "the boy who finds the key often sleeps"
     draft.spend(1)
-    clause.often = True
+    clause.often = last.closed = True
+
+
+def _again(clause: Clause) -> bool:
+    """Whether it can be done again and again: who eats an apple eats it once."""
+    thing = clause.object
+    if clause.verb.once and isinstance(thing, Phrase):
+        return thing.determiner == "the" if thing.plural else not thing.noun.countable
+    return not (clause.verb.once or clause.verb.lasts)
 
 
 def when(draft: Draft, clause: Clause) -> None:
@@ -229,8 +239,8 @@ def when(draft: Draft, clause: Clause) -> None:
     if clause.depth or clause.often or clause.adverb or clause.verb.lasts:
         raise DeadEnd
     adverb = draft.pick(grammar().adverbs)
-    last = clause.place.phrase if clause.place else clause.object
-    fits = (adverb.tense == "past") == draft.sentence.past
+    last = clause.last
+    fits = draft.sentence.past if adverb.tense == "past" else not draft.sentence.past and _again(clause)
     if not fits or (isinstance(last, Phrase) and last.behind):
         raise DeadEnd
     draft.spend(len(adverb.en.split()))
@@ -255,7 +265,7 @@ def another(draft: Draft) -> None:
     clause = plain(draft)
     used = {part.joined_by for part in parts}
     joint = "but" if "but" not in used and draft.chance(0.25) else "and"
-    if draft.chance(0.5):
+    if parts[-1].because or draft.chance(0.5):  # a reason comes last
         parts[0].joined_by = joint
         parts.insert(0, Part(clause))
     else:

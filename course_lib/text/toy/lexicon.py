@@ -98,11 +98,16 @@ class Verb:
     bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
     same_number: bool = False  # two kings do not wear one hat
     uses_up: bool = False  # nobody buys the apple that somebody ate
+    moves: bool = False  # nobody takes the key in the box: is it still there?
+    once: bool = False  # nobody often buys an apple, two apples: bread, or the apples
+    tells: bool = False  # who fell is one of many; who slept, in the past, could be anybody
+    bars: tuple[Tags, Tags] = ((), ())  # what is not said of who does it, and of what it is done to
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
     after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
 
     def __post_init__(self) -> None:
         self.frames, self.could = read_frames(self.frames), frozenset(self.could)
+        self.bars = tuple(map(frozenset, self.bars))
         self.name = f"{self.en[0]} {self.particle}".strip()
         self.n_words = 2 if self.particle else 1
         self.transitive = bool(self.frames[0][1])

@@ -103,14 +103,14 @@ def pronoun_word(noun: Noun, plural: bool) -> str:
 
 
 @cache
-def rivals(noun: Noun, plural: bool, kinds: Tags) -> frozenset[Counted]:
-    """What else of these kinds its pronoun could mean: by the English word, or by the French gender."""
+def rivals(noun: Noun, plural: bool, kinds: Tags, either: bool = False) -> frozenset[Counted]:
+    """What else of these kinds its pronoun could mean: by the English word, or a French gender that shows."""
     word = pronoun_word(noun, plural)
     return frozenset(
         (other, plural)
         for other in lexicon().nouns
-        if other is not noun and other.kind in kinds and (other.countable or not plural)
-        if other.gender == noun.gender or pronoun_word(other, plural) == word
+        if other is not noun and other.tags & kinds and (other.countable or not plural)
+        if either or other.gender == noun.gender or pronoun_word(other, plural) == word
     )
 
 

@@ -38,6 +38,11 @@ class Phrase:
     def gender(self) -> str:
         return self.noun.gender
 
+    @property
+    def end(self) -> Phrase:
+        """The last noun but for relative clauses: of the key on the table, the table."""
+        return self.behind.phrase.end if isinstance(self.behind, Place) else self
+
 
 @dataclass(slots=True, eq=False)
 class Pronoun:
@@ -67,6 +72,9 @@ class Place:
     preposition: Preposition
     phrase: Phrase
 
+    def __post_init__(self) -> None:
+        self.phrase.sorts |= {self.preposition.name, *self.preposition.bars}
+
 
 @dataclass(slots=True, eq=False)
 class Clause:
@@ -82,6 +90,10 @@ class Clause:
     depth: int = 0
     firm: bool = False  # never to be denied
 
+    @property
+    def last(self) -> Phrase | Pronoun | None:
+        return self.place.phrase if self.place else self.object
+
 
 @dataclass(slots=True, eq=False)
 class State:
@@ -93,6 +105,7 @@ class State:
     very: bool = False
     depth: int = 0
     firm: bool = False
+    object = None  # nothing is done
 
 
 @dataclass(slots=True, eq=False)

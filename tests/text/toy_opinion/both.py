@@ -96,7 +96,8 @@ def check_phrase(en: dict, fr: dict, link) -> None:
 def check_place(en: dict, fr: dict, ground: dict) -> None:
     """`in` is dans, but the table in the kitchen is la table de la cuisine."""
     head = en["head"] and en["head"]["noun"]
-    part = head in FURNITURE or (head in BUILDINGS and ground["noun"] == "village")
+    part = head in FURNITURE or (head in BUILDINGS and ground["noun"] in ("village", "forest"))
+    part = part and en["head"]["det"] in ("the", "this", "these")
     assert fr["word"] == ("de" if en["word"] == "in" and part else PLACES[en["word"]]), (en, fr)
 
 

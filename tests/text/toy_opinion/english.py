@@ -66,7 +66,7 @@ class English(Reader):
             word, at = self.take()
             if word == "that" and self.word in DETERMINERS:
                 self.note("joint", word="that … he sees", at=at)
-                self.predicate(self.phrase(), None, gap=True)
+                self.predicate(self.phrase(), None, head)
             else:
                 self.note("joint", word="that sees", at=at)
                 assert (word == "who") == (KIND[head["noun"]] in ("man", "woman"))
@@ -80,7 +80,7 @@ class English(Reader):
         assert bool(ground["det"]) != bare, f"{word} {ground}"
         return ground
 
-    def predicate(self, subject: dict, helper, gap: bool = False) -> None:
+    def predicate(self, subject: dict, helper, gap: dict | None = None) -> None:
         plural = subject["plural"]
         if self.word in IS or (helper and helper[0] in IS):
             be, be_at = helper or self.take()
@@ -104,9 +104,8 @@ class English(Reader):
         note = self.note("verb", name=name, past=past, denied=denied, often=often, at=at, subject=subject)
         note["helper"] = helper[1] if helper else ()
         note["object"] = self.take() if self.word in ("him", "her", "it", "them") else None
-        if not gap and self.word in DETERMINERS:
-            self.phrase()
-        if self.word in PLACES:
-            self.place(None)
+        note["thing"] = self.phrase() if not gap and self.word in DETERMINERS else gap
+        note["where"] = self.place(None) if self.word in PLACES else None
+        note["when"] = self.word
         if self.word in WHEN:
             self.note("when", word=self.word, at=self.take()[1])

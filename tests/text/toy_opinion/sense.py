@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
-from toy_opinion.words import GENDER, KIND
+from toy_opinion.words import GENDER, KIND, UNCOUNTED
 
 LIVING = "man woman animal"
-CAN_BE = dict.fromkeys(["thirsty", "hungry", "sleepy", "tired", "sad", "happy", "young", "fat"], LIVING)
+CAN_BE = dict.fromkeys(["thirsty", "hungry", "sleepy", "tired", "happy", "young", "fat"], LIVING)
 CAN_BE |= dict.fromkeys(["old", "big", "small", "beautiful"], f"{LIVING} thing place")
 CAN_BE |= dict.fromkeys(("clean", "dirty"), f"{LIVING} thing place")
 CAN_BE |= dict.fromkeys(
     ("cold", "hot"), "man woman drink food thing place"
 )  # animals never say that they are
-CAN_BE |= {"rich": "man woman", "ripe": "food", "sweet": "food drink", "good": "food drink"}
+CAN_BE |= {"rich": "man woman", "ripe": "food", "sweet": "food drink"}
+CAN_BE |= {"good": "food drink thing place", "sad": f"{LIVING} place"}
 CAN_BE |= {"empty": "thing place", "shady": "place", "quiet": f"{LIVING} place", "heavy": f"{LIVING} thing"}
 ALL = f"{LIVING} food drink thing place"
 CAN_BE_DONE_TO = dict.fromkeys(["see", "look-at", "look-for", "find", "like", "love"], ALL)
@@ -27,6 +28,7 @@ CAN_BE_DONE_TO |= {
 CAN_BE_DONE_TO |= {"wash": f"{LIVING} food thing", "open": "thing place", "close": "thing place"}
 CLASHES = ["big small little fat", "young old new", "red white black", "cold hot", "clean dirty", "happy sad"]
 CLASHES += ["empty full", "little old"]
+ONCE = ("find", "eat", "drink", "buy", "sell", "take")
 
 
 def check(english: list[dict], antecedents: dict, heads: dict) -> None:
@@ -40,6 +42,8 @@ def check(english: list[dict], antecedents: dict, heads: dict) -> None:
             kinds = CAN_BE[state["quality"]].split()
             assert KIND[noun["noun"]] in kinds, f"{noun['noun']} is {state['quality']}"
             one_reading(noun, before, kinds)
+            if state["quality"] == "sleepy":
+                one_reading(noun, [one for one in before if one["noun"] == "village"], ["place"])
         elif note["kind"] == "verb" and note["object"]:
             others = [one for one in before if one is not note["subject"]]  # nobody sees himself
             (word, (at,)) = note["object"]
@@ -50,7 +54,32 @@ def check(english: list[dict], antecedents: dict, heads: dict) -> None:
                 alone = [one["noun"] for one in others if not one["plural"]]
                 rivals = [one for one in alone if GENDER[one] == gender or KIND[one] == "animal"]
                 assert not rivals, f"{word} could be {rivals}"
+                assert note["name"] not in ("like", "love"), "l' aimait: him, her or it?"
     consistent(english)
+    reasons_come_last(english)
+    for note in english:
+        if note["kind"] == "verb":
+            at = note["object"] and note["object"][1][0]
+            done(note, note["thing"] or heads.get(antecedents.get(at)))
+
+
+def done(note: dict, thing: dict | None) -> None:
+    """What is done can be done to that, and as often as it says."""
+    name, noun = note["name"], thing and thing["noun"]
+    assert name != "carry" or noun not in ("hat", "dress"), "porter un chapeau is to wear it"
+    assert name != "wash" or "clean" not in thing["said"], f"wash a clean {noun}"
+    if name in ONCE and (note["often"] or note["when"] == "every-day"):
+        many = thing["plural"] and thing["det"] == "the" and not note["object"]
+        assert noun in UNCOUNTED or many, f"often {name} {thing['det']} {noun}"
+
+
+def reasons_come_last(english: list[dict]) -> None:
+    joints = [index for index, one in enumerate(english) if one.get("word") in ("and", "but", "because")]
+    for index in joints:
+        if english[index]["word"] == "because":
+            last = [one for one in english[:index] if one["kind"] in ("verb", "state")][-1]
+            assert last["level"] == 0, "the water that he bought because it was cold"
+            assert index == joints[-1], "because it was sleepy and the queens were young"
 
 
 def one_reading(noun: dict, before: list[dict], kinds: list[str]) -> None:
@@ -83,6 +112,8 @@ def consistent(english: list[dict]) -> None:
     for note, ground in pairwise(english):
         if note["kind"] == "place" and note["word"] in ("in", "on", "under") and note["head"]:
             assert note["head"]["plural"] or not ground["plural"], f"one {note['head']['noun']}, many places"
+        if note["kind"] == "place" and note["word"] == "in":
+            assert "empty" not in ground["said"], f"somebody in an empty {ground['noun']}"
 
 
 def needs_sense(pair, english: list[dict]) -> bool:

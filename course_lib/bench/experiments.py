@@ -16,6 +16,7 @@ and goes on where it was.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from course_lib.bench.look_up import run as run_look_up
 from course_lib.bench.recall import run as run_recall
 from course_lib.bench.trained import run as run_trained
 from course_lib.models.registry import language_models, translators
-from course_lib.runtime import data_path, write_json
+from course_lib.runtime import data_path, write_atomically, write_json
 
 KINDS: dict[str, Callable[..., dict]] = {"train": run_trained, "recall": run_recall, "look up": run_look_up}
 GROUPS = {"translators": translators, "language models": language_models}
@@ -100,7 +101,8 @@ def run(
         for seed in seeds or one.seeds
         for variant in _variants(one, variants)
     ]
-    missing = [one for one in wanted if not one.part(out).exists()]
+    done = {one.name: {(run["variant"], run["seed"]) for run in kept_runs(one, out)} for one in chosen}
+    missing = [one for one in wanted if (one.variant, one.seed) not in done[one.experiment]]
     failed = 0
     # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
     hands = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
@@ -148,22 +150,34 @@ class Run:
         return out / "parts" / self.experiment / f"{plain or 'run'}_{self.seed}.json"
 
 
-def gather(experiment: Experiment, out: Path) -> None:
-    """All that is there of an experiment, in one file, in the order of the table."""
-    parts = (out / "parts" / experiment.name).glob("*.json")
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in parts]
+def kept_runs(experiment: Experiment, out: Path) -> list[dict]:
+    """The runs that are done, in the order of the table: from its file, and from files of single runs."""
+    found: dict[tuple[str, int], dict] = {}
+    if (whole := out / f"{experiment.name}.json").exists():
+        for one in json.loads(whole.read_text(encoding="utf-8"))["runs"]:
+            found[one["variant"], one["seed"]] = one
+    for path in (out / "parts" / experiment.name).glob("*.json"):
+        one = json.loads(path.read_text(encoding="utf-8"))
+        found[one["variant"], one["seed"]] = one
     order = list(experiment.variants)
-    found = [one for one in found if one["variant"] in order]
-    found.sort(key=lambda one: (order.index(one["variant"]), one["seed"]))
+    known = [one for one in found.values() if one["variant"] in order]
+    return sorted(known, key=lambda one: (order.index(one["variant"]), one["seed"]))
+
+
+def gather(experiment: Experiment, out: Path) -> None:
+    """All that is there of an experiment in one file; the files of single runs are not needed any more."""
     kept = {
         "experiment": experiment.name,
         "lesson": experiment.lesson,
         "asks": experiment.asks,
         "expected": experiment.expected,
         "command": f"python3 -m course_lib experiment {experiment.name}",
-        "runs": found,
     }
-    write_json(out / f"{experiment.name}.json", kept)
+    # A line for each run: short enough for a repository, and a change shows which run it is.
+    runs = ",\n".join(json.dumps(one, ensure_ascii=False) for one in kept_runs(experiment, out))
+    text = json.dumps(kept, ensure_ascii=False, indent=1).removesuffix("\n}")
+    write_atomically(out / f"{experiment.name}.json", f'{text},\n "runs": [\n{runs}\n]}}\n')
+    shutil.rmtree(out / "parts" / experiment.name, ignore_errors=True)
 
 
 def _variants(experiment: Experiment, wanted: Sequence[str] | None) -> list[str]:

@@ -39,7 +39,7 @@ def columns(run: dict) -> list[Column]:
         ]
     if "half_way" in run:
         return [(f"rate {rate}", lambda one, rate=rate: one["end"][rate], plain(3)) for rate in run["end"]]
-    if "right" in run:
+    if "right" in run and "scores" not in run:
         return [("right, %", lambda one: one["right"], percent)]
     found: list[Column] = [("parameters", lambda one: one["parameters"], lambda value: f"{value:,.0f}")]
     test = run["scores"].get("test", {})
@@ -52,7 +52,7 @@ def columns(run: dict) -> list[Column]:
             for split, way in ways
             if way in run["scores"].get(split, {})
         ]
-    if "right" in test:
+    if isinstance(test.get("right"), dict):
         return found + [
             (f"{name}, %", lambda one, name=name: one["scores"]["test"]["right"][name], percent)
             for name in test["right"]

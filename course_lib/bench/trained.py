@@ -104,7 +104,7 @@ def toy_scores(name: str, model: nn.Module, tokenizer: Tokenizer) -> dict:
         return scores
     texts = [pair.src_text for pair in toy.test], [pair.tgt_text for pair in toy.test]
     if kind == "sentence encoder":
-        corpus = encode_corpus(*texts, tokenizer)
+        corpus = encode_corpus(*texts, tokenizer).to(next(model.parameters()).device)
         return {"test": {"right": right_by_class(model, corpus, pronoun_labels(corpus, tokenizer))}}
     surprise = perplexity(model, [tokenizer.encode(text) for text in texts[1]])
     return {"test": {"perplexity": surprise.perplexity, "n_tokens": surprise.n_tokens}}
@@ -161,7 +161,7 @@ def brief(scores: dict) -> str:
     def figures(found: dict) -> str:
         if "perplexity" in found:
             return f"perplexity {found['perplexity']:.2f}"
-        if "right" in found:
+        if isinstance(found.get("right"), dict):
             return ", ".join(f"{name} {share:.1%}" for name, share in found["right"].items())
         if "greedy" in found:
             return f"BLEU {found['greedy']:.1f}" + (f" / {found['beam']:.1f}" if "beam" in found else "")

@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="R-Drop: read each sentence twice, and weigh how far the two readings differ (0)",
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="a quarter of the tokens, for those who wait before a CPU"
+    )
     parser.add_argument("--folder", help="where the run is kept; else runs/DATA_SYSTEM_SEED")
     parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
     parser.add_argument("--device", help="cpu, cuda, ...; else a GPU where there is one")

@@ -10,13 +10,13 @@ folder goes on where it stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from course_lib.models.registry import build
+from course_lib.models.registry import build, system
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
@@ -25,15 +25,20 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import IN_EPOCHS, TOKENS_PER_BATCH, usual_recipe
+from course_lib.training.recipes import IN_EPOCHS, QUICK, QUICK_CONFIG, TOKENS_PER_BATCH, usual_recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
 
+COUNTED_IN_STEPS = ("n_steps", "warm_up", "validate_every")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to train, on what. `scale` None: the one made for the data. None elsewhere: the recipe's own."""
+    """What to train, on what. `scale` None: the one made for the data. None elsewhere: the recipe's own.
+
+    `quick` takes a quarter of the tokens, for those who wait before a CPU (`recipes.py`).
+    """
 
     system: str
     data: str = "toy"  # or multi30k
@@ -48,6 +53,7 @@ class Job:
     tokens_per_batch: int | None = None
     learning_rate: float | None = None
     r_drop: float | None = None
+    quick: bool = False
     config: Mapping[str, object] = field(default_factory=dict)  # sizes and options otherwise than the scale's
     recipe: Mapping[str, object] = field(default_factory=dict)  # otherwise than the usual recipe
 
@@ -69,7 +75,13 @@ class Job:
             ("--r-drop", self.r_drop),
         ):
             parts += [] if value is None else [flag, str(value)]
-        return " ".join(parts)
+        return " ".join([*parts, "--quick"] if self.quick else parts)
+
+    def changes(self) -> tuple[dict[str, object], dict[str, object]]:
+        """What configuration and recipe have otherwise than usual."""
+        known = {one.name for one in fields(system(self.system).config)}
+        config = {name: value for name, value in QUICK_CONFIG.items() if self.quick and name in known}
+        return config | dict(self.config), (QUICK if self.quick else {}) | dict(self.recipe)
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ def run_job(
         device = processes.device
         data = (data or load_data(job)).to(device)
         torch.manual_seed(job.seed)
-        config = replace(config_for(job.system, scale=job.chosen_scale, data=data), **job.config)
+        config = replace(config_for(job.system, scale=job.chosen_scale, data=data), **job.changes()[0])
         model = build(job.system, config).to(device)
         recipe = make_recipe(job, data)
         about = describe(job.system, config, recipe, data, command=job.command())
@@ -131,7 +143,9 @@ def load_data(job: Job) -> TrainingData:
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
     """The usual recipe, with what the job wants otherwise."""
     on_gpu = data.train.device.type == "cuda"
-    tokens_per_batch = job.tokens_per_batch or TOKENS_PER_BATCH[job.chosen_scale]
+    changes = job.changes()[1]
+    tokens_per_batch = job.tokens_per_batch or changes.pop("tokens_per_batch", None)
+    tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[job.chosen_scale]
     n_batches = None
     if job.chosen_scale in IN_EPOCHS:
         lengths = FIXED_LENGTHS if on_gpu else None
@@ -153,5 +167,7 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
             average_every=min(recipe.average_every, max(job.n_steps // 100, 1)),
         )
     chosen = {name: getattr(job, name) for name in ("learning_rate", "r_drop")}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    return replace(recipe, **chosen | dict(job.recipe))
+    chosen = changes | {name: value for name, value in chosen.items() if value is not None}
+    if job.n_steps is not None:  # a short run is short, whatever the changes say
+        chosen = {name: value for name, value in chosen.items() if name not in COUNTED_IN_STEPS}
+    return replace(recipe, **chosen)

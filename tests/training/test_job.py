@@ -40,3 +40,21 @@ def test_the_last_steps_of_a_short_run_join_the_average(data):
     for n_steps, every in ((2000, 20), (110, 1), (500, 5)):
         recipe = make_recipe(Job(system="transformer", n_steps=n_steps), data)
         assert recipe.average_every == every and recipe.averages(n_steps)
+
+
+def test_a_quick_run_takes_a_quarter_of_the_tokens(data):
+    usual, quick = (make_recipe(Job(system="transformer", quick=quick), data) for quick in (False, True))
+    assert quick.n_steps * quick.tokens_per_batch * 4 == usual.n_steps * usual.tokens_per_batch
+    assert make_recipe(Job(system="transformer", quick=True, n_steps=9), data).n_steps == 9
+    assert make_recipe(Job(system="transformer", quick=True, learning_rate=1.0), data).learning_rate == 1.0
+    made = run_job(Job(system="transformer", scale="tiny", quick=True, n_steps=1, device="cpu"), data=data)
+    assert (made.model.config.positions, made.model.config.dropout) == ("rotary", 0.0)
+    assert made.about["command"].endswith("--steps 1 --quick")
+    assert Job(system="gru_lm", quick=True).changes()[0] == {"dropout": 0.0}
+
+
+def test_changes_are_made_to_configuration_and_recipe(data):
+    job = Job(system="transformer", config={"n_heads": 1}, recipe={"decay": "cosine", "warm_up": 7})
+    assert job.changes() == ({"n_heads": 1}, {"decay": "cosine", "warm_up": 7})
+    assert make_recipe(job, data).decay == "cosine" and make_recipe(job, data).warm_up == 7
+    assert make_recipe(replace(job, n_steps=50), data).warm_up == 5  # a short run is short

@@ -90,7 +90,21 @@ def _rotate(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2).to(features.dtype)
 
 
-class _AddedPositions(nn.Module):
+class NoPositions(nn.Module):
+    """Nothing at all: a bag of words, but for what a causal mask gives away."""
+
+    def add(
+        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
+    ) -> Float[Tensor, "batch len model"]:
+        return embedded
+
+    def turn(
+        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
+    ) -> Float[Tensor, "batch heads len head_dim"]:
+        return features
+
+
+class _AddedPositions(NoPositions):
     """A row of a table is added to each word; queries and keys stay as they are."""
 
     table: Tensor
@@ -100,11 +114,6 @@ class _AddedPositions(nn.Module):
     ) -> Float[Tensor, "batch len model"]:
         _check_width("d_model", self.table.shape[-1], embedded)
         return embedded + _rows(self.table, first, embedded.shape[-2])
-
-    def turn(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
-        return features
 
 
 class SinusoidalPositions(_AddedPositions):
@@ -124,7 +133,7 @@ class LearnedPositions(_AddedPositions):
         self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)
 
 
-class RotaryPositions(nn.Module):
+class RotaryPositions(NoPositions):
     """Nothing is added; queries and keys are turned by `rotate`, in every head alike."""
 
     cos: Tensor
@@ -136,31 +145,12 @@ class RotaryPositions(nn.Module):
         self.register_buffer("cos", turned.cos(), persistent=False)
         self.register_buffer("sin", turned.sin(), persistent=False)
 
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
-        return embedded
-
     def turn(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
         _check_width("head_dim", 2 * self.cos.shape[-1], features)
         length = features.shape[-2]
         return _rotate(features, _rows(self.cos, first, length), _rows(self.sin, first, length))
-
-
-class NoPositions(nn.Module):
-    """Nothing at all: a bag of words, but for what a causal mask gives away."""
-
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
-        return embedded
-
-    def turn(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
-        return features
 
 
 Positions = SinusoidalPositions | LearnedPositions | RotaryPositions | NoPositions

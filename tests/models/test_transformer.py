@@ -157,6 +157,8 @@ FORMS = [
     {"tied": False, "positions": "rotary", "n_kv_heads": 1, "pre_norm": False},
     {"norm": "rms", "feed_forward": "swiglu", "positions": "rotary"},  # what came after
     {"d_k": 2, "d_v": 6, "n_kv_heads": 1, "positions": "rotary"},
+    {"norm": "none", "feed_forward": "none", "positions": "none"},
+    {"residual": False},
 ]
 
 
@@ -189,6 +191,28 @@ def test_padding_changes_nothing(form):
         assert all(grad.isfinite().all() and grad.ne(0).any() for grad in grads.values()), form
         outcomes.append((real, grads))
     torch.testing.assert_close(*outcomes)
+
+
+def test_a_leaky_mask_shows_each_word_the_next_one_and_no_more():
+    system = made(leaky=True)
+    memory = system.encode(SRC[:1], LENGTHS[:1])
+    tgt = TGT[:1]
+    before = system.decode(memory, tgt)[0]
+    changed = tgt.clone()
+    changed[0, 3] = 11
+    moved = (system.decode(memory, changed)[0] - before).abs().amax(dim=-1)[0] > 1e-9
+    # One word ahead in each of two layers; and all that comes after it.
+    assert moved.tolist() == [False, True, True, True, True]
+    assert not torch.allclose(made().decode(memory, tgt)[0], before)
+
+
+def test_without_the_residual_path_a_silent_layer_leaves_nothing():
+    kept, lost = made(), made(residual=False)
+    for system in (kept, lost):
+        for block in system.encoder.blocks:
+            torch.nn.init.zeros_(block.feed_forward.outer.weight)
+    keys = [system.encode(SRC, LENGTHS)["keys"] for system in (kept, lost)]
+    assert keys[0].abs().max() > 0.1 and keys[1].abs().max() == 0
 
 
 def test_beams_can_be_repeated_and_reordered():

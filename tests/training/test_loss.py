@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.training.loss import smoothed_cross_entropy, sum_loss, symmetric_kl
-from course_lib.training.objective import classification, objective_for
+from course_lib.training.objective import classification, objective_for, translation
 
 
 def drawn(rows=3, length=5, vocab=11):
@@ -173,3 +173,21 @@ def test_classification_calls_a_wrapped_model(make):
     objective = classification(labels, penalty=0.5)
     torch.testing.assert_close(objective(wrapper, batch), objective(model, batch))
     assert wrapper.n_calls == 1
+
+
+def test_scheduled_sampling_puts_the_systems_own_words_in_place_of_some(monkeypatch):
+    """A share of 0 changes nothing; else words after BOS, never PAD, become what it would have said."""
+    batch = make_batch([[5, 6], [7]], [[8, 9, 10], [11]])
+    read: list[torch.Tensor] = []
+
+    class Says12(nn.Module):
+        def forward(self, src, src_lengths, tgt_in):
+            read.append(tgt_in)
+            return F.one_hot(torch.full_like(tgt_in, 12), 20).float()
+
+    assert translation(0.0)(Says12(), batch)[1] == batch.n_tokens and len(read) == 1
+    monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))
+    read.clear()
+    translation(0.0, scheduled_sampling=0.5)(Says12(), batch)
+    assert torch.equal(read[0], batch.tgt_in)
+    assert read[1].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]

@@ -18,7 +18,7 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.training.corpora import toy_data
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import usual_recipe
+from course_lib.training.recipes import QUICK, QUICK_CONFIG, usual_recipe
 from course_lib.training.saved_system import load_system
 from course_lib.translation.scores import exact_matches
 from course_lib.translation.translate import translate
@@ -119,6 +119,22 @@ def test_results_are_those_of_the_table_and_on_the_page(path):
     assert (ran == wanted) != (path.stem in NOT_WHOLE_YET)
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
     assert asked.expected in page and f"\n\n{table(kept)}\n" in page
+
+
+def test_the_quick_recipe_on_a_cpu_is_as_the_page_says():
+    before, quick = results("cpu/quick")["runs"]
+    assert before["machine"] == quick["machine"] and "CPU, 2 threads" in quick["machine"]
+    assert {**quick["recipe"], **QUICK} == quick["recipe"]
+    assert {**quick["config"], **QUICK_CONFIG} == quick["config"]
+    page = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    seconds, earlier = round(quick["seconds"]), round(before["seconds"])
+    assert f"takes {seconds} s; the one before it" in page and f"took {earlier} s\n" in page
+    assert seconds < earlier
+    for run in (before, quick):
+        assert (
+            f"{run['scores']['test']['exact']:.1%}" == "97.6%"
+            and run["scores"]["coreference"]["pronouns"] == 1
+        )
 
 
 def test_telling_pairs_tell():

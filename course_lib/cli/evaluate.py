@@ -2,6 +2,7 @@
 
     python3 -m course_lib evaluate --checkpoint runs/toy_transformer_0
     python3 -m course_lib evaluate --checkpoint runs/* --split long --beam 5 --json long.json
+    python3 -m course_lib evaluate --checkpoint data/checkpoints/* --split all
 
 Several systems stand side by side, on the same sentences. By default they are those of the corpus that the
 systems were trained on. A checkpoint that cannot be measured is left out, unless it is the only one.
@@ -20,19 +21,25 @@ from course_lib.cli import checkpoints, search, systems
 from course_lib.cli.device import find_device
 from course_lib.cli.endings import STOPPED
 from course_lib.cli.paths import target_path, unwritable, user_path
-from course_lib.cli.side_by_side import side_by_side
+from course_lib.cli.side_by_side import laid_out, percent, side_by_side
 from course_lib.cli.trouble import Trouble
 
 SPLITS = {
     "toy": ("test", "long", "depth", "recombination", "coreference", "validation"),
     "multi30k": ("test", "validation"),
 }
+ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     checkpoints.add_arguments(parser, several=True)
     parser.add_argument("--data", choices=[*SPLITS], help="the corpus; else the one they were trained on")
-    parser.add_argument("--split", choices=SPLITS["toy"], default="test", help="which part of it (test)")
+    parser.add_argument(
+        "--split",
+        choices=[*SPLITS["toy"], ALL],
+        default="test",
+        help="which part of it (test); all: exact match on every test split of the toy language",
+    )
     parser.add_argument("--from", dest="src", metavar="LANG", help="Multi30k: de, en or fr; else as trained")
     parser.add_argument("--to", dest="tgt", metavar="LANG", help="Multi30k: de, en or fr; else as trained")
     parser.add_argument("--multi30k", metavar="FOLDER", help="where Multi30k is")
@@ -49,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
         label: (path, saved) for label, path, saved in systems.labelled(systems.asked_for(args), device)
     }
     data = choose_data(args, {label: trained_on(saved) for label, (_, saved) in opened.items()})
+    if args.split == ALL:
+        return by_split(args, data, opened)
     pairs = load_pairs(data, args)
-    how = "greedy" if args.beam == 1 else f"beam {args.beam}, length_penalty {args.length_penalty:g}"
-    print(f"{data}, {args.split}: {len(pairs):,} sentences, {how}", end="\n\n", flush=True)
+    print(f"{data}, {args.split}: {len(pairs):,} sentences, {search.told(args)}", end="\n\n", flush=True)
 
     found = {}
     try:
@@ -70,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> None:
     """What can be known to be wrong before anything is loaded."""
     search.check(args)
+    if args.split == ALL and args.json is not None:
+        raise Trouble("--json keeps one split at a time.", "Name it with --split, or leave --json out.")
     if args.first is not None and args.first < 1:
         raise Trouble(f"Expected --first to be 1 or more, but got {args.first}.", "Or leave it out.")
 
@@ -97,7 +107,7 @@ def choose_data(args: argparse.Namespace, trained: Mapping[str, str]) -> str:
         raise Trouble(
             "The checkpoint does not say what it was trained on.", "Add --data toy or --data multi30k."
         )
-    if args.split not in SPLITS[kind]:
+    if args.split not in (*SPLITS[kind], *([ALL] if kind == "toy" else [])):
         raise Trouble(f"{kind} has no split {args.split}.", f"It has: {', '.join(SPLITS[kind])}.")
     if kind == "toy":
         vain = {"--from": args.src, "--to": args.tgt, "--multi30k": args.multi30k}
@@ -131,6 +141,27 @@ def load_pairs(data: str, args: argparse.Namespace):
         more = "`python3 -m course_lib evaluate --help` tells what can be asked for."
         raise Trouble(str(error), more) from error
     return replace(whole, src=whole.src[: args.first], tgt=whole.tgt[: args.first])
+
+
+def by_split(args: argparse.Namespace, data: str, opened: Mapping) -> int:
+    """A row for each test split, a column for each system: the share of sentences without a fault."""
+    from course_lib.text.toy.splits import TESTS
+
+    print(
+        f"{data}, sentences without a fault on every test split, {search.told(args)}", end="\n\n", flush=True
+    )
+    rows = [("", *opened)]
+    for split in TESTS:
+        args.split = split
+        pairs = load_pairs(data, args)
+        found = [
+            measure(saved, pairs, args, f"{label}, {split}", data) for label, (_, saved) in opened.items()
+        ]
+        rows.append((f"{split} ({len(pairs):,})", *(percent(one.exact) for one in found)))
+    pronouns = [percent(one.coreference and one.coreference.share) for one in found]
+    rows.append(("il/elle", *pronouns))  # of the last split, coreference
+    print(laid_out(rows, shutil.get_terminal_size((100, 24)).columns))
+    return 0
 
 
 def measure(saved, pairs, args: argparse.Namespace, label: str, data: str):
@@ -190,7 +221,7 @@ def keep(path: Path, args: argparse.Namespace, data: str, opened: Mapping, found
         if label in found
     ]
     whole = {
-        "command": shlex.join(["course", *args.words]),
+        "command": shlex.join(["python3", "-m", "course_lib", *args.words]),
         "data": data,
         "split": args.split,
         "beam": args.beam,

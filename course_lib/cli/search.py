@@ -39,3 +39,8 @@ def check(args: argparse.Namespace) -> None:
             f"Expected --length-penalty to be from 0 to {STEEPEST:g}, but got {args.length_penalty:g}.",
             f"{USUAL_LENGTH_PENALTY} is usual; 0 does not look at the length.",
         )
+
+
+def told(args: argparse.Namespace) -> str:
+    """In words: "greedy", or "beam 5, length penalty 0.6"."""
+    return "greedy" if args.beam == 1 else f"beam {args.beam}, length penalty {args.length_penalty:g}"

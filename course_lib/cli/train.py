@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         outcome = run_job(job, tell=tell, after_look=show)
     except KeyboardInterrupt:
-        command = "course " + shlex.join(sys.argv[1:])
+        command = "python3 -m course_lib " + shlex.join(sys.argv[1:])
         raise Trouble("Stopped at once.", how_to_go_on(folder, command)) from None
     except ValueError as error:
         raise Trouble(str(error), HELP) from error

@@ -82,7 +82,7 @@ class Evaluation:
 
     def table(self) -> str:
         """All of it as text. The seconds are not in it."""
-        search = "greedy" if self.beam == 1 else f"beam {self.beam}, length_penalty {self.length_penalty:g}"
+        search = "greedy" if self.beam == 1 else f"beam {self.beam}, length penalty {self.length_penalty:g}"
         cut = f"; {self.n_cut:,} found no end" if self.n_cut else ""
         lines = [
             ("sentences", f"{self.n:,} ({search}{cut})"),

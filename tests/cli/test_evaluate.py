@@ -17,6 +17,7 @@ from course_lib.cli.side_by_side import side_by_side
 from course_lib.cli.trouble import Trouble
 from course_lib.text.corpus import Sentences
 from course_lib.text.toy import splits as toy_splits
+from course_lib.text.toy.splits import TESTS
 from course_lib.training.saved_system import load_system
 from course_lib.translation.alignment_error import AlignmentError
 from course_lib.translation.evaluate import evaluate as evaluate_system
@@ -51,7 +52,7 @@ def test_the_split_and_the_first_few(checkpoint, capsys):
     for words, told in (
         ([], "toy, test: 8 sentences, greedy\n\nbahdanau\nsentences         8 (greedy"),
         (["--split", "long", "--first", "3"], "toy, long: 3 sentences, greedy"),
-        (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, length_penalty 0.6"),
+        (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, length penalty 0.6"),
         (["--first", "2", "--beam", "2", "--length-penalty", "1.5"], "2 (beam 2, length_penalty 1.5"),
     ):
         assert ask("--checkpoint", path, *words) == 0
@@ -116,6 +117,19 @@ def test_multi30k_is_compared_in_small_letters(checkpoint, monkeypatch, capsys):
 # ---- numbers
 
 
+def test_all_splits_stand_in_one_table(checkpoint, capsys, tmp_path):
+    first, second = checkpoint("bahdanau"), checkpoint("transformer")
+    assert ask("--checkpoint", first, second, "--split", "all", "--first", "3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "toy, sentences without a fault on every test split, greedy"
+    assert lines[2].split() == ["bahdanau", "transformer"]
+    assert [line.split()[0] for line in lines[3:]] == [*TESTS, "il/elle"]
+    assert all(line.split()[-1].endswith("%") for line in lines[3:])
+    assert ask("--checkpoint", first, "--split", "all", "--json", tmp_path / "x.json") == 1
+    assert "--json keeps one split at a time" in capsys.readouterr().err
+    assert ask("--checkpoint", checkpoint("gru_lm"), "--split", "all") == 1
+
+
 def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp_path, capsys):
     path, kept = checkpoint("bahdanau"), tmp_path / "kept here" / "kept.json"
     kept.parent.mkdir()
@@ -128,7 +142,18 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     assert out.endswith(f"bahdanau\n{expected.table()}\n") and err == f"Every number is in {kept}.\n"
     found = json.loads(kept.read_text(encoding="utf-8"))
     assert (found["data"], found["split"], found["beam"], found["first"]) == ("toy", "test", 1, None)
-    command = ["course", "evaluate", "--device", "cpu", "--checkpoint", str(path), "--json", str(kept)]
+    command = [
+        "python3",
+        "-m",
+        "course_lib",
+        "evaluate",
+        "--device",
+        "cpu",
+        "--checkpoint",
+        str(path),
+        "--json",
+        str(kept),
+    ]
     assert shlex.split(found["command"]) == command and found["length_penalty"] == 0.6
     assert {"torch", "course"} <= found["versions"].keys() and " CPU, " in found["machine"]
     (one,) = found["systems"]

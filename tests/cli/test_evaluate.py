@@ -53,7 +53,7 @@ def test_the_split_and_the_first_few(checkpoint, capsys):
         ([], "toy, test: 8 sentences, greedy\n\nbahdanau\nsentences         8 (greedy"),
         (["--split", "long", "--first", "3"], "toy, long: 3 sentences, greedy"),
         (["--split", "coreference", "--first", "2", "--beam", "2"], "2 (beam 2, length penalty 0.6"),
-        (["--first", "2", "--beam", "2", "--length-penalty", "1.5"], "2 (beam 2, length_penalty 1.5"),
+        (["--first", "2", "--beam", "2", "--length-penalty", "1.5"], "2 (beam 2, length penalty 1.5"),
     ):
         assert ask("--checkpoint", path, *words) == 0
         assert told in capsys.readouterr().out

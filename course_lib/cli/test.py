@@ -30,7 +30,7 @@ OWN_HOME = ("-p", "course_lib.authoring.nbval_home")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="style and unit tests only, under a minute")
+    parser.add_argument("--quick", action="store_true", help="style and unit tests only, about a minute")
     parser.add_argument("-k", metavar="WORDS", help="only unit tests whose name fits, as pytest's -k")
 
 

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from course_lib.layers.multi_head import MultiHead
 from course_lib.models.transformer import Transformer
 from course_lib.text.batch import Batch
+from course_lib.text.special import PAD
 
 
 def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
@@ -65,7 +66,7 @@ def spreads(model: Transformer, batches: Iterable[Batch]) -> dict[str, list[list
     for batch in batches:
         for use, weights in model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
             asked = batch.src if use == "encoder" else batch.tgt_in
-            real = (asked != 0)[:, None, None, :, None] & (
+            real = (asked != PAD)[:, None, None, :, None] & (
                 weights > 0
             )  # (batch, layers, heads, queries, keys)
             n = real.sum(dim=-1)
@@ -95,7 +96,7 @@ def likeness(model: Transformer, batches: Iterable[Batch]) -> list[float]:
         for batch in batches:
             states.clear()
             model.encode(batch.src, batch.src_lengths)
-            real = batch.src != 0
+            real = batch.src != PAD
             two = (
                 real[:, :, None]
                 & real[:, None, :]

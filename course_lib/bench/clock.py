@@ -32,9 +32,11 @@ def clock(out: Path) -> float:
             subprocess.run([*PROGRAM, *words], check=True, cwd=PROJECT_ROOT)
             seconds[name] = round(time.perf_counter() - began, 1)
         (found,) = json.loads(scores.read_text(encoding="utf-8"))["systems"]
+    about = {key: found["trained"][key] for key in ("machine", "versions", "data")}
     total = round(sum(seconds.values()), 1)
     command = "python3 -m course_lib.bench.clock"
-    write_json(out, {"command": command, "seconds": total, "parts": seconds, "found": found})
+    bleu = found["results"]["bleu"]
+    write_json(out, {"command": command, "seconds": total, "parts": seconds, "bleu": bleu, **about})
     return total
 
 

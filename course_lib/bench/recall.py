@@ -5,7 +5,7 @@
     found["gradient"]["trained"]["50"]       # how much of the loss reaches a word 50 steps back
 
 Ten symbols, so guessing is right one time in ten. In training each batch has a distance of its own, from 1
-to 100. Then every distance is tested by itself.
+to 100, and every distance is tested by itself. Or a system is trained anew on each distance.
 """
 
 from __future__ import annotations
@@ -35,23 +35,47 @@ SIZES = {
 
 
 def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, device: str | None = None) -> dict:
-    """Train on recall over mixed distances, and measure by distance."""
+    """Train on recall over mixed distances, or ("each") anew on each distance, and measure by distance."""
     n_steps = n_steps or changes.get("n_steps", 4000)
     rate = changes.get("learning_rate", 2e-3)
     place = torch.device(device) if device else usual_device()
-    name = changes["system"]
+    generator = torch.Generator().manual_seed(seed)
+    began, right = time.perf_counter(), {}
+    model = new_model(changes["system"], seed).to(place)
+    fresh = gradient_by_lag(model, generator)
+    for distance in changes.get("each", [None]):
+        model = new_model(changes["system"], seed).to(place)
+        losses = train(model, generator, n_steps=n_steps, rate=rate, distance=distance)
+        right |= {str(one): share_right(model, one) for one in ([distance] if distance else DISTANCES)}
+    every = max(n_steps // 50, 1)
+    return {
+        "parameters": n_parameters(model),
+        "right": right,
+        "gradient": {"fresh": fresh, "trained": gradient_by_lag(model, generator)},
+        "loss": [round(float(part.mean()), 4) for part in losses.split(every)],  # of the last model
+        "n_steps": n_steps,
+        "learning_rate": rate,
+        "seconds": round(time.perf_counter() - began, 1),
+        "device": place.type,
+        "brief": ", ".join(f"{distance}: {right[distance]:.0%}" for distance in list(right)[::5]),
+    }
+
+
+def new_model(name: str, seed: int) -> nn.Module:
     torch.manual_seed(seed)
     config = make_config(name, scale="tiny", vocab_size=VOCAB)
-    config = replace(config, **SIZES[name], max_len=LONGEST + 3, dropout=0.0)
-    model = build(name, config).to(place)
-    generator = torch.Generator().manual_seed(seed)
-    fresh = gradient_by_lag(model, generator)
+    return build(name, replace(config, **SIZES[name], max_len=LONGEST + 3, dropout=0.0))
+
+
+def train(
+    model: nn.Module, generator: torch.Generator, *, n_steps: int, rate: float, distance: int | None
+) -> Tensor:
+    """Adam on fresh questions, over one distance or any; the losses."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    began, losses = time.perf_counter(), []
+    losses = []
     for step in range(n_steps):
-        distance = int(torch.randint(1, LONGEST + 1, (), generator=generator))
-        task = recall(generator, batch_size=BATCH, distance=distance, vocab_size=VOCAB)
-        loss = loss_of(model, task)
+        asked = distance or int(torch.randint(1, LONGEST + 1, (), generator=generator))
+        loss = loss_of(model, recall(generator, batch_size=BATCH, distance=asked, vocab_size=VOCAB))
         for group in optimizer.param_groups:
             group["lr"] = rate * min(1.0, (step + 1) / 100, (n_steps - step) / (0.3 * n_steps))
         optimizer.zero_grad()
@@ -59,22 +83,8 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.detach())
-    seconds = time.perf_counter() - began
     model.eval()
-    right = {str(distance): share_right(model, distance) for distance in DISTANCES}
-    curve = torch.stack(losses).view(-1).cpu()
-    every = max(n_steps // 50, 1)
-    return {
-        "parameters": n_parameters(model),
-        "right": right,
-        "gradient": {"fresh": fresh, "trained": gradient_by_lag(model, generator)},
-        "loss": [round(float(part.mean()), 4) for part in curve.split(every)],
-        "n_steps": n_steps,
-        "learning_rate": rate,
-        "seconds": round(seconds, 1),
-        "device": place.type,
-        "brief": ", ".join(f"{distance}: {right[str(distance)]:.0%}" for distance in DISTANCES[::5]),
-    }
+    return torch.stack(losses).cpu()
 
 
 def loss_of(model: nn.Module, task: Task) -> Tensor:

@@ -44,7 +44,10 @@ def columns(run: dict) -> list[Column]:
     found: list[Column] = [("parameters", lambda one: one["parameters"], lambda value: f"{value:,.0f}")]
     test = run["scores"].get("test", {})
     if "perplexity" in test:
-        return [*found, ("perplexity", lambda one: one["scores"]["test"]["perplexity"], plain(2))]
+        found += [("perplexity", lambda one: one["scores"]["test"]["perplexity"], plain(2))]
+        if "word by word" in run:
+            found += [("word by word", lambda one: one["word by word"], lambda value: f"{value:,.4g}")]
+        return found
     if "greedy" in run["scores"].get("validation", {}):
         ways: list[tuple[str, str]] = [("validation", "greedy"), ("test", "greedy"), ("test", "beam")]
         return found + [

@@ -192,7 +192,14 @@ def _heads_off(outcome: Outcome) -> dict:
     return {"all heads": measure(), "without": switched_off(outcome.model, measure)}
 
 
+def _word_by_word(outcome: Outcome) -> float:
+    """A language model's perplexity when the words to come cannot be seen, whatever its mask."""
+    sentences = [outcome.data.tokenizer.encode(pair.tgt_text) for pair in _toy().test]
+    return perplexity(outcome.model, sentences, word_by_word=True).perplexity
+
+
 INSIDE: dict[str, Callable[[Outcome], Any]] = {
+    "word by word": _word_by_word,
     "heads off": _heads_off,
     "spreads": lambda outcome: spreads(outcome.model, _toy_batches(outcome)),
     "likeness": lambda outcome: likeness(outcome.model, _toy_batches(outcome)),

@@ -204,7 +204,6 @@ SYSTEMS: tuple[System, ...] = (
         paper="Sutskever, Vinyals, Le: Sequence to Sequence Learning with Neural Networks",
         model=Sutskever,
         config=SutskeverConfig,
-        variant={"reverse": True},
     ),
     System(
         name="bahdanau",

@@ -14,6 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.models.language_model import LanguageModel
+from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.searching import resting
@@ -43,9 +44,17 @@ class Surprise:
 
 
 def perplexity(
-    model: LanguageModel, sentences: Sequence[Sequence[int]], *, tokens_per_batch: int = BUDGET
+    model: LanguageModel,
+    sentences: Sequence[Sequence[int]],
+    *,
+    tokens_per_batch: int = BUDGET,
+    word_by_word: bool = False,
 ) -> Surprise:
-    """The model's loss on sentences of ids (without BOS and EOS), `tokens_per_batch` tokens at a time."""
+    """The model's loss on sentences of ids (without BOS and EOS), `tokens_per_batch` tokens at a time.
+
+    `word_by_word` reads as one does when writing: the words to come are not even there yet. For a sound
+    model the number is the same; a model whose mask leaks is found out.
+    """
     if not sentences:
         raise ValueError("Expected at least one sentence, but got none.")
     device, nats = device_of(model), 0.0
@@ -54,7 +63,8 @@ def perplexity(
         for places in by_length(lengths, tokens_per_batch):
             chosen = [sentences[place] for place in places]
             batch = make_batch([[]] * len(chosen), chosen)
-            logits, _ = model.decode(batch.tgt_in.to(device))
+            tokens = batch.tgt_in.to(device)
+            logits = _word_by_word(model, tokens) if word_by_word else model.decode(tokens)[0]
             each = F.cross_entropy(
                 logits.float().flatten(0, 1),
                 batch.tgt_out.to(device).flatten(),
@@ -63,3 +73,11 @@ def perplexity(
             )
             nats += float(each.cpu().double().sum())
     return Surprise(nats=nats, n_tokens=sum(lengths.values()))
+
+
+def _word_by_word(model: LanguageModel, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
+    state, said = model.start(tokens.shape[0]), []
+    for word in tokens.unbind(dim=1):
+        logits, state, _ = model.step(state, word)
+        said.append(logits)
+    return torch.stack(said, dim=1)

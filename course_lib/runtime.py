@@ -32,7 +32,7 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 
 def data_path(*parts: str) -> Path:
-    """A file or folder of the course's own data: `data_path("quizzes", "08.json")`."""
+    """A file or folder of the course's own data: `data_path("toy", "lexicon.json")`."""
     path = PROJECT_ROOT.joinpath("data", *parts)
     if not path.exists():
         wanted = path.relative_to(PROJECT_ROOT)

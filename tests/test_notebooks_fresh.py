@@ -11,7 +11,7 @@ from course_lib.runtime import PROJECT_ROOT
 SOURCES = sources(PROJECT_ROOT)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.parent.name)
 def test_a_stored_notebook_is_what_its_source_says(source):
     assert staleness(PROJECT_ROOT, draft(source, PROJECT_ROOT)) == []
 

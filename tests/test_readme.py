@@ -59,10 +59,10 @@ def test_every_file_it_links_to_is_there():
             assert (PROJECT_ROOT / target).exists(), f"the README links to {target}, and there is none"
 
 
-@pytest.mark.parametrize("source", sources(PROJECT_ROOT), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", sources(PROJECT_ROOT), ids=lambda path: path.parent.name)
 def test_the_minutes_of_the_table_are_those_of_the_lesson(source):
     written = draft(source, PROJECT_ROOT).lesson
-    told = lesson(source.stem[3:]).minutes
+    told = lesson(source.parent.name[3:]).minutes
     assert abs(told - written.minutes) <= 2.5, (
         f"data/lessons.json says {told}, the lesson adds up to {written.minutes}"
     )

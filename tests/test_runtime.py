@@ -23,17 +23,17 @@ def test_the_project_root_holds_the_library():
 
 def test_data_path_finds_what_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(runtime, "PROJECT_ROOT", tmp_path)
-    (tmp_path / "data" / "quizzes").mkdir(parents=True)
-    (tmp_path / "data" / "quizzes" / "08.json").write_text("{}")
-    assert runtime.data_path("quizzes", "08.json") == tmp_path / "data" / "quizzes" / "08.json"
-    assert runtime.data_path("quizzes").is_dir()
+    (tmp_path / "data" / "toy").mkdir(parents=True)
+    (tmp_path / "data" / "toy" / "here.json").write_text("{}")
+    assert runtime.data_path("toy", "here.json") == tmp_path / "data" / "toy" / "here.json"
+    assert runtime.data_path("toy").is_dir()
 
 
 def test_data_path_says_what_is_missing_and_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(runtime, "PROJECT_ROOT", tmp_path)
     with pytest.raises(FileNotFoundError, match="git checkout -- data") as caught:
-        runtime.data_path("quizzes", "99.json")
-    assert str(Path("data", "quizzes", "99.json")) in str(caught.value)
+        runtime.data_path("toy", "gone.json")
+    assert str(Path("data", "toy", "gone.json")) in str(caught.value)
     assert str(tmp_path) not in str(caught.value)  # no absolute path in a stored notebook
 
 

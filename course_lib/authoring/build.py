@@ -66,6 +66,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def called(folder: str) -> tuple[str, ...]:
+    """The names by which a lesson is asked for: "08", "query_key_value", "08_query_key_value"."""
+    return folder[:2], folder[3:], folder
+
+
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
     """The sources called "08", "8", "query_key_value" or "08_query_key_value"; all of them for no name."""
     if not every:
@@ -75,11 +80,13 @@ def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
     chosen, complaints = [], []
     for name in names:
         wanted = f"{name:0>2}" if name.isdecimal() else name
-        found = [path for path in every if wanted in (path.stem[:2], path.stem[3:], path.stem)]
+        found = [
+            path for path in every if wanted in (path.parent.name[:2], path.parent.name[3:], path.parent.name)
+        ]
         chosen += found
         if not found:
             complaints.append(
-                f"There is no lesson {name!r}. There are: {', '.join(path.stem for path in every)}."
+                f"There is no lesson {name!r}. There are: {', '.join(path.parent.name for path in every)}."
             )
     return list(dict.fromkeys(chosen)), complaints
 

@@ -1,6 +1,6 @@
 """A lesson read, checked against the rules and put together: all that can be known before it runs.
 
->>> lesson_draft = draft(root / "notebooks/source/08_query_key_value.py", root)
+>>> lesson_draft = draft(root / "notebooks/source/08_query_key_value/lesson.py", root)
 >>> lesson_draft.notebook("solved")["metadata"]["course"]["title"]
 'Query, key, value'
 """
@@ -40,7 +40,7 @@ def draft(path: Path, root: Path) -> Draft:
 
 def sources(root: Path) -> list[Path]:
     """Every lesson source of the course, in order."""
-    return sorted((root / "notebooks" / "source").glob("*.py"))
+    return sorted((root / "notebooks" / "source").glob("*/lesson.py"))
 
 
 def target(root: Path, lesson: Lesson, edition: str) -> Path:

@@ -51,10 +51,10 @@ def first_difference(stored: dict, built: dict, draft: Draft) -> str:
 
 def orphans(root: Path, sources: list[Path]) -> list[str]:
     """Notebooks whose source is gone."""
-    names = {source.stem for source in sources}
+    names = {source.parent.name for source in sources}
     return [
         f"{path.relative_to(root).as_posix()}: no source makes it; delete it, "
-        f"or bring notebooks/source/{path.stem}.py back"
+        f"or bring notebooks/source/{path.stem}/lesson.py back"
         for path in sorted((root / "notebooks").glob("*.ipynb"))
         if path.stem not in names
     ]

@@ -1,7 +1,7 @@
 """What is wrong with a lesson, and where: file, line, and what to do about it.
 
-    >>> print(LessonError("notebooks/source/08_x.py", 123, "unknown kind"))
-    notebooks/source/08_x.py:123: unknown kind
+    >>> print(LessonError("notebooks/source/08_x/lesson.py", 123, "unknown kind"))
+    notebooks/source/08_x/lesson.py:123: unknown kind
 
 Readers and rules hand back every problem they can see, so that an author mends them in one go; where
 work cannot go on they are raised together, and `except* LessonError` catches one or many.

@@ -1,4 +1,4 @@
-'''Read a lesson source, `notebooks/source/NN_topic.py`, into cells that know their lines.
+'''Read a lesson source, `notebooks/source/NN_topic/lesson.py`, into cells that know their lines.
 
     # %% [markdown] kind="text" minutes=3
     r"""
@@ -31,7 +31,7 @@ from course_lib.authoring.problem import LessonError, raise_all
 
 HEADER = re.compile(r"# %%(?P<markdown> \[markdown\])?(?P<options>( .*)?)$")
 LIKE_A_HEADER = re.compile(r"#\s*%%")
-FILE_NAME = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)\.py")
+FOLDER_NAME = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)")
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,9 @@ class Lesson:
 def read_lesson(path: Path, root: Path) -> Lesson:
     """Read one source; its problems are raised together, each with file and line."""
     shown = path.relative_to(root).as_posix()
-    name = FILE_NAME.fullmatch(path.name)
+    name = FOLDER_NAME.fullmatch(path.parent.name)
     if not name:
-        raise_all(
-            [LessonError(shown, 1, "a lesson source is called NN_topic.py, such as 08_query_key_value.py")]
-        )
+        raise_all([LessonError(shown, 1, "a lesson's folder is called NN_topic, such as 08_query_key_value")])
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

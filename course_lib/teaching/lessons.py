@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT, data_path
 
@@ -32,9 +33,14 @@ class Lesson:
         return f"{self.number}_{self.topic}.ipynb"
 
     @property
+    def folder(self) -> Path:
+        """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
+        return PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}"
+
+    @property
     def built(self) -> bool:
         """Whether the lesson is there. Its source tells: it is there before the first notebook is built."""
-        return (PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}.py").exists()
+        return (self.folder / "lesson.py").exists()
 
 
 @cache

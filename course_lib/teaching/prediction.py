@@ -3,7 +3,7 @@
     >>> predict("08", "unscaled-max", SaturationLab())      # as the last line of a cell
     Prediction('08', 'unscaled-max')
 
-What is asked stands in data/quizzes/08.json, so that the cell does not give the answer away. After the
+What is asked stands in the lesson's quiz.json, so that the cell does not give the answer away. After the
 commit, guess and truth stand side by side, and the explorable opens in the preset that shows the truth.
 A small button opens it without a guess; COURSE_OPEN=1 does so for all of them.
 """

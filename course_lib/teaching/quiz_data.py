@@ -1,9 +1,9 @@
-"""Quizzes and predictions as data: what a question is, and reading data/quizzes/NN.json.
+"""Quizzes and predictions as data: what a question is, and reading a lesson's quiz.json.
 
     >>> read_lesson("08").questions[0].id
     'dot-or-cosine'
 
-What makes a file good is in `quiz_rules`; the format is described in data/quizzes/README.md.
+What makes a file good is in `quiz_rules`; the format is described in docs/quizzes.md.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib import runtime
 from course_lib.teaching import quiz_rules
 from course_lib.teaching.asked import Asked
+from course_lib.teaching.lessons import lessons
 
 
 class QuizError(ValueError):
@@ -104,17 +104,15 @@ class LessonQuiz:
 
 def read_lesson(lesson: str) -> LessonQuiz:
     """The questions of a lesson by its number: `read_lesson("08")`."""
-    folder = runtime.data_path("quizzes")
-    path = folder / f"{lesson}.json"
-    if path not in files(folder):
-        there = ", ".join(found.stem for found in files(folder))
-        raise QuizError(f"There is no quiz for lesson {lesson!r}. Lessons with one: {there}.")
-    return read(path)
+    found = {path.parent.name[:2]: path for path in files()}
+    if lesson not in found:
+        raise QuizError(f"There is no quiz for lesson {lesson!r}. Lessons with one: {', '.join(found)}.")
+    return read(found[lesson])
 
 
-def files(folder: Path) -> list[Path]:
-    """The quiz files of a folder, in the order of the lessons."""
-    return sorted(path for path in folder.glob("*.json") if path.name != "schema.json")
+def files() -> list[Path]:
+    """The quiz files of the course, in the order of the lessons."""
+    return [one.folder / "quiz.json" for one in lessons() if (one.folder / "quiz.json").exists()]
 
 
 def read(path: Path) -> LessonQuiz:
@@ -122,14 +120,20 @@ def read(path: Path) -> LessonQuiz:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise QuizError(f"{path.name} is not JSON: {error}.") from error
+        raise QuizError(f"{_shown(path)} is not JSON: {error}.") from error
     if found := list(quiz_rules.problems(data)):
-        raise QuizError("\n".join([f"{path.name} cannot be used:", *(f"- {problem}" for problem in found)]))
+        raise QuizError(
+            "\n".join([f"{_shown(path)} cannot be used:", *(f"- {problem}" for problem in found)])
+        )
     return LessonQuiz(
         topic=data["lesson"],
         questions=tuple(_question(raw) for raw in data["questions"]),
         predictions=tuple(_asked(raw) for raw in data.get("predictions", ())),
     )
+
+
+def _shown(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 def _asked(raw: dict[str, Any]) -> Asked:

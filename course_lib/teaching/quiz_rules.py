@@ -3,7 +3,7 @@
     >>> list(problems({"lesson": "query_key_value", "questions": []}))
     ['there are no questions']
 
-data/quizzes/schema.json says the same about names and types, for editors; here nothing but Python is needed,
+data/quiz.schema.json says the same about names and types, for editors; here nothing but Python is needed,
 and rules that a schema cannot say are kept too.
 """
 

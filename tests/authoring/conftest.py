@@ -122,15 +122,16 @@ class MadeUpCourse:
         self.root = root
         (root / "notebooks" / "source").mkdir(parents=True)
 
-    def write(self, text: str, name: str = "42_tiny.py") -> Path:
-        path = self.root / "notebooks" / "source" / name
+    def write(self, text: str, name: str = "42_tiny") -> Path:
+        path = self.root / "notebooks" / "source" / name / "lesson.py"
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
 
-    def draft(self, text: str, name: str = "42_tiny.py"):
+    def draft(self, text: str, name: str = "42_tiny"):
         return draft(self.write(text, name), self.root)
 
-    def problems(self, text: str, name: str = "42_tiny.py") -> list[str]:
+    def problems(self, text: str, name: str = "42_tiny") -> list[str]:
         """Every problem of a source, without the path they share: "12: unknown kind ..."."""
         try:
             self.draft(text, name)
@@ -138,7 +139,7 @@ class MadeUpCourse:
             found = [str(problem) for problem in group.exceptions]
         else:
             return []
-        prefix = f"notebooks/source/{name}:"
+        prefix = f"notebooks/source/{name}/lesson.py:"
         assert all(problem.startswith(prefix) for problem in found)
         return [problem.removeprefix(prefix) for problem in found]
 

@@ -118,25 +118,25 @@ def test_problems_of_several_lessons_are_all_told_and_nothing_is_written(course,
         setup='import sys\nprint("oh", file=sys.stderr)',
         quiz='print("/home/ann/x", object(), "y" * 300_001)',
     )
-    course.write(raises, "01_raises.py")
-    course.write(spoilt, "02_spoilt.py")
-    course.write(SHORT.format(setup="import os\nos._exit(3)", quiz="x = 1"), "03_dies.py")
-    course.write(tiny.replace('kind="goals"', 'kind="gaols"'), "04_unread.py")
+    course.write(raises, "01_raises")
+    course.write(spoilt, "02_spoilt")
+    course.write(SHORT.format(setup="import os\nos._exit(3)", quiz="x = 1"), "03_dies")
+    course.write(tiny.replace('kind="goals"', 'kind="gaols"'), "04_unread")
     status, printed, complaints = course.build(editions=("learner",))
     assert status == 1
     assert printed.endswith(f"0 notebooks built in {printed.split()[-4]} s, 7 problems.\n")
     assert len(complaints) == 7
     told = "\n".join(text.removeprefix("notebooks/source/") for text in complaints)
-    assert "04_unread.py:10: unknown kind 'gaols'; did you mean 'goals'?" in told
+    assert "04_unread/lesson.py:10: unknown kind 'gaols'; did you mean 'goals'?" in told
     assert (
-        "01_raises.py:18: the quiz cell of line 16 raises ZeroDivisionError: division by zero "
+        "01_raises/lesson.py:18: the quiz cell of line 16 raises ZeroDivisionError: division by zero "
         "(raised on line 14) [learner]"
     ) in told
-    assert "02_spoilt.py:11: the cell writes to stderr: oh [learner]" in told
-    assert "02_spoilt.py:15: the output holds an absolute path: /home/ann/x [learner]" in told
-    assert "02_spoilt.py:15: the output holds a memory address: 0x" in told
-    assert "02_spoilt.py:15: the output takes 300,1" in told
-    assert "03_dies.py:11: the kernel died in this cell." in told
+    assert "02_spoilt/lesson.py:11: the cell writes to stderr: oh [learner]" in told
+    assert "02_spoilt/lesson.py:15: the output holds an absolute path: /home/ann/x [learner]" in told
+    assert "02_spoilt/lesson.py:15: the output holds a memory address: 0x" in told
+    assert "02_spoilt/lesson.py:15: the output takes 300,1" in told
+    assert "03_dies/lesson.py:11: the kernel died in this cell." in told
     assert not list(course.root.glob("**/*.ipynb"))
 
 
@@ -154,23 +154,23 @@ def test_an_unsolvable_solution_fails_the_strict_run_with_its_line(course, tiny,
     (told,) = complaints
     check = line_of('# %% kind="check"', text)
     assert told.startswith(
-        f"notebooks/source/42_tiny.py:{line}: the check cell of line {check} raises AssertionError"
+        f"notebooks/source/42_tiny/lesson.py:{line}: the check cell of line {check} raises AssertionError"
     )
     assert told.endswith("[solved]")
 
 
 def test_a_cell_that_hangs_is_stopped(course, monkeypatch):
     monkeypatch.setattr(execute, "SECONDS_A_CELL", 1)
-    course.write(SHORT.format(setup="import time", quiz="time.sleep(60)"), "05_hangs.py")
+    course.write(SHORT.format(setup="import time", quiz="time.sleep(60)"), "05_hangs")
     _, _, complaints = course.build(editions=("learner",))
-    assert complaints == ["notebooks/source/05_hangs.py:14: the cell ran longer than 1 s [learner]"]
+    assert complaints == ["notebooks/source/05_hangs/lesson.py:14: the cell ran longer than 1 s [learner]"]
 
 
 def test_a_kernel_that_does_not_start_is_told_with_its_last_words(course):
-    course.write(SHORT.format(setup="x = 1", quiz="x = 1"), "06_no_kernel.py")
+    course.write(SHORT.format(setup="x = 1", quiz="x = 1"), "06_no_kernel")
     (course.root / "notebooks" / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel today')")
     _, _, (told,) = course.build(editions=("learner",))
-    assert told.startswith("notebooks/source/06_no_kernel.py:1: the kernel did not start: ")
+    assert told.startswith("notebooks/source/06_no_kernel/lesson.py:1: the kernel did not start: ")
     assert told.endswith(" no kernel today [learner]")
 
 
@@ -187,7 +187,7 @@ def test_the_kernel_s_surroundings_are_ours(monkeypatch, tmp_path):
 
 
 def test_lessons_are_chosen_by_number_topic_or_name(course, tiny):
-    paths = [course.write(tiny, name) for name in ("08_query_key_value.py", "42_tiny.py")]
+    paths = [course.write(tiny, name) for name in ("08_query_key_value", "42_tiny")]
     for name in ("08", "8", "query_key_value", "08_query_key_value"):
         assert choose(paths, [name]) == (paths[:1], [])
     assert choose(paths, []) == (paths, [])
@@ -206,12 +206,12 @@ def test_a_fresh_notebook_passes_the_check(copy_of_built):
     assert copy_of_built.build(check=True) == (0, "1 lesson looked at, all well.\n", [])
 
 
-CHANGED = "stale: its cell 3 is not what line 15 of notebooks/source/42_tiny.py makes"
+CHANGED = "stale: its cell 3 is not what line 15 of notebooks/source/42_tiny/lesson.py makes"
 REMEDY = "; run `python3 -m course_lib build 42`"
 
 
 def spoil_source(course):
-    path = course.root / "notebooks" / "source" / "42_tiny.py"
+    path = course.root / "notebooks" / "source" / "42_tiny" / "lesson.py"
     path.write_text(path.read_text() + "# one comment more\n")
 
 
@@ -252,7 +252,7 @@ def forget_count(notebook):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (spoil_source, "stale: notebooks/source/42_tiny.py has changed since"),
+        (spoil_source, "stale: notebooks/source/42_tiny/lesson.py has changed since"),
         (edit_notebook(set_source), CHANGED),
         (edit_notebook(set_id), CHANGED),
         (
@@ -282,7 +282,8 @@ def test_a_notebook_without_a_source_is_told(copy_of_built):
     _, _, complaints = copy_of_built.build(check=True)
     assert complaints == [
         f"notebooks/42_tiny.ipynb: not built yet{REMEDY}",
-        "notebooks/43_gone.ipynb: no source makes it; delete it, or bring notebooks/source/43_gone.py back",
+        "notebooks/43_gone.ipynb: no source makes it; delete it, "
+        "or bring notebooks/source/43_gone/lesson.py back",
     ]
 
 

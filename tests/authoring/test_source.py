@@ -33,7 +33,7 @@ def test_a_lesson_has_number_topic_title_and_minutes(course, tiny):
 
 def test_windows_line_ends_make_the_same_lesson(course, tiny):
     plain = read_lesson(course.write(tiny), course.root)
-    path = course.root / "notebooks" / "source" / "42_tiny.py"
+    path = course.root / "notebooks" / "source" / "42_tiny" / "lesson.py"
     path.write_bytes(tiny.replace("\n", "\r\n").encode())
     assert read_lesson(path, course.root) == plain
 
@@ -140,7 +140,7 @@ def test_a_source_without_cells_or_with_a_wrong_name_or_encoding_is_refused(cour
     assert course.problems("# only a comment\n") == [
         '1: there is no cell; open one with a line like # %% kind="code"'
     ]
-    assert course.problems(tiny, "tiny.py")[0].startswith("1: a lesson source is called NN_topic.py")
+    assert course.problems(tiny, "tiny")[0].startswith("1: a lesson's folder is called NN_topic")
     path = course.write("")
     path.write_bytes(b"# %% \xff")
     with pytest.raises(ExceptionGroup, match="cannot be built") as caught:

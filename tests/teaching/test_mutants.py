@@ -1,25 +1,23 @@
 """Every check against many wrong answers, each of which must be caught with the message that names its slip.
 
-`mutants/<topic>.py` holds, for each exercise, WRONG answers with the slip (or a part of the message) that
-the verdict must name, and RIGHT answers written in other ways. An exercise without mutants fails here, and so
-does a slip that no mutant shows.
+A lesson's `wrong_answers.py` holds, for each exercise, WRONG answers with the slip (or a part of the message)
+that the verdict must name, and RIGHT answers written in other ways. An exercise without mutants fails here,
+and so does a slip that no mutant shows.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from course_lib.teaching.checking import judge
 from course_lib.teaching.exercise import Exercise, outputs
-from course_lib.teaching.exercises import BY_LESSON, EXERCISES
-from course_lib.teaching.lessons import lessons
+from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
+from course_lib.teaching.lessons import lesson, lessons
 from course_lib.teaching.misconceptions import misconceptions
 from course_lib.teaching.verdict import Verdict
 
@@ -45,11 +43,7 @@ GENERAL = {
 
 
 def answers(topic: str) -> ModuleType:
-    path = Path(__file__).parent / "mutants" / f"{topic}.py"
-    spec = importlib.util.spec_from_file_location(f"mutants_{topic}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(lesson(topic).folder / "wrong_answers.py")
 
 
 ANSWERS = {topic: answers(topic) for topic in BY_LESSON}

@@ -16,7 +16,7 @@ from course_lib.teaching import quiz_rules
 from course_lib.teaching.quiz_data import QuizError, files, read, read_lesson
 
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"
-COURSE = files(data_path("quizzes"))
+COURSE = files()
 SINGLE, SEVERAL, NUMBER, ORDERED = range(4)
 
 
@@ -25,7 +25,7 @@ def sample() -> dict:
 
 
 def schema() -> jsonschema.Draft202012Validator:
-    rules = json.loads(data_path("quizzes", "schema.json").read_text(encoding="utf-8"))
+    rules = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(rules)
     return jsonschema.Draft202012Validator(rules)
 
@@ -198,7 +198,7 @@ def test_the_error_names_the_file_and_tells_everything_at_once(tmp_path):
     with pytest.raises(QuizError) as error:
         read(path)
     assert str(error.value) == (
-        "08.json cannot be used:\n"
+        f"{tmp_path.name}/08.json cannot be used:\n"
         '- question "sample-single": "text" is missing\n'
         '- question "sample-number": "answer" is missing'
     )

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.runtime import data_path
 from course_lib.teaching.maths import inline_html
 from course_lib.teaching.quiz import question_payload
 from course_lib.teaching.quiz_data import files, read
@@ -133,7 +132,7 @@ def node(tmp_path_factory):
 
 
 def test_the_page_marks_every_answer_as_python_does(node):
-    questions = [q for path in [SAMPLE, *files(data_path("quizzes"))] for q in read(path).questions]
+    questions = [q for path in [SAMPLE, *files()] for q in read(path).questions]
     cases = [(question, answer) for question in questions for answer in every_answer(question)]
     given = [[question_payload(question), answer] for question, answer in cases]
     for (question, answer), page in zip(

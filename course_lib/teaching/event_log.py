@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from course_lib.runtime import write_atomically
 
-LONGEST_WAIT = 10.0  # seconds for the lock; a write takes a few milliseconds
+LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
+_held: set[Path] = set()  # locks that were waited for in vain: the learner waits once, not at every check
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,17 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _locked(path: Path) -> FileLock:
-    return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    lock = path.with_suffix(".lock")
+    try:
+        held = FileLock(lock, timeout=0 if lock in _held else LONGEST_WAIT, poll_interval=0.01)
+        with held:
+            _held.discard(lock)
+            yield
+    except Timeout:
+        _held.add(lock)
+        raise
 
 
 def _ends_well(path: Path) -> bool:

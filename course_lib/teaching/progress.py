@@ -83,6 +83,10 @@ class LessonProgress:
     quiz_right: int
     predictions: int
     predictions_right: int
+    estimates: int
+    estimates_right: int
+    goals: int
+    explanations: int
     complete: bool
 
     @property
@@ -99,6 +103,12 @@ class LessonProgress:
             found.append(f"quiz {self.quiz_right} of {self.quiz_answered} at the first try")
         if self.predictions:
             found.append(f"predictions {self.predictions_right} of {self.predictions}")
+        if self.estimates:
+            found.append(f"estimates within 2 × {self.estimates_right} of {self.estimates}")
+        if self.goals:
+            found.append(f"goals {self.goals}")
+        if self.explanations:
+            found.append(f"explanations {self.explanations}")
         return found
 
 
@@ -162,6 +172,21 @@ class Progress:
                 open_at.setdefault(met, set()).add(place)
         return tuple(Met(met, times[met], put_right=not open_at[met]) for met in sorted(times))
 
+    @cached_property
+    def missed(self) -> tuple[str, ...]:
+        """Quiz questions that went wrong and never right since, the longest ago first."""
+        open_since: dict[str, None] = {}
+        for event in self.events:
+            if event.get("kind") == "quiz":
+                name = str(event.get("name"))
+                open_since.pop(name, None) if _went_well(event) else open_since.setdefault(name)
+        return tuple(open_since)
+
+    def goals(self, explorable: str) -> set[str]:
+        """The goals of an explorable that were reached in an earlier session, or in this one."""
+        reached = (event for event in self.events if event.get("kind") == "goal")
+        return {str(event.get("goal")) for event in reached if event.get("explorable") == explorable}
+
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
         wanted = BY_LESSON.get(lesson.topic, ())
         attempts = list(self._of("exercise", lesson))
@@ -169,6 +194,7 @@ class Progress:
         passed = {str(event.get("name")) for event in attempts if _went_well(event)}
         quiz = _first_by_name(event for event in self._of("quiz", lesson) if event.get("first_try"))
         guesses = _first_by_name(self._of("prediction", lesson))
+        estimates = _first_by_name(self._of("estimate", lesson))
         opened = any(event.get("lesson") == lesson.topic for event in self.events)
         return LessonProgress(
             lesson=lesson,
@@ -180,6 +206,10 @@ class Progress:
             quiz_right=sum(map(_went_well, quiz)),
             predictions=len(guesses),
             predictions_right=sum(map(_went_well, guesses)),
+            estimates=len(estimates),
+            estimates_right=sum(map(_went_well, estimates)),
+            goals=len(_first_by_name(self._of("goal", lesson))),
+            explanations=len(_first_by_name(self._of("explanation", lesson))),
             complete=opened and all(one.name in passed for one in wanted if not one.stretch),
         )
 

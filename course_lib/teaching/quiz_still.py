@@ -9,10 +9,10 @@ from __future__ import annotations
 from html import escape
 
 from course_lib.teaching.maths import dollars, inline_html
-from course_lib.teaching.quiz_data import Question
+from course_lib.teaching.questions import Question
 
 
-def still_html(title: str, questions: tuple[Question, ...]) -> str:
+def still_html(title: str, questions: list[Question]) -> str:
     """All questions with their options; answers and feedback are folded away."""
     items = "".join(f"<li>{_question(question)}</li>" for question in questions)
     head = f"<p><strong>{_set(title)}</strong> <em>Run this cell to answer here.</em></p>"

@@ -41,7 +41,7 @@ def test_a_new_learner():
     new = progress.read()
     assert new == Progress()
     assert not any(one.opened or one.complete for one in new.lessons)
-    assert len(new.lessons) == len(lessons()) == 18
+    assert len(new.lessons) == len(lessons()) == 20
 
 
 def test_exercises_are_tried_then_passed_and_stay_passed():
@@ -54,6 +54,32 @@ def test_exercises_are_tried_then_passed_and_stay_passed():
         exercise("gone"),
     ).lesson("query_key_value")
     assert (one.exercises, one.exercises_tried, one.exercises_passed) == (4, 1, 1)
+
+
+def test_goals_and_misses_are_worked_out():
+    told = known(
+        {
+            "kind": "goal",
+            "lesson": "query_key_value",
+            "name": "Lab/wide",
+            "explorable": "Lab",
+            "goal": "wide",
+        },
+        {
+            "kind": "goal",
+            "lesson": "query_key_value",
+            "name": "Lab/wide",
+            "explorable": "Lab",
+            "goal": "wide",
+        },
+        {"kind": "quiz", "name": "a", "correct": False},
+        {"kind": "quiz", "name": "b", "correct": False},
+        {"kind": "quiz", "name": "a", "correct": True},
+        {"kind": "quiz", "name": "c", "correct": True},
+    )
+    assert told.goals("Lab") == {"wide"} and told.goals("Other") == set()
+    assert told.lesson("query_key_value").counts[-1] == "goals 1"
+    assert told.missed == ("b",)
 
 
 def test_a_lesson_is_complete_without_its_stretch_exercises():

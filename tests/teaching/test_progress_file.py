@@ -149,6 +149,18 @@ def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(monkeypatch, caps
     assert progress.delete().startswith("Your progress could not be deleted: No")
 
 
+def test_a_lock_that_somebody_holds_is_waited_for_once(file, monkeypatch, capsys):
+    monkeypatch.setattr(event_log, "LONGEST_WAIT", 0.5)
+    with event_log.FileLock(file.with_suffix(".lock")):
+        start = time.monotonic()
+        for _ in range(5):
+            progress.record(EVENT)
+        assert time.monotonic() - start < 1.5
+    assert capsys.readouterr().out.count("Your progress cannot be saved") == 1
+    progress.record(EVENT)  # it is free again
+    assert progress.read().events[0]["kind"] == "lesson"
+
+
 def test_a_folder_that_cannot_be_made(course_home, capsys):
     course_home.parent.mkdir(exist_ok=True)
     course_home.write_text("a file stands where the folder should be")

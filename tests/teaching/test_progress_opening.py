@@ -22,10 +22,10 @@ def nothing_said_before():
     progress.say_once.cache_clear()
 
 
-def test_the_table_holds_the_eighteen_lessons_in_order():
+def test_the_table_holds_the_twenty_lessons_in_order():
     table = lessons()
-    assert [one.number for one in table] == [f"{number:02}" for number in range(18)]
-    assert len({one.topic for one in table}) == 18
+    assert [one.number for one in table] == [f"{number:02}" for number in range(20)]
+    assert len({one.topic for one in table}) == 20
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", one.topic) for one in table)
     assert all(one.question.endswith("?") and 20 <= one.minutes <= 90 for one in table)
     assert lesson("query_key_value").notebook == "08_query_key_value.ipynb"

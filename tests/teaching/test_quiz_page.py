@@ -1,4 +1,4 @@
-"""The cards in a real browser without a kernel, as in an offline page. For JupyterLab: tests/browser."""
+"""The cards in a real browser, marked by the real Python, without a kernel. For JupyterLab: tests/browser."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from pathlib import Path
 import pytest
 
 from course_lib.authoring.lab_browser import CHROMIUM_ARGS, chromium_path
-from course_lib.teaching.asked import Asked
+from course_lib.teaching.explanation import Explanation
+from course_lib.teaching.guess import Guess
+from course_lib.teaching.questions import read
 from course_lib.teaching.quiz import Quiz
-from course_lib.teaching.quiz_data import read
 from course_lib.teaching.static import static_text
 
 pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"
+ASKED = read(SAMPLE)
 NASTY = "<script>window.hurt = 1</script> & \"quotes\" <img src=x onerror='window.hurt = 1'>"
 ADDRESS = "http://course.test/"
-SHOW = """async ([name, state]) => {
+# A model as anywidget gives it: what is sent goes to `kernel`, in Python, which gives the new state.
+SHOW = """async ([name, state, synced]) => {
   const { default: widget } = await import(`/${name}.js`);
-  const heard = {};
+  const heard = [];
   const model = {
     get: (key) => state[key],
-    set: (key, value) => { state[key] = value; (heard[`change:${key}`] ?? []).forEach((hear) => hear()); },
-    on: (keys, hear) => keys.split(" ").forEach((key) => (heard[key] ??= []).push(hear)),
-    save_changes: () => { window.saved = structuredClone(state); },
+    on: (key, hear) => heard.push(hear),
+    send: async (message) => {
+      if (window.silent) return;
+      state[synced] = await window.kernel(message);
+      heard.forEach((hear) => hear());
+      window.answered = (window.answered ?? 0) + 1;
+    },
   };
   widget.render({ model, el: document.body.appendChild(document.createElement("div")) });
 }"""
+kernel = {}  # the widget that answers just now
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +48,7 @@ def opened():
         "": ("text/html", f"<!doctype html><style>{static_text('card.css')}</style>"),
         "quiz.js": ("text/javascript", static_text("card.js", "quiz.js")),
         "guess.js": ("text/javascript", static_text("card.js", "guess.js")),
+        "explain.js": ("text/javascript", static_text("card.js", "explain.js")),
     }
 
     def serve(route):
@@ -53,6 +62,7 @@ def opened():
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.route("**/*", serve)
+        page.expose_function("kernel", lambda message: kernel["hears"](message))
         page.goto(ADDRESS)
         yield page, troubles
         chromium.close()
@@ -62,47 +72,82 @@ def opened():
 def page(opened):
     page, troubles = opened
     troubles.clear()
-    page.evaluate("() => { window.saved = undefined; document.body.replaceChildren(); }")
+    page.evaluate("() => { window.silent = false; document.body.replaceChildren(); }")
     yield page
     assert troubles == []
 
 
+def show(page, name: str, widget, synced: str) -> None:
+    """Put a card on the page; its widget hears what the page sends, and the page what the widget says."""
+
+    def hears(message: dict) -> dict:
+        widget._handle_custom_msg(message, [])
+        return getattr(widget, synced)
+
+    kernel["hears"] = hears
+    page.evaluate(SHOW, [name, {"payload": widget.payload, synced: getattr(widget, synced)}, synced])
+
+
 def show_quiz(page, path: Path = SAMPLE, classroom: bool = False):
-    payload = Quiz("08", "closing", read(path), classroom=classroom).payload
-    page.evaluate(SHOW, ["quiz", {"payload": payload, "answers": {}}])
+    asked = [one for one in read(path).values() if one.use == "closing"]
+    kernel["quiz"] = Quiz("08", "closing", asked, classroom=classroom)
+    show(page, "quiz", kernel["quiz"], "states")
     return page.locator("form")
 
 
-def saved(page) -> dict:
-    return page.evaluate("() => window.saved")
+def tries() -> dict:
+    return {name: tried for name, tried in kernel["quiz"].tries.items() if tried}
+
+
+def expect(locator):
+    """Waits: the answer goes to Python and back."""
+    from playwright.sync_api import expect
+
+    return expect(locator)
+
+
+def press(form, button: str) -> None:
+    form.get_by_role("button", name=button).click()
 
 
 def test_wrong_then_right_with_feedback_and_the_score(page):
-    single = show_quiz(page).nth(0)
+    single, footer = show_quiz(page).nth(0), page.locator("footer").get_by_role("status")
     single.get_by_label("Overflow").check()
-    single.get_by_role("button", name="Check").click()
-    assert "Not quite" in single.inner_text()
-    assert "Softmax subtracts the largest score." in single.inner_text()
-    assert "Not this one" in single.inner_text()
-    assert page.locator("footer").inner_text() == "1 of 3 answered, 0 right at the first try"
-    single.get_by_role("button", name="Try again").click()
-    assert "Not quite" not in single.inner_text()
+    press(single, "Check")
+    for said in ("Not quite", "Softmax subtracts the largest score.", "Not this one"):
+        expect(single).to_contain_text(said)
+    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
+    press(single, "Try again")
+    expect(single).not_to_contain_text("Not quite")
     single.get_by_label("Spread").check()
-    single.get_by_role("button", name="Check").click()
-    assert "Why not the others?" in single.inner_text()
-    assert single.get_by_label("Habit").is_disabled()
-    assert saved(page)["answers"] == {"sample-single": [0, 1]}
-    assert page.locator("footer").inner_text() == "1 of 3 answered, 0 right at the first try"
+    press(single, "Check")
+    expect(single).to_contain_text("Why not the others?")
+    expect(single.get_by_label("Habit")).to_be_disabled()
+    assert tries() == {"sample-single": [0, 1]}
+    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
 
 
 def test_an_empty_answer_is_asked_for_and_not_counted(page):
-    forms = show_quiz(page)
-    for form, asked in zip(
-        forms.all(), ["Choose an answer", "Tick at least one", "Type a number"], strict=True
-    ):
-        form.get_by_role("button", name="Check").click()
-        assert asked in form.inner_text()
-    assert saved(page) is None
+    asked = ["Choose an answer first.", "Tick at least one answer first.", "Type a number"]
+    for form, said in zip(show_quiz(page).all(), asked, strict=True):
+        press(form, "Check")
+        expect(form.get_by_role("status").first).to_contain_text(said)
+    number = page.locator("form").nth(2)
+    number.get_by_label("Your number").fill("8,000")
+    press(number, "Check")
+    expect(number).to_contain_text("Is that 8000 or 8.000?")
+    number.get_by_label("Your number").fill("9" * 5000)
+    press(number, "Check")
+    expect(number).to_contain_text("too long")
+    assert tries() == {}
+
+
+def test_while_the_kernel_is_busy_it_says_so(page):
+    single = show_quiz(page).nth(0)
+    page.evaluate("() => { window.silent = true; }")
+    single.get_by_label("Spread").check()
+    press(single, "Check")
+    expect(single).to_contain_text("The kernel is busy: your answer is marked as soon as")
 
 
 def test_by_keyboard_alone(page):
@@ -111,22 +156,21 @@ def test_by_keyboard_alone(page):
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    first = saved(page)["answers"]["sample-single"]
-    assert len(first) == 1
+    expect(page.locator("form").nth(0).locator(".cq-panel")).to_be_visible()
+    assert len(tries()["sample-single"]) == 1
     several = page.locator("form").nth(1)
     for label in ("Rows sum to 1", "Weights are not negative"):
         several.get_by_label(label).focus()
         page.keyboard.press("Space")
     page.keyboard.press("Enter")
-    assert saved(page)["answers"]["sample-several"] == [[0, 2]]
-    assert (
-        page.evaluate("() => document.activeElement.className") == "cq-feedback"
-    )  # not lost on a locked field
+    expect(several.locator(".cq-feedback")).to_be_focused()  # not lost on a locked field
+    assert tries()["sample-several"] == [[0, 2]]
     page.keyboard.press("Tab")  # "Why not the others?"
     page.keyboard.press("Tab")
     page.keyboard.type("1/4")
     page.keyboard.press("Enter")
-    assert saved(page)["answers"]["sample-number"] == [0.25]
+    expect(page.locator("form").nth(2)).to_contain_text("Right")
+    assert tries()["sample-number"] == [0.25]
     assert page.get_by_label("Your number").input_value() == "1/4"  # as it was typed
 
 
@@ -137,38 +181,41 @@ def test_all_solved_may_be_started_again(page):
         forms.nth(1).get_by_label(label).check()
     forms.nth(2).get_by_label("Your number").fill("0,25")
     for form in forms.all():
-        form.get_by_role("button", name="Check").click()
-    assert "3 of 3 answered, 3 right at the first try. All solved." in page.locator("footer").inner_text()
-    page.get_by_role("button", name="Start again").click()
-    assert page.get_by_role("button", name="Check").count() == 3
-    assert not forms.nth(0).get_by_label("Spread").is_checked()
+        press(form, "Check")
+    footer = page.locator("footer")
+    expect(footer).to_contain_text("3 of 3 answered, 3 right at the first try. All solved.")
+    press(page, "Start again")
+    expect(page.get_by_role("button", name="Check")).to_have_count(3)
+    expect(forms.nth(0).get_by_label("Spread")).not_to_be_checked()
 
 
 def test_a_classroom_votes_discusses_and_votes_again(page):
     single = show_quiz(page, classroom=True).nth(0)
     single.get_by_label("Overflow").check()
-    single.get_by_role("button", name="Vote").click()
-    assert "Discuss with a neighbour, then vote again." in single.inner_text()
-    assert "Softmax" not in single.inner_text()
-    assert "Not this one" not in single.inner_text()
+    press(single, "Vote")
+    expect(single).to_contain_text("Discuss with a neighbour, then vote again.")
+    for hidden in ("Softmax", "Not this one"):
+        expect(single).not_to_contain_text(hidden)
     single.get_by_label("Spread").check()
-    single.get_by_role("button", name="Vote again").click()
+    press(single, "Vote again")
     letters = [
         single.locator("label", has_text=text).locator(".cq-letter").inner_text()
         for text in ("Overflow", "Spread")
     ]
-    assert f"First vote: {letters[0]} · Second vote: {letters[1]}" in single.inner_text()
-    assert "Yes, a spread near" in single.inner_text()
-    assert saved(page)["answers"] == {"sample-single": [0, 1]}
+    expect(single).to_contain_text(f"First vote: {letters[0]} · Second vote: {letters[1]}")
+    expect(single).to_contain_text("Yes, a spread near")
+    assert tries() == {"sample-single": [0, 1]}
 
 
 def test_a_wrong_answer_leads_back_to_the_section(page):
     page.evaluate("() => { document.body.innerHTML = '<h2>Why the root ¶</h2><p style=height:3000px>'; }")
     single = show_quiz(page).nth(0)
     single.get_by_label("Habit").check()
-    single.get_by_role("button", name="Check").click()
+    press(single, "Check")
+    link = single.get_by_role("link", name="Why the root")
+    expect(link).to_be_visible()
     assert page.evaluate("() => scrollY") > 1000
-    single.get_by_role("link", name="Why the root").click()
+    link.click()
     assert page.evaluate("() => scrollY") < 100
     assert page.url == ADDRESS
 
@@ -176,9 +223,9 @@ def test_a_wrong_answer_leads_back_to_the_section(page):
 def test_a_section_the_page_does_not_have_is_only_named(page):
     single = show_quiz(page).nth(0)
     single.get_by_label("Habit").check()
-    single.get_by_role("button", name="Check").click()
-    assert "Read again: “Why the root”" in single.inner_text()
-    assert single.get_by_role("link").count() == 0
+    press(single, "Check")
+    expect(single).to_contain_text("Read again: “Why the root”")
+    expect(single.get_by_role("link")).to_have_count(0)
 
 
 def test_formulas_are_drawn_by_the_browser_itself(page):
@@ -196,58 +243,64 @@ def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
                     part[field] += NASTY
     path = tmp_path / "nasty.json"
     path.write_text(json.dumps(data), encoding="utf-8")
-    forms = show_quiz(page, path)
-    for form in forms.all():
+    for form in show_quiz(page, path).all():
         field = form.locator("input").first
         field.fill("7") if field.get_attribute("type") == "text" else form.get_by_label("Col").or_(
             form.get_by_label("Habit")
         ).check()
-        form.get_by_role("button", name="Check").click()
+        press(form, "Check")
+        expect(form).to_contain_text("Not quite")
         assert form.inner_text().count(NASTY) >= 3
     assert page.locator("script, img").count() == 0
     assert page.evaluate("() => window.hurt") is None
 
 
-NUMBER = Asked("large", "How large?", 0.96, "It spreads.", tolerance=0.05, unit="of 1")
-CHOICE = Asked("moves", "What moves?", "Both", "It spreads.", options=("Both", "None"))
-
-
 @pytest.mark.parametrize(
-    ("asked", "act", "guess", "said"),
+    ("name", "act", "guess", "said"),
     [
-        (NUMBER, ("Your number", "0.4"), 0.4, "Not as you predicted"),
-        (NUMBER, ("Your number", "1"), 1, "As you predicted"),
-        (CHOICE, ("None", None), 1, "Not as you predicted"),
-        (CHOICE, ("Both", None), 0, "As you predicted"),
+        ("sample-largest", ("Your number", "0.4"), 0.4, "Not as you predicted"),
+        ("sample-largest", ("Your number", "1"), 1, "As you predicted"),
+        ("sample-moves", ("The weights", None), 0, "Not as you predicted"),
+        ("sample-moves", ("The context", None), 1, "As you predicted"),
+        ("sample-size", ("Your number", "200000"), 200000, "Within 2 ×"),
     ],
 )
-def test_a_guess_stands_beside_the_truth(page, asked, act, guess, said):
-    payload = {**asked.payload, "cover": "Bars"}
-    page.evaluate(SHOW, ["guess", {"payload": payload, "guess": None, "opened": False}])
+def test_a_guess_stands_beside_the_truth(page, name, act, guess, said):
+    made = Guess("08", ASKED[name])
+    show(page, "guess", made.view.children[0], "state")
     card = page.locator(".course-card")
-    assert "Covered until you have made a guess" in card.inner_text()
-    assert "It spreads." not in card.inner_text()
     label, typed = act
     field = card.get_by_label(label)
     field.check() if typed is None else field.fill(typed)
     field.press("Enter")
-    assert saved(page)["guess"] == guess
-    shown = card.inner_text()
-    assert said in shown
-    assert "Your guess" in shown
-    assert "What happens" in shown
-    assert "It spreads." in shown
-    assert "Covered" not in shown
-    assert card.get_by_role("button").count() == 0
+    for text in (said, "Your guess", "What happens", "spreads" if name == "sample-largest" else ""):
+        expect(card).to_contain_text(text)
+    assert made.guess == guess
+    expect(card.get_by_role("button")).to_have_count(0)
 
 
 def test_it_may_be_seen_without_a_guess(page):
-    payload = {**NUMBER.payload, "cover": "Bars"}
-    page.evaluate(SHOW, ["guess", {"payload": payload, "guess": None, "opened": False}])
-    page.get_by_role("button", name="Show me without guessing").click()
-    assert saved(page)["opened"] is True
-    assert "Shown without a guess" in page.locator(".course-card").inner_text()
-    assert "Your guess" not in page.locator(".course-card").inner_text()
+    made = Guess("08", ASKED["sample-largest"])
+    show(page, "guess", made.view.children[0], "state")
+    press(page, "Show me without guessing")
+    expect(page.locator(".course-card")).to_contain_text("Shown without a guess")
+    expect(page.locator(".course-card")).not_to_contain_text("Your guess")
+    assert made.opened and made.guess is None
+
+
+def test_an_explanation_is_compared_and_ticked(page, monkeypatch):
+    monkeypatch.setattr("course_lib.teaching.explanation.question", lambda lesson, name, *kinds: ASKED[name])
+    made = Explanation("08", "sample-why")
+    show(page, "explain", made, "state")
+    card = page.locator(".course-card")
+    card.get_by_label("Your explanation").fill(NASTY)
+    press(card, "Compare with a model answer")
+    expect(card).to_contain_text("Because asking and being found are two jobs")
+    card.get_by_label("two roles").check()
+    expect(card.get_by_label("two roles")).to_be_checked()
+    page.wait_for_function("() => window.answered >= 2")
+    assert made.state["ticked"] == [0] and made.state["text"] == NASTY
+    assert page.locator("script, img").count() == 0
 
 
 def test_jupyterlab_is_told_to_leave_plain_keys_alone(page):

@@ -62,8 +62,8 @@ def test_the_card_shows_lessons_counts_what_is_next_and_misconceptions(two_lesso
     )
     text = text_of(summary_html(known))
     for part in (
-        "1 of 18 lessons",
-        "17 · The museum",
+        "1 of 20 lessons",
+        "18 · The museum",
         "exercises 1 of 1",
         "quiz 1 of 1 at the first try",
         "Next: 08 · Query, key, value (",

@@ -1,8 +1,7 @@
-// What quiz.js and guess.js share: marking, inputs, panels, keys. Python puts the files together into one module.
-// Every `html` in the payload was escaped in Python (teaching/maths.py); what a learner types is set as text.
-// `mark` follows teaching/quiz_marking.py: a test runs both over the same answers.
+// What the cards share: inputs, panels, keys. Python puts the files together into one module, and marks.
+// Every `html` that comes from Python was escaped there (teaching/maths.py); what a learner types is set as text.
 
-const SLACK = 1e-9;
+const BUSY = "The kernel is busy: your answer is marked as soon as the running cell is done.";
 const ICONS = {
   right: '<path d="M4.4 8.3l2.5 2.5 4.8-5.3"/>',
   wrong: '<path d="M5.3 5.3l5.4 5.4M10.7 5.3l-5.4 5.4"/>',
@@ -10,48 +9,6 @@ const ICONS = {
   seen: '<path d="M3.4 8q4.6-6 9.2 0q-4.6 6-9.2 0zM8 8v.01"/>',
 };
 const icon = (look) => `<svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="8"/>${ICONS[look]}</svg>`;
-
-// -- marking ---------------------------------------------------------------------------------------------
-
-export function mark(question, answer) {
-  return question.kind === "number" ? markNumber(question, answer) : markChoice(question, answer);
-}
-
-function markNumber(question, number) {
-  const said = (good, html) => [{ good, label: "", html }];
-  if (within(number, question.answer, question.tolerance))
-    return { correct: true, misconception: null, remarks: said(true, question.feedback) };
-  const near = question.near.find((one) => within(number, one.value, one.tolerance));
-  return near
-    ? { correct: false, misconception: near.diagnoses ?? null, remarks: said(false, near.feedback) }
-    : { correct: false, misconception: null, remarks: said(false, question.wrong_feedback) };
-}
-
-function markChoice(question, answer) {
-  const chosen = question.options.filter((option) => [answer].flat().includes(option.place));
-  const remarks = chosen.map((option) => ({ good: option.correct, label: option.letter, html: option.feedback }));
-  const missing = question.options.filter((option) => option.correct && !chosen.includes(option)).length;
-  const wrong = chosen.filter((option) => !option.correct);
-  if (question.kind === "several" && missing) {
-    const html = missing === 1 ? "One right answer is still missing." : `${missing} right answers are still missing.`;
-    remarks.push({ good: false, label: "", html });
-  }
-  const misconception = wrong.map((option) => option.diagnoses).find(Boolean) ?? null;
-  return { correct: !wrong.length && !missing, misconception, remarks };
-}
-
-export function within(number, target, tolerance) {
-  return Math.abs(number - target) <= tolerance + SLACK * Math.max(1, Math.abs(target));
-}
-
-// "0.5", "0,5", "1e-4", "−2" and "1/8" are numbers; anything else is NaN.
-export function parseNumber(text) {
-  const tidy = text.trim().replace(/[−–]/g, "-").replace(",", ".");
-  const parts = tidy.split("/").map((part) => part.trim());
-  if (parts.length > 2 || !parts.every((part) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(part))) return NaN;
-  const number = parts.length === 2 ? Number(parts[0]) / Number(parts[1]) : Number(parts[0]);
-  return Number.isFinite(number) ? number : NaN;
-}
 
 // -- parts of a card -------------------------------------------------------------------------------------
 
@@ -66,58 +23,61 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
-const shown = (number) => String(Number(number.toPrecision(6)));  // 1/3 without its sixteen digits
-
 const stamp = (look, word) =>
   make("span", { className: `cq-stamp cq-${look}` }, make("span", { className: "cq-icon", html: icon(look) }), word);
 
 // The inputs of one question: native radio buttons, checkboxes or a text field for a number.
 function inputsOf(question) {
-  if (question.kind === "number") {
-    const field = make("input", { type: "text", inputMode: "decimal", autocomplete: "off", className: "cq-number-field" });
+  if (!question.options.length) {
+    const field = make("input", { type: "text", inputMode: "decimal", autocomplete: "off", maxLength: 40, className: "cq-number-field" });
     field.setAttribute("aria-label", "Your number");
     return {
       node: make("label", { className: "cq-number-row" }, field, make("span", { html: question.unit })),
-      read: () => parseNumber(field.value),
-      write(answer) {
-        if (parseNumber(field.value) === answer) return;  // "1/3" stays as it was typed
-        field.value = typeof answer === "number" ? shown(answer) : "";
-      },
+      read: () => field.value,
+      write(answer) { if (!field.value) field.value = String(answer); },  // "1/3" stays as it was typed
       clear: () => field.select(),
-      ask: "Type a number, such as 0.5 or 1/8.",
       lock: (locked) => (field.disabled = locked),
       focus: () => field.focus(),
-      label: shown,
       stamp() {},
     };
   }
+  const single = question.kind === "single";
   const rows = question.options.map((option) => {
-    const input = make("input", { type: question.kind === "several" ? "checkbox" : "radio", name: question.id });
+    const input = make("input", { type: single ? "radio" : "checkbox", name: question.id });
     const tag = make("span", { className: "cq-tag" });
     const node = make("label", { className: "cq-option" }, input, make("span", { className: "cq-letter" }, option.letter),
       make("span", { className: "cq-text", html: option.text }), tag);
     return { option, input, node, tag };
   });
-  const ticked = () => rows.filter((row) => row.input.checked).map((row) => row.option.place).sort((a, b) => a - b);
-  const single = question.kind === "single";
+  const ticked = () => rows.filter((row) => row.input.checked).map((row) => row.option.place);
   return {
     node: make("div", { className: "cq-options" }, ...rows.map((row) => row.node)),
-    read: () => (single ? ticked()[0] ?? NaN : ticked().length ? ticked() : NaN),
+    read: () => (single ? ticked()[0] ?? null : ticked()),
     write: (answer) => rows.forEach((row) => (row.input.checked = [answer].flat().includes(row.option.place))),
     clear() { if (single) this.write([]); },  // several: keep the ticks, one change may be enough
-    ask: single ? "Choose an answer first." : "Tick at least one answer first.",
     lock: (locked) => rows.forEach((row) => (row.input.disabled = locked)),
     focus: () => rows[0].input.focus(),
-    label: (answer) => rows.map((row) => row.option).filter((option) => [answer].flat().includes(option.place))
-      .map((option) => option.letter).join(", "),
-    // Say right or wrong on the rows that were chosen; without an answer, say nothing.
-    stamp: (answer) => rows.forEach(({ option, node, tag }) => {
-      const chosen = answer !== undefined && [answer].flat().includes(option.place);
-      const look = option.correct ? "right" : "wrong";
-      node.classList.toggle("cq-is-right", chosen && option.correct);
-      node.classList.toggle("cq-is-wrong", chosen && !option.correct);
-      tag.replaceChildren(...(chosen ? [stamp(look, option.correct ? "Right" : "Not this one")] : []));
+    // Say right or wrong on the rows that were chosen; without remarks, say nothing.
+    stamp: (remarks) => rows.forEach(({ option, node, tag }) => {
+      const said = remarks.find((remark) => remark.label === option.letter);
+      node.classList.toggle("cq-is-right", Boolean(said?.good));
+      node.classList.toggle("cq-is-wrong", Boolean(said && !said.good));
+      tag.replaceChildren(...(said ? [stamp(said.good ? "right" : "wrong", said.good ? "Right" : "Not this one")] : []));
     }),
+  };
+}
+
+// Sends to the kernel, and says so when no reply comes: it may be busy with another cell.
+function sender(model, note) {
+  let waiting;
+  return {
+    send(message) {
+      note.textContent = "";
+      model.send(message);
+      clearTimeout(waiting);
+      waiting = setTimeout(() => (note.textContent = BUSY), 1500);
+    },
+    heard: () => clearTimeout(waiting),
   };
 }
 

@@ -3,62 +3,47 @@
 function render({ model, el }) {
   const root = openCard(el, "guess");
   const setup = model.get("payload");
-  const { question } = setup;
-  const inputs = inputsOf(question);
+  const inputs = inputsOf(setup.question);
   const note = make("span", { className: "cq-note", role: "status" });
   const result = make("div", { className: "cq-feedback", role: "status", tabIndex: -1 });
   const skip = make("button", { type: "button", className: "cq-link" }, "Show me without guessing");
   const actions = make("div", { className: "cq-actions" },
     make("button", { type: "submit", className: "cq-button" }, "Commit my guess"), note, skip);
   const form = make("form", { className: "cq-question" },
-    make("fieldset", {}, make("legend", {}, make("span", { html: question.text })), inputs.node), actions, result);
-  const cover = make("div", { className: "cq-cover" }, make("span", { className: "cq-cover-title" }, setup.cover),
-    make("span", {}, "Covered until you have made a guess. Being wrong is fine: a guess is what makes the answer stick."));
-  const head = make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, "Predict first"));
-  root.append(head, form, cover);
+    make("fieldset", {}, make("legend", {}, make("span", { html: setup.question.text })), inputs.node), actions, result);
+  const cover = make("div", { className: "cq-cover", hidden: !setup.cover.length },
+    ...setup.cover.map((text, row) => make("span", { className: row ? "" : "cq-cover-title" }, text)));
+  root.append(make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, setup.title)), form, cover);
 
-  const save = (name, value) => { model.set(name, value); model.save_changes(); };
-  const column = (head, ...children) =>
-    make("div", { className: "cq-column" }, make("span", { className: "cq-column-head" }, head), ...children);
-  const value = (answer) => question.kind === "number"
-    ? make("span", { className: "cq-value" }, `${shown(answer)} `, make("span", { html: question.unit }))
-    : make("span", { className: "cq-value", html: question.options[answer].text });
+  const kernel = sender(model, note);
+  const column = (head, html) => make("div", { className: "cq-column" },
+    make("span", { className: "cq-column-head" }, head), make("span", { className: "cq-value", html }));
 
-  skip.addEventListener("click", () => save("opened", true));
+  skip.addEventListener("click", () => kernel.send({ open: true }));
   form.addEventListener("input", () => (note.textContent = ""));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const guess = inputs.read();
-    if (Number.isNaN(guess)) return (note.textContent = inputs.ask);
-    save("guess", guess);
+    kernel.send({ guess: inputs.read() });
   });
 
   function update() {
-    const guess = model.get("guess");
-    const guessed = guess !== null && guess !== undefined;
-    const opened = guessed || model.get("opened");
-    cover.hidden = opened;
-    if (guessed) inputs.write(guess);
+    const state = model.get("state");
+    kernel.heard();
+    note.textContent = state.note ?? "";
+    if (!state.opened) return;
+    cover.hidden = true;
     keepFocus(form, result, () => {
-      actions.hidden = opened;
-      inputs.lock(opened);
-      inputs.node.hidden = opened;
+      actions.hidden = true;
+      inputs.lock(true);
+      inputs.node.hidden = true;
     });
-    result.replaceChildren(...(opened ? [truth(guessed, guess)] : []));
+    const columns = [...(state.guess === null ? [] : [column("Your guess", state.guess)]), column("What happens", state.truth)];
+    result.replaceChildren(panel(state.look, state.word, make("div", { className: "cq-columns" }, ...columns),
+      make("p", { html: state.because })));
   }
-
-  function truth(guessed, guess) {
-    const right = question.kind === "number" ? within(guess, setup.truth, question.tolerance) : guess === setup.truth;
-    const [look, word] = !guessed ? ["seen", "Shown without a guess"]
-      : right ? ["right", "As you predicted"] : ["wrong", "Not as you predicted"];
-    const columns = [...(guessed ? [column("Your guess", value(guess))] : []), column("What happens", value(setup.truth))];
-    return panel(look, word, make("div", { className: "cq-columns" }, ...columns), make("p", { html: setup.because }));
-  }
-
-  const watched = "change:guess change:opened";
-  model.on(watched, update);
+  model.on("change:state", update);
   update();
-  return () => model.off(watched, update);
+  return () => model.off("change:state", update);
 }
 
 export default { render };

@@ -1,6 +1,6 @@
-// A quiz: marks, several tries with the first one counted, and votes in a classroom. Needs card.js before it.
+// A quiz: several tries with the first one counted, and votes in a classroom. Needs card.js before it.
 
-function questionCard(question, number, setup, commit) {
+function questionCard(model, question, number, setup) {
   const inputs = inputsOf(question);
   const button = make("button", { type: "submit", className: "cq-button" });
   const note = make("span", { className: "cq-note", role: "status" });
@@ -9,81 +9,67 @@ function questionCard(question, number, setup, commit) {
     make("span", { html: question.text }));
   const form = make("form", { className: "cq-question" }, make("fieldset", {}, legend, inputs.node),
     make("div", { className: "cq-actions" }, button, note), feedback);
-  let tries = [];
+  const kernel = sender(model, note);
+  let state = { tries: 0, remarks: [], others: [], votes: [] };
   let trying = true;  // false while the last try's feedback stands
-  let drawn = false;
+  let heard = 0;
 
-  const discussing = () => setup.classroom && tries.length === 1;
-  const voting = () => setup.classroom && !tries.length;
-  const result = () => mark(question, tries.at(-1));
-  const solved = () => tries.length > (setup.classroom ? 1 : 0) && result().correct;
+  const told = () => !trying && typeof state.correct === "boolean";
+  const discussing = () => state.tries === 1 && state.correct === null;
 
   function show() {
-    const told = !trying && !discussing();
-    const right = told && result().correct;
-    button.textContent = told ? "Try again" : discussing() ? "Vote again" : voting() ? "Vote" : "Check";
-    button.classList.toggle("cq-quiet", told);
+    const right = told() && state.correct;
+    button.textContent = told() ? "Try again" : discussing() ? "Vote again" : setup.classroom && !state.tries ? "Vote" : "Check";
+    button.classList.toggle("cq-quiet", told());
     keepFocus(form, feedback, () => {
       button.hidden = right;
       inputs.lock(right);
     });
-    inputs.stamp(told ? tries.at(-1) : undefined);
-    feedback.replaceChildren(...(told ? verdict(result()) : discussing() ? [discuss()] : []));
+    inputs.stamp(told() ? state.remarks : []);
+    feedback.replaceChildren(...(told() ? [verdict()] : discussing() ? [panel("wait", "Your vote is in", ...state.remarks.map(remark))] : []));
   }
 
-  function discuss() {
-    return panel("wait", "Your vote is in", make("p", {}, `You voted ${inputs.label(tries[0])}. ${setup.discuss}`));
-  }
-
-  function verdict(marked) {
-    const parts = marked.remarks.map(remark);
+  function verdict() {
+    const parts = state.remarks.map(remark);
     if (question.kind === "single") parts[0].querySelector(".cq-letter")?.remove();  // the row above says it
-    if (setup.classroom)
-      parts.unshift(make("p", { className: "cq-votes" },
-        `First vote: ${inputs.label(tries[0])} · Second vote: ${inputs.label(tries[1])}`));
-    if (marked.correct) {
-      const said = marked.remarks.map((remark) => remark.label);
-      const others = (question.options ?? []).filter((option) => !said.includes(option.letter));
-      if (others.length)
-        parts.push(make("details", {}, make("summary", {}, "Why not the others?"),
-          ...others.map((option) => remark({ label: option.letter, html: option.feedback }))));
-    } else if (question.reread) parts.push(reread(question.reread));
-    return [panel(marked.correct ? "right" : "wrong", marked.correct ? "Right" : "Not quite", ...parts)];
-  }
-
-  function tryAgain() {
-    trying = true;
-    inputs.clear();
-    show();
-    inputs.focus();
+    if (state.votes.length === 2)
+      parts.unshift(make("p", { className: "cq-votes" }, `First vote: ${state.votes[0]} · Second vote: ${state.votes[1]}`));
+    if (state.others.length)
+      parts.push(make("details", {}, make("summary", {}, "Why not the others?"), ...state.others.map(remark)));
+    if (!state.correct && question.reread) parts.push(reread(question.reread));
+    return panel(state.correct ? "right" : "wrong", state.correct ? "Right" : "Not quite", ...parts);
   }
 
   form.addEventListener("input", () => {
     note.textContent = "";
-    if (!trying && !discussing()) { trying = true; show(); }
+    if (told()) { trying = true; show(); }
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!trying && !discussing()) return tryAgain();
-    const answer = inputs.read();
-    if (Number.isNaN(answer)) return (note.textContent = inputs.ask);
-    note.textContent = "";
-    commit(answer);
+    if (told()) {
+      trying = true;
+      inputs.clear();
+      show();
+      return inputs.focus();
+    }
+    kernel.send({ question: question.id, answer: inputs.read() });
   });
 
   return {
     form,
-    solved,
-    answered: () => tries.length > (setup.classroom ? 1 : 0),
-    first: () => mark(question, tries[0]).correct,
+    get state() { return state; },
     reset() { trying = true; inputs.write([]); show(); },
-    update(answers) {
-      const fresh = answers[question.id] ?? [];
-      if (drawn && fresh.length === tries.length) return;
-      drawn = true;
-      tries = fresh;
-      trying = !tries.length;
-      if (tries.length) inputs.write(tries.at(-1));
+    update(states) {
+      const fresh = states[question.id];
+      if (fresh && fresh.asked !== heard) {
+        kernel.heard();
+        heard = fresh.asked;
+        note.textContent = fresh.note;
+        if (fresh.note) return;
+        state = fresh;
+        trying = false;
+        inputs.write(state.answer);
+      }
       show();
     },
   };
@@ -93,11 +79,7 @@ function render({ model, el }) {
   const root = openCard(el, "quiz");
   const setup = model.get("payload");
   const many = setup.questions.length > 1;
-  const cards = setup.questions.map((question, index) => questionCard(question, many && index + 1, setup, (answer) => {
-    const answers = model.get("answers");
-    model.set("answers", { ...answers, [question.id]: [...(answers[question.id] ?? []), answer] });
-    model.save_changes();
-  }));
+  const cards = setup.questions.map((question, index) => questionCard(model, question, many && index + 1, setup));
   const words = make("span", { role: "status" });
   const pips = make("span", { className: "cq-pips", "aria-hidden": "true" });
   const again = make("button", { type: "button", className: "cq-button cq-quiet", hidden: true,
@@ -114,26 +96,24 @@ function render({ model, el }) {
     root.querySelector("input").focus();
   }
 
-  function pip(card) {
-    if (!card.answered()) return "";
-    return card.first() ? "cq-pip-right" : card.solved() ? "cq-pip-later" : "cq-pip-wrong";
-  }
+  const pip = ({ state }) => typeof state.correct !== "boolean" ? ""
+    : state.first ? "cq-pip-right" : state.correct ? "cq-pip-later" : "cq-pip-wrong";
 
   function update() {
-    const answers = model.get("answers");
-    cards.forEach((card) => card.update(answers));
-    const answered = cards.filter((card) => card.answered());
-    const first = answered.filter((card) => card.first()).length;
+    const states = model.get("states");
+    cards.forEach((card) => card.update(states));
+    const answered = cards.filter((card) => typeof card.state.correct === "boolean");
+    const first = answered.filter((card) => card.state.first).length;
     pips.replaceChildren(...cards.map((card) => make("span", { className: pip(card) })));
-    const done = cards.every((card) => card.solved());
+    const done = cards.every((card) => card.state.correct === true);
     words.textContent = !answered.length ? `${cards.length} questions to go`
       : `${answered.length} of ${cards.length} answered, ${first} right at the first ${setup.classroom ? "vote" : "try"}`
         + (done ? ". All solved." : "");
     if (done) again.hidden = false;
   }
-  model.on("change:answers", update);
+  model.on("change:states", update);
   update();
-  return () => model.off("change:answers", update);
+  return () => model.off("change:states", update);
 }
 
 export default { render };

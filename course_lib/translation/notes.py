@@ -4,8 +4,8 @@
 >>> tokenizer = WordTokenizer(["the", "cat", "sleeps"])
 >>> notes_on("the axolotl sleeps", tokenizer)
 ('read as <unk>: axolotl',)
->>> notes_on("The cat sleeps.", tokenizer)
-('read as <unk>: The, sleeps.', 'known in small letters and without punctuation: the, sleeps')
+>>> plainly("The Cat sleeps.", tokenizer)
+'the cat sleeps'
 >>> notes_on("кот sleeps", tokenizer)
 ('read as <unk>: кот', 'in a script this vocabulary was not made for: Cyrillic')
 >>> notes_on("  ", tokenizer)
@@ -34,8 +34,6 @@ def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     notes = []
     if unknown := tokenizer.unknown(text):
         notes.append(f"read as <unk>: {listed(unknown)}")
-        if known := known_plainly(unknown, tokenizer):
-            notes.append(f"known in small letters and without punctuation: {listed(known)}")
         if scripts := foreign_scripts("".join(unknown)):
             notes.append(f"in a script this vocabulary was not made for: {', '.join(scripts)}")
         if all(token_id == UNK for token_id in tokenizer.encode(text)):
@@ -43,10 +41,21 @@ def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def known_plainly(words: Sequence[str], tokenizer: Tokenizer) -> list[str]:
-    """Words that would be known if they were typed as the vocabulary has them, each once."""
-    plain = dict.fromkeys(word.lower().strip(PUNCTUATION) for word in words)
-    return [word for word in plain if word and not tokenizer.unknown(word)]
+def plainly(text: str, tokenizer: Tokenizer) -> str:
+    """A text as people type it, as the vocabulary has it: a word known only in small letters is written so.
+
+    Signs are parted from words, and those that are not known are left out.
+    """
+    unknown = set(tokenizer.unknown(text))
+    words = []
+    for word in text.split():
+        small = word.lower().strip(PUNCTUATION)
+        if word not in unknown or (small and tokenizer.unknown(small)):
+            words.append(word)
+        else:
+            signs = word.lower()[word.lower().rfind(small) + len(small) :] if small else word
+            words += [small, *(sign for sign in signs if not tokenizer.unknown(sign))]
+    return " ".join(filter(None, words))
 
 
 def listed(words: Sequence[str]) -> str:

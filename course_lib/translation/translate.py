@@ -25,7 +25,7 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.beam import beam_search, penalty_for
 from course_lib.translation.decoded import Decoded
 from course_lib.translation.greedy import greedy
-from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, source_cut, target_cut
+from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, plainly, source_cut, target_cut
 from course_lib.translation.searching import resting
 
 BUDGET = 4096
@@ -96,7 +96,8 @@ def translate(
         if value < 1:
             raise ValueError(f"Expected a {name} of 1 or more, but got {value}.")
     longest = system.config.max_len - 1  # EOS needs a place
-    read = [tokenizer.encode(text) if text.strip() else [] for text in texts]
+    plain = [plainly(text, tokenizer) for text in texts]
+    read = [tokenizer.encode(text) if text else [] for text in plain]
     empty = [place for place, ids in enumerate(read) if not ids]  # of nothing a system would say anything
     done = {place: Translation(texts[place], "", notes=(EMPTY,)) for place in empty}
     if progress is not None and empty:
@@ -106,7 +107,9 @@ def translate(
         sources = [read[place][:longest] for place in places]
         found = _search(sources, system, beam=beam, length_penalty=length_penalty, with_weights=with_weights)
         for row, (place, ids) in enumerate(zip(places, sources, strict=True)):
-            done[place] = _told(texts[place], len(read[place]), ids, found, row, tokenizer, length_penalty)
+            done[place] = _told(
+                texts[place], plain[place], len(read[place]), ids, found, row, tokenizer, length_penalty
+            )
         if progress is not None:
             progress(len(places))
     return [done[place] for place in range(len(texts))]
@@ -173,6 +176,7 @@ def _search(
 
 def _told(
     text: str,
+    plain: str,
     n_tokens: int,
     read: list[int],
     found: Decoded,
@@ -182,7 +186,7 @@ def _told(
 ) -> Translation:
     """One row of a search as a translation, with notes."""
     said = [token_id for token_id in found.ids[row].tolist() if token_id != PAD]
-    notes = [*notes_on(text, tokenizer)]
+    notes = [*notes_on(plain, tokenizer)]
     if n_tokens > len(read):
         notes.append(source_cut(n_tokens, len(read)))
     if said[-1] != EOS:

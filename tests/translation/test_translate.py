@@ -14,7 +14,7 @@ from course_lib.text.special import EOS
 from course_lib.text.words import WordTokenizer
 from course_lib.translation import notes
 from course_lib.translation import translate as module
-from course_lib.translation.notes import ALL_UNKNOWN, EMPTY, SAID_NOTHING, notes_on
+from course_lib.translation.notes import ALL_UNKNOWN, EMPTY, SAID_NOTHING, notes_on, plainly
 from course_lib.translation.translate import Translation, by_length, translate
 
 WORDS = WordTokenizer(["the", "cat", "dog", "sleeps", "le", "chat", "chien", "dort"])
@@ -115,12 +115,16 @@ def test_a_system_that_says_nothing_is_spoken_of(system, monkeypatch):
         assert found.target == "" and found.notes == (SAID_NOTHING,)
 
 
-def test_words_known_by_another_spelling_are_named():
-    assert notes_on("The Cat, sleeps. «dog» chat Zebra", WORDS) == (
-        "read as <unk>: The, Cat,, sleeps., «dog», Zebra",
-        "known in small letters and without punctuation: the, cat, sleeps, dog",
-    )
+def test_words_are_read_as_people_type_them(system):
+    assert plainly("The Cat, sleeps. «dog» chat Zebra", WORDS) == "the cat sleeps dog chat Zebra"
+    assert plainly("the cat  sleeps", WORDS) == "the cat sleeps" and plainly("... !", WORDS) == ""
+    asks = WordTokenizer(["the", "cat", "?"])
+    assert plainly("The CAT?!", asks) == "the cat ?" and plainly("?", asks) == "?"
+    (typed,) = translate(["The Cat, sleeps."], system, WORDS)
+    (plain,) = translate(["the cat sleeps"], system, WORDS)
+    assert (typed.target, typed.notes) == (plain.target, plain.notes) and typed.source == "The Cat, sleeps."
     assert notes_on("axolotl ... !", WORDS) == ("read as <unk>: axolotl, ..., !", ALL_UNKNOWN)
+    assert translate(["... !"], system, WORDS)[0].notes == (EMPTY,)
 
 
 def test_labels_show_unknown_words_as_they_were_typed(system):

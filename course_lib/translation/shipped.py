@@ -1,0 +1,37 @@
+"""A shipped system, ready to translate: what lessons load.
+
+    >>> transformer = load_shipped("transformer")
+    >>> transformer("The cat sleeps.").target
+    'le chat dort'
+
+A sentence may be typed as people type: capitals and full stops do no harm. What is not known is in `.notes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from course_lib.models.translator import Translator
+from course_lib.runtime import data_path
+from course_lib.text.tokenizer import Tokenizer
+from course_lib.training.saved_system import load_system
+from course_lib.translation.translate import Translation, translate
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Call it with a sentence."""
+
+    name: str
+    model: Translator
+    tokenizer: Tokenizer
+
+    def __call__(self, text: str, *, beam: int = 1, with_weights: bool = False) -> Translation:
+        (found,) = translate([text], self.model, self.tokenizer, beam=beam, with_weights=with_weights)
+        return found
+
+
+def load_shipped(name: str) -> Shipped:
+    """The system of that name from data/checkpoints, as the museum has it."""
+    saved = load_system(data_path("checkpoints", f"{name}.safetensors"))
+    return Shipped(name, saved.model, saved.tokenizer)

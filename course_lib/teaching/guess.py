@@ -1,8 +1,9 @@
-"""Commit a guess first: predictions before an explorable opens, estimates before a number is measured.
+"""Commit a guess first: predictions before a picture opens, estimates before a number is measured.
 
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
-    >>> estimate("08", "fat-matrix", lambda: 512 * 512)                 # measured when the guess is in
+    >>> predict("08", "divisor-map", views.heatmap(...))                # a figure may be covered too
+    >>> estimate("08", "trained-spread", measure)                       # measured when the guess is in
 
 What is asked stands in the lesson's quiz.json, so that the cell does not give the answer away. After the
 commit guess and truth stand side by side, with the reason; an explorable opens in the preset that shows it.
@@ -27,6 +28,7 @@ from course_lib.teaching.maths import dollars, inline_html
 from course_lib.teaching.questions import Answer, Feedback, Question, mark, question, received
 from course_lib.teaching.quiz import question_payload
 from course_lib.teaching.static import static_text
+from course_lib.views import Still
 
 if TYPE_CHECKING:
     from course_lib.explore.base import Explorable
@@ -35,16 +37,17 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 COVER = "Covered until you have made a guess. Being wrong is fine: a guess is what makes the answer stick."
 
 
-def predict(lesson: str, name: str, explorable: Explorable) -> Guess:
-    """Ask prediction `name` of lesson "08" before the explorable opens."""
+def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
+    """Ask prediction `name` of lesson "08" before the explorable, or the figure, is uncovered."""
     asked = question(lesson, name, "single", "number")
-    if asked.preset is not None and asked.preset not in explorable.presets:
-        there = ", ".join(explorable.presets) or "none"
+    presets = getattr(covered, "presets", {})
+    if asked.preset is not None and asked.preset not in presets:
+        there = ", ".join(presets) or "none"
         raise ValueError(
             f"Prediction {name!r} of lesson {lesson} wants the preset {asked.preset!r}, which "
-            f"{type(explorable).__name__} does not have. It has: {there}."
+            f"{type(covered).__name__} does not have. It has: {there}."
         )
-    return _opened(Guess(lesson, asked, explorable=explorable))
+    return _opened(Guess(lesson, asked, covered=covered))
 
 
 def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None) -> Guess:
@@ -56,6 +59,15 @@ def _opened(guess: Guess) -> Guess:
     if runtime.switched_on("COURSE_OPEN"):
         guess.open()
     return guess
+
+
+def _live(covered: Explorable | Still) -> ipywidgets.DOMWidget:
+    """An explorable's own view, or a figure as a picture that follows the page's theme."""
+    if not isinstance(covered, Still):
+        return covered.view
+    picture = ipywidgets.Image(value=covered.png, width=covered.width)
+    picture.add_class("course-diagram")
+    return picture
 
 
 class GuessCard(anywidget.AnyWidget):
@@ -76,22 +88,22 @@ class Guess:
         lesson: str,
         asked: Question,
         *,
-        explorable: Explorable | None = None,
+        covered: Explorable | Still | None = None,
         measure: Callable[[], float] | None = None,
     ):
         self.guess: Answer | None = None
         self.feedback: Feedback | None = None
         self.opened = False
-        self._lesson, self._asked, self._explorable, self._measure = lesson, asked, explorable, measure
-        self._stored = explorable._repr_mimebundle_() if explorable else ({}, {})  # as it starts
+        self._lesson, self._asked, self._covered, self._measure = lesson, asked, covered, measure
+        self._stored = covered._repr_mimebundle_() if covered else ({}, {})  # as it starts
         self._card = GuessCard(
             payload={
                 "title": "Estimate first" if asked.kind == "estimate" else "Predict first",
                 "question": question_payload(asked),
-                "cover": [explorable.title, COVER] if explorable else [],
+                "cover": [getattr(covered, "title", "A figure"), COVER] if covered else [],
             }
         )
-        self.view = ipywidgets.VBox([self._card])  # the explorable joins when it is opened
+        self.view = ipywidgets.VBox([self._card])  # what is covered joins when it is opened
         self._card.on_msg(self._hear)
 
     @property
@@ -120,10 +132,10 @@ class Guess:
         if truth is None and self._asked.answer is None and self._measure:
             truth = self._measure()
         self._card.state = self._told(self._asked.answer if truth is None else truth)
-        if self._explorable is not None:
+        if self._covered is not None:
             if self._asked.preset is not None:
-                self._explorable.preset(self._asked.preset)
-            self.view.children = [self._card, self._explorable.view]
+                self._covered.preset(self._asked.preset)
+            self.view.children = [self._card, _live(self._covered)]
 
     def _hear(self, widget: object, content: Any, buffers: object) -> None:
         """The page sends {"guess": place or text} or {"open": true}; what cannot be read is asked again."""
@@ -169,7 +181,7 @@ class Guess:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         data, metadata = self._stored
         live = {**self.view._repr_mimebundle_(), "text/plain": str(self)}
-        if self._explorable is None:
+        if self._covered is None:
             asked = inline_html(self._asked.text, formula=dollars)
             html = f"<p><strong>{escape(self._card.payload['title'])}</strong> {asked}</p>"
             return {**live, "text/html": html}, {}

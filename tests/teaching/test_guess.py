@@ -9,6 +9,7 @@ from pathlib import Path
 import ipywidgets
 import pytest
 
+from course_lib import theme, views
 from course_lib.teaching import guess as module
 from course_lib.teaching import progress
 from course_lib.teaching.guess import Guess, estimate, predict
@@ -44,11 +45,11 @@ def events(monkeypatch):
 
 
 def number(bars: Bars) -> Guess:
-    return Guess("08", ASKED["sample-largest"], explorable=bars)
+    return Guess("08", ASKED["sample-largest"], covered=bars)
 
 
 def choice(bars: Bars) -> Guess:
-    return Guess("08", ASKED["sample-moves"], explorable=bars)
+    return Guess("08", ASKED["sample-moves"], covered=bars)
 
 
 def from_page(made: Guess, **message) -> dict:
@@ -167,11 +168,22 @@ def test_the_stored_form_is_a_picture_and_the_question_and_never_changes():
     assert "262" not in asked["text/html"]
 
 
+def test_a_figure_may_be_covered_too(events):
+    axes = theme.figure(2, 1).subplots()
+    figure = views.Still(axes.figure, alt="A line.")
+    prediction = Guess("08", ASKED["sample-moves"], covered=figure)
+    assert len(prediction.view.children) == 1
+    assert prediction._repr_mimebundle_()[0]["text/plain"].endswith("Then look: A line.")
+    prediction.commit(1)
+    picture = prediction.view.children[1]
+    assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
+
+
 def test_texts_are_escaped_before_they_reach_the_page():
     nasty = "<script>alert(1)</script> & $a<b$"
     options = tuple(Option(text, not i, nasty) for i, text in enumerate((nasty, "Both")))
     guess = Guess(
-        "08", replace(ASKED["sample-moves"], text=nasty, options=options, feedback=""), explorable=Bars()
+        "08", replace(ASKED["sample-moves"], text=nasty, options=options, feedback=""), covered=Bars()
     )
     guess.commit(0)
     card = guess.view.children[0]

@@ -1,0 +1,24 @@
+"""What the course has measured before: figures of an experiment, for a lesson to show.
+
+>>> recorded("key_and_value", lambda run: run["right"])["width 2, two matrices"]
+1.0
+
+The runs are in data/results, with seeds, machine and command; `python3 -m course_lib experiment` makes them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from statistics import mean
+
+from course_lib.runtime import data_path
+
+
+def recorded(experiment: str, measure: Callable[[dict], float]) -> dict[str, float]:
+    """The mean of a measure over the seeds, for each variant of an experiment."""
+    kept = json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))
+    found: dict[str, list[float]] = {}
+    for run in kept["runs"]:
+        found.setdefault(run["variant"], []).append(measure(run))
+    return {variant: mean(numbers) for variant, numbers in found.items()}

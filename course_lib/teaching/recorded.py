@@ -3,7 +3,7 @@
 >>> recorded("key_and_value", lambda run: run["right"])["width 2, two matrices"]
 1.0
 
-The runs are in data/results, with seeds, machine and command; `python3 -m course_lib experiment` makes them again.
+The runs are in data/results, with seeds, machine and command; `course_lib experiment` makes them again.
 """
 
 from __future__ import annotations

@@ -25,10 +25,8 @@ from matplotlib.figure import Figure
 
 from course_lib import theme
 from course_lib.formatting import fixed
-from course_lib.views.arrays import as_labels, as_numbers
-from course_lib.views.fit import fit
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.still import png
+from course_lib.views.still import as_labels, as_numbers, fit, png
 
 LARGEST, SMALLEST, WHOLE = 0.5, 0.2, 8.0  # inches: a cell's side at most and at least, the map if it can be
 NUMBERS_FROM, NUMBERS_ABOVE = 0.4, 0.05  # cells of this size have room for numbers; smaller weights need none

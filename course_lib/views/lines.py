@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
 from course_lib.formatting import significant
-from course_lib.views.arrays import as_numbers
-from course_lib.views.fit import fit
-from course_lib.views.still import Still
+from course_lib.views.still import Still, as_numbers, fit
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
 MARKERS = "osD^vP"  # the shape tells the curves apart where colour cannot
@@ -63,6 +62,12 @@ def lines(
         name_at_end(axes, {name: (places[-1], values[-1]) for name, values in heights.items()}, COLOURS)
     fit(axes, width=4.8, height=2.5)
     return Still(axes.figure, alt=alt or _describe(places, heights, title, x_name, y_name))
+
+
+def marked_point(axes: Axes) -> Line2D:
+    """The dot on a curve that says "you are here"; `set_data` moves it."""
+    [dot] = axes.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
+    return dot
 
 
 def plain_powers(axis: Axis) -> None:

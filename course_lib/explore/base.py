@@ -66,7 +66,7 @@ class Explorable(HasTraits):
     _lock: ClassVar[threading.RLock]  # of the stage: in a foreign Lab, callbacks come on a second thread
     _stage: ClassVar[Stage | None]
 
-    # Whoever keeps progress puts functions here: told of explorable and goal; asked for goals of earlier days.
+    # Whoever keeps progress puts functions here: told of explorable and goal, asked for goals of other days.
     reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
     remembered: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
 

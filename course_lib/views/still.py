@@ -56,7 +56,8 @@ def bundle(image: bytes, *, alt: str, width: int, height: int) -> tuple[dict[str
     JupyterLab turns `needs_background` into a class, by which the page's style finds our pictures.
     """
     data = {"image/png": base64.b64encode(image).decode("ascii"), "text/plain": alt}
-    return data, {"image/png": {"width": width, "height": height, "alt": alt, "needs_background": "light"}}
+    sizes = {"width": width, "height": height, "alt": alt}
+    return data, {"image/png": sizes, "needs_background": "light"}
 
 
 def shown_size(figure: Figure) -> tuple[int, int]:

@@ -108,8 +108,7 @@ def spared(now: Facts, start: Facts) -> bool:
 
 
 def draw_scores(axes: Axes) -> Show:
-    axes.set(xlabel="score after dividing")
-    axes.set(xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
+    axes.set(xlabel="score after dividing", xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
     axes.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
     axes.spines["left"].set_visible(False)
     heaps = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
@@ -119,8 +118,7 @@ def draw_scores(axes: Axes) -> Show:
     spread = quick_text(axes, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
-        heaps.set_data(facts["shares"])
-        heaps.set_facecolor(COLOURS[facts["divisor"]])
+        heaps.set(data=facts["shares"], facecolor=COLOURS[facts["divisor"]])
         reference.set_visible(True)  # it never changes, but is to be painted over the heaps, which do
         spread.set(text=f"spread {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
 
@@ -129,8 +127,8 @@ def draw_scores(axes: Axes) -> Show:
 
 def draw_weights(axes: Axes) -> Show:
     bars = Bars(axes, range(1, N_KEYS + 1), high=1.0, size=9)
-    axes.set(xlabel="key", yticks=(0, 0.5, 1))
-    axes.set(xlim=(-0.6, N_KEYS - 0.3), ylim=(0, 1.4))  # room for a line and the stamp above all bars
+    axes.set(xlabel="key", yticks=(0, 0.5, 1), xlim=(-0.6, N_KEYS - 0.3))
+    axes.set_ylim(0, 1.4)  # room for a line and the stamp above all bars
     [mark] = axes.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
     mean = quick_text(axes, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
     stamp = {"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE}
@@ -148,8 +146,7 @@ def draw_weights(axes: Axes) -> Show:
 def draw_slopes(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
     axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
-    plain_powers(axes.xaxis)
-    plain_powers(axes.yaxis)
+    plain_powers(axes.xaxis, axes.yaxis)
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
         curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
@@ -159,8 +156,7 @@ def draw_slopes(axes: Axes) -> Show:
     dot = marked_point(axes)
 
     def show(facts: Facts) -> None:
-        dot.set_data([facts["d_k"]], [facts["gradient"]])
-        dot.set_markerfacecolor(COLOURS[facts["divisor"]])
+        dot.set(data=([facts["d_k"]], [facts["gradient"]]), markerfacecolor=COLOURS[facts["divisor"]])
 
     return show
 

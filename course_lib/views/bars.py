@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Bars:
     def __init__(
         self,
         axes: Axes,
-        labels: list[str],
+        labels: Sequence[Any],
         *,
         low: float = 0.0,
         high: float = 1.0,

@@ -9,6 +9,7 @@ figure that moves; `heatmap` is the finished picture for a lesson's cell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ MASKED = "#C9C6BD"
 class Heatmap:
     """Cells on axes, with a hairline between them; row 0 on top."""
 
-    def __init__(self, axes: Axes, rows: list[str], columns: list[str], *, kind: Kind = "weights"):
+    def __init__(self, axes: Axes, rows: Sequence[str], columns: Sequence[str], *, kind: Kind = "weights"):
         if kind not in ("weights", "scores"):
             raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
         self._kind = kind

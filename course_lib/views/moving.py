@@ -44,8 +44,11 @@ class Stage:
         for mover in self.movers:
             mover.set_animated(True)  # a whole draw leaves it out
             mover.set_in_layout(False)  # and no space is kept for where it happens to be first
-        figure.canvas.draw()
+        figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")  # the layout is settled: no move may shift the scenery
+        for axes in figure.axes:  # rounded, for it differs in the last bit from run to run
+            axes.set_position([round(side, 4) for side in axes.get_position(original=True).bounds])
+        figure.canvas.draw()
         self._backdrop = figure.canvas.copy_from_bbox(figure.bbox)
         self.scenery = self.pixels().copy()
 

@@ -1,4 +1,4 @@
-"""What every explorable gets from the base: rules, presets, goals, one picture a change, no leaks or races."""
+"""What every explorable gets from the base: rules, presets, goals, one picture a change, no leaks, races."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """One palette and one figure style for the whole course.
 
-Figures sit on their own warm paper, so the same picture reads well in JupyterLab's light and dark
-theme, on GitHub and on a projector. The hues are Okabe and Ito's: they stay apart for every common
-kind of colour blindness, and no meaning hangs on red against green.
+Figures sit on their own warm paper, so the same picture reads well in JupyterLab, on GitHub and on a
+projector; in JupyterLab's dark theme the page turns paper and ink round (`PAGE_STYLE`). The hues are
+Okabe and Ito's: they stay apart for every common kind of colour blindness, and no meaning hangs on red
+against green.
 
     >>> axes = figure(6, 3).subplots()      # never pyplot: safe in any thread, leaks nothing
 """
@@ -33,6 +34,15 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", [PAPER, "#C6DCEC", "#5BA3
 SCORES = LinearSegmentedColormap.from_list(
     "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
 )
+
+# Lightness is turned round, hues stay. Any widget of ours brings these lines to the page, and from then on
+# every picture there follows: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
+PAGE_STYLE = """
+body[data-jp-theme-light="false"]
+  :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {
+  filter: invert(0.92) hue-rotate(180deg);
+}
+"""
 
 DPI = 160  # drawn at twice the size it is shown at, so it stays crisp on a dense screen
 

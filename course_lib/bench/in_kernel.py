@@ -66,11 +66,11 @@ def interact_way(kind: type[Explorable]) -> dict[str, Any]:
 
     def show(**state: Any) -> None:
         figure = pyplot.figure(figsize=kind.size, layout="constrained")
-        moving = kind.draw(figure)
+        show_facts = kind.scene(figure)
         figure.set_layout_engine("none")  # ours settled its layout once: do not charge for it here
         for axes, place in zip(figure.axes, places, strict=True):
             axes.set_position(place)
-        moving.show(kind.compute(**state))
+        show_facts(kind.facts_at(state))
         pyplot.show()
 
     start = kind()

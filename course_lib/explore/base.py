@@ -1,44 +1,74 @@
-"""An explorable: a picture that answers to at most three controls.
+"""An explorable: a picture that answers to at most three controls, and asks for two or three things.
 
-    >>> lab = SaturationLab()       # as the last line of a cell: controls, presets, picture, a line of text
+    >>> lab = SaturationLab()       # as the last line of a cell: controls, presets, goals, picture, text
     >>> lab.preset("unscaled-512")
     >>> lab.facts["mean_max"]       # the numbers that are seen
 
 A subclass says what may change (traits and `controls`), what follows from it (`compute`, a pure function),
-how that looks (`draw`) and how it reads (`describe`). Everything else is here.
+how that looks (`panels`, `heading`) and reads (`describe`), and what to try (`goals`). The rest is here.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import ipywidgets
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from traitlets import HasTraits, TraitType, link
 
 from course_lib import theme
 from course_lib.explore.control import Control
 from course_lib.explore.picture import Picture
-from course_lib.views import encode, still
-from course_lib.views.stage import Moving, Stage
+from course_lib.views import still
+from course_lib.views.moving import Facts, Show, Stage, quick_text
+
+MARGIN, LINE, ROOM = 0.14, 0.34, 0.46  # inches: paper at the edges, top to baseline, top to panels
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something to bring about with the controls, told by the facts alone.
+
+        >>> Goal("sure", "Bring cat's weight above 0.9", lambda now, start: now["weights"][0] > 0.9)
+
+    It is reached by a move of the learner's own that leads from where it is not met to where it is. A preset
+    (or a reset) never reaches one: a button would have done the work.
+    """
+
+    id: str
+    text: str
+    met: Callable[[Facts, Facts], bool]  # of the facts now, and at the start
+
+
+class Panel(NamedTuple):
+    """A part of the picture; `draw` paints what stays and returns the function that shows the rest."""
+
+    title: str
+    draw: Callable[[Axes], Show]
+    width: float = 1.0  # beside the others
 
 
 class Explorable(HasTraits):
     title: ClassVar[str] = ""  # short; stands in the picture
     question: ClassVar[str] = ""  # stands above the controls
-    size: ClassVar[tuple[float, float]] = (
-        9.6,
-        3.8,
-    )  # inches, 80 CSS pixels each; multiples of 0.2 (whole tiles)
+    size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches, 80 CSS pixels each; multiples of 0.2
     controls: ClassVar[tuple[Control, ...]] = ()
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    compute: ClassVar[Callable[..., dict[str, Any]]]  # staticmethod; the state goes in by keyword
-    draw: ClassVar[Callable[[Figure], Moving]]  # staticmethod; paints the scenery, returns what moves
+    goals: ClassVar[tuple[Goal, ...]] = ()
+    panels: ClassVar[tuple[Panel, ...]] = ()
+    compute: ClassVar[Callable[..., Facts]]  # staticmethod; the state goes in by keyword
+    start: ClassVar[dict[str, Any]]  # the state at the start, from the traits
     _lock: ClassVar[threading.RLock]  # of the stage: in a foreign Lab, callbacks come on a second thread
     _stage: ClassVar[Stage | None]
+
+    # Whoever keeps progress puts functions here: told of explorable and goal, asked for goals of other days.
+    reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
+    remembered: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
 
     def __init_subclass__(cls) -> None:
         """An explorable that breaks the rules is refused when it is written, not when a learner meets it."""
@@ -54,25 +84,18 @@ class Explorable(HasTraits):
                 raise TypeError(
                     f"Preset {preset!r} of {cls.__name__} sets {sorted(unknown)}: no such control."
                 )
+        cls.start = {control.trait: getattr(cls, control.trait).default_value for control in cls.controls}
         cls._lock = threading.RLock()
         cls._stage = None
 
-    @classmethod
-    def stage(cls) -> Stage:
-        """One stage serves all of a kind: running a cell fifty times leaves one figure, not fifty."""
-        with cls._lock:
-            if cls._stage is None:
-                figure = theme.figure(*cls.size)
-                cls._stage = Stage(figure, cls.draw(figure))
-            return cls._stage
-
     def __init__(self) -> None:
         super().__init__()
-        self._start = self.state
+        self.ticked = {goal.id for goal in self.goals} & set(Explorable.remembered(type(self).__name__))
         self._view: ipywidgets.VBox | None = None
         self._picture: Picture | None = None
-        self._shown: dict[str, Any] | None = None
-        self.observe(self._follow, names=list(self._start))
+        self._seen = self.start
+        self._by_hand = True
+        self.observe(self._follow, names=list(self.start))
 
     # -- what a lesson uses ---------------------------------------------------------------------------
 
@@ -81,17 +104,27 @@ class Explorable(HasTraits):
         return {control.trait: getattr(self, control.trait) for control in self.controls}
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """The numbers behind what is seen now."""
-        return type(self).compute(**self.state)
+    def facts(self) -> Facts:
+        """The numbers behind what is seen now: the state, and what follows from it."""
+        return self.facts_at(self.state)
+
+    @classmethod
+    def facts_at(cls, state: dict[str, Any]) -> Facts:
+        return {**state, **cls.compute(**state)}
 
     @property
     def description(self) -> str:
         """One line that says what is seen now; also the picture's alt text."""
         return self.describe(self.facts)
 
-    def describe(self, facts: dict[str, Any]) -> str:
-        raise NotImplementedError(f"{type(self).__name__} must say what is seen: describe(facts) -> str")
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        raise NotImplementedError("An explorable must say what is seen: describe(facts) -> str")
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        """The state, right of the title: a stored notebook shows the picture without its controls."""
+        return ""
 
     def preset(self, name: str) -> None:
         """Go to a named state. What the preset does not mention goes back to where it started."""
@@ -99,16 +132,16 @@ class Explorable(HasTraits):
             raise ValueError(
                 f"{type(self).__name__} has no preset {name!r}; it has {', '.join(self.presets)}."
             )
-        self._go({**self._start, **self.presets[name]})
+        self._go({**self.start, **self.presets[name]})
 
     def reset(self) -> None:
-        self._go(self._start)
+        self._go(self.start)
 
     def still(self) -> bytes:
         """The picture of now as PNG bytes, made to be stored."""
         with self._lock:
             self.stage().move(self.facts)
-            return encode.small(self.stage().pixels())
+            return still.encoded(self.stage().pixels())
 
     @property
     def view(self) -> ipywidgets.VBox:
@@ -122,35 +155,78 @@ class Explorable(HasTraits):
         return f"{type(self).__name__}({state})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        """Live and still. What is stored knows nothing of goals reached: it is the same for everyone."""
         width, height = still.shown_size(self.stage().figure)
         data, metadata = still.bundle(self.still(), alt=self.description, width=width, height=height)
-        live = self.view._repr_mimebundle_()
-        return {**live, **data}, metadata
+        return {**self.view._repr_mimebundle_(), **data}, metadata
 
     # -- how it works ---------------------------------------------------------------------------------
 
+    @classmethod
+    def stage(cls) -> Stage:
+        """One stage serves all of a kind: running a cell fifty times leaves one figure, not fifty."""
+        with cls._lock:
+            if cls._stage is None:
+                cls._stage = Stage(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
+            return cls._stage
+
+    @classmethod
+    def scene(cls, figure: Figure) -> Show:
+        """The line on top, title left and state right, and below it the panels."""
+        width, height = figure.get_size_inches()
+        left, bottom, baseline = MARGIN / width, MARGIN / height, 1 - LINE / height
+        inside = (left, bottom, 1 - 2 * left, 1 - bottom - ROOM / height)
+        figure.get_layout_engine().set(rect=inside, w_pad=0.06, h_pad=0.03)
+        figure.text(left, baseline, cls.title, fontsize=13, fontweight="bold", in_layout=False)
+        state = quick_text(figure, 1 - left, baseline, ha="right", colour=theme.SOFT_INK, size=11)
+        grid = figure.add_gridspec(1, len(cls.panels), width_ratios=[panel.width for panel in cls.panels])
+        places = (figure.add_subplot(grid[i], title=panel.title) for i, panel in enumerate(cls.panels))
+        shows = [panel.draw(axes) for panel, axes in zip(cls.panels, places, strict=True)]
+
+        def show_all(facts: Facts) -> None:
+            state.set_text(cls.heading(facts))
+            for show in shows:
+                show(facts)
+
+        return show_all
+
     def _go(self, state: dict[str, Any]) -> None:
-        with self.hold_trait_notifications():  # all traits are in place before the first of them is announced
-            for name, value in state.items():
-                setattr(self, name, value)
+        self._by_hand = False
+        try:
+            with self.hold_trait_notifications():  # all are in place before the first is announced
+                for name, value in state.items():
+                    setattr(self, name, value)
+        finally:
+            self._by_hand = True
 
     def _follow(self, change: object) -> None:
-        if self._picture is not None:
-            with self._lock:  # two threads may bring changes; the later state must win
-                if self.state != self._shown:  # a preset announces every trait it set: one picture is enough
-                    words = self._perform()
-                    self._picture.show(self.stage(), words)
+        with self._lock:  # two threads may bring changes; the later state must win
+            if self.state == self._seen:  # a preset announces every trait it set: one picture is enough
+                return
+            before, self._seen, facts = self._seen, self.state, self.facts
+            news = self._judge(facts, before) if self._by_hand else []
+            if self._picture is not None:
+                self.stage().move(facts)
+                self._picture.show(self.stage(), self.describe(facts), self._listed(), news)
+        for goal in news:
+            Explorable.reached(type(self).__name__, goal.id)
 
-    def _perform(self) -> str:
-        """Bring the stage to the state of now, and return the words for it."""
-        self._shown, facts = self.state, self.facts
-        self.stage().move(facts)
-        return self.describe(facts)
+    def _judge(self, facts: Facts, before: dict[str, Any]) -> list[Goal]:
+        """Tick the goals that this move has reached."""
+        start = self.facts_at(self.start)
+        met = [goal for goal in self.goals if goal.id not in self.ticked and goal.met(facts, start)]
+        news = [goal for goal in met if not goal.met(self.facts_at(before), start)]
+        self.ticked |= {goal.id for goal in news}
+        return news
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [{"text": goal.text, "reached": goal.id in self.ticked} for goal in self.goals]
 
     def _build(self) -> ipywidgets.VBox:
         with self._lock:
-            words = self._perform()
-            self._picture = Picture(self.stage(), words)
+            facts = self.facts
+            self.stage().move(facts)
+            self._picture = Picture(self.stage(), self.describe(facts), self._listed())
         knobs = []
         for control in self.controls:
             knob = control.widget(self.traits()[control.trait])
@@ -159,14 +235,9 @@ class Explorable(HasTraits):
         buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
         reset = _button("Reset", lambda _: self.reset())
         reset.add_class("course-reset")
-        view = ipywidgets.VBox(
-            [
-                ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>'),
-                _row(knobs, "course-knobs"),
-                _row([*buttons, reset], "course-presets"),
-                self._picture,
-            ]
-        )
+        question = ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>')
+        rows = [_row(knobs, "course-knobs"), _row([*buttons, reset], "course-presets")]
+        view = ipywidgets.VBox([question, *rows, self._picture])
         view.add_class("course-explorable")
         return view
 

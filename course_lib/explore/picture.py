@@ -1,4 +1,4 @@
-"""A picture in the page that follows its traits, with the words for those who cannot see it.
+"""What moves in the page: the picture, the words for those who cannot see it, and the goals.
 
 `ipywidgets.Image` has no alt text, and takes the whole picture anew for every move. This one has an `alt`
 that a screen reader announces when it changes, and takes only the tiles that changed.
@@ -6,46 +6,50 @@ that a screen reader announces when it changes, and takes only the tiles that ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anywidget
-from traitlets import Bytes, Int, Unicode
+from traitlets import Bytes, Int, List, Unicode
 
-from course_lib.views import encode
-from course_lib.views.mosaic import TILE, mosaic
-from course_lib.views.stage import Stage
+from course_lib import theme
+from course_lib.views import still
+from course_lib.views.moving import TILE, Stage
+
+if TYPE_CHECKING:
+    from course_lib.explore.base import Goal
 
 FOLDER = Path(__file__).parent
 
 
 class Picture(anywidget.AnyWidget):
     _esm = FOLDER / "picture.js"
-    _css = FOLDER / "picture.css"
+    _css = theme.PAGE_STYLE + (FOLDER / "picture.css").read_text(encoding="utf-8")
     width = Int().tag(sync=True)  # drawn pixels; the page shows half as many
     height = Int().tag(sync=True)
     tile = Int(TILE).tag(sync=True)
-    scenery = Bytes().tag(sync=True)
-    tiles = Bytes().tag(sync=True)
-    places = Bytes().tag(sync=True)  # tile numbers, two bytes each
+    scenery = Bytes().tag(sync=True)  # a PNG
+    places = Bytes().tag(sync=True)  # numbers of the changed tiles, two bytes each
+    tiles = Bytes().tag(sync=True)  # their pixels, deflated
     alt = Unicode().tag(sync=True)
+    goals = List().tag(sync=True)  # {"text", "reached"}
+    news = Unicode().tag(sync=True)  # what a screen reader says of a goal just reached
 
-    def __init__(self, stage: Stage, alt: str):
+    def __init__(self, stage: Stage, alt: str, goals: list[dict[str, Any]]):
         height, width, _ = stage.scenery.shape
-        places, tiles = _changes(stage)
-        super().__init__(
-            width=width, height=height, scenery=stage.scenery_png, places=places, tiles=tiles, alt=alt
-        )
+        places, tiles = stage.changes()
+        scenery = still.encoded(stage.scenery)
+        sizes = {"width": width, "height": height}
+        super().__init__(**sizes, scenery=scenery, places=places, tiles=tiles, alt=alt, goals=goals)
 
-    def show(self, stage: Stage, alt: str) -> None:
-        """What is on the stage now, and the words for it, in one message."""
-        places, tiles = _changes(stage)
+    def show(self, stage: Stage, alt: str, goals: list[dict[str, Any]], reached: Sequence[Goal]) -> None:
+        """What is on the stage now, the words for it and the goals, in one message."""
+        places, tiles = stage.changes()
         with self.hold_sync():
-            self.alt, self.places, self.tiles = alt, places, tiles
+            self.alt, self.places, self.tiles, self.goals = alt, places, tiles, goals
+            if reached:
+                self.news = "Goal reached: " + "; ".join(goal.text for goal in reached) + "."
 
     def __repr__(self) -> str:
         return f"Picture({self.alt!r})"
-
-
-def _changes(stage: Stage) -> tuple[bytes, bytes]:
-    places, tiles = mosaic(stage.pixels(), stage.scenery)
-    return places.astype("<u2").tobytes(), encode.quick(tiles)

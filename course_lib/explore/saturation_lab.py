@@ -12,22 +12,20 @@ d_k uses the first d_k entries of the same vectors, so moving the slider shows o
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable
+from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
-from course_lib.explore.header import header
-from course_lib.explore.softmax import softmax
+from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed, significant
 from course_lib.views.bars import Bars
-from course_lib.views.lines import plain_powers
-from course_lib.views.quick_text import quick_text
-from course_lib.views.stage import Moving
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.moving import Facts, Show, quick_text
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DIVISORS = ("1", "√d_k", "d_k")
@@ -37,6 +35,7 @@ N_EXAMPLES = 8  # queries a learner can look at one by one
 
 REACH = 10.0  # the histogram's window; what lies beyond is heaped into its outermost bars
 EDGES = np.linspace(-REACH, REACH, 41)
+CENTRES = (EDGES[:-1] + EDGES[1:]) / 2
 COLOURS = {"1": theme.ORANGE, "√d_k": theme.BLUE, "d_k": theme.PINK}
 
 
@@ -58,7 +57,7 @@ def raw_scores() -> dict[int, np.ndarray]:
 
 
 @cache
-def spread_of(d_k: int, divisor: str) -> dict[str, Any]:
+def spread_of(d_k: int, divisor: str) -> Facts:
     """What holds for all queries together at one setting."""
     scores = raw_scores()[d_k] / divide_by(divisor, d_k)
     weights = softmax(scores)
@@ -87,87 +86,79 @@ def jacobian_norm(weights: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(squares - 2 * (weights**3).sum(axis=-1) + squares**2, 0.0))
 
 
-def compute(*, d_k: int, divisor: str, query: int) -> dict[str, Any]:
+def compute(*, d_k: int, divisor: str, query: int) -> Facts:
     """Everything the picture shows at one setting; `query` counts from 1."""
     scale = divide_by(divisor, d_k)
-    return {
-        "d_k": d_k,
-        "divisor": divisor,
-        "query": query,
-        "scale": scale,
-        "weights": softmax(raw_scores()[d_k][query - 1] / scale),
-        **spread_of(d_k, divisor),
-    }
+    weights = softmax(raw_scores()[d_k][query - 1] / scale)
+    return {"scale": scale, "weights": weights, **spread_of(d_k, divisor)}
 
 
-def draw(figure: Figure) -> Moving:
-    state = header(figure, SaturationLab.title)
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.08, 1.12, 1))
-    centres = (EDGES[:-1] + EDGES[1:]) / 2
+def loses_most(now: Facts, start: Facts) -> bool:
+    left, before = now["gradient"], spread_of(max(1, now["d_k"] // 2), "1")["gradient"]
+    return now["divisor"] == "1" and left <= 0.1 * start["gradient"] < before
 
-    left.set_title("Scores of all queries")
-    left.set(xlim=(-REACH, REACH), ylim=(0, 0.55), xlabel="score after dividing", yticks=())
-    left.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
-    left.spines["left"].set_visible(False)
-    heaps = left.stairs(np.zeros(len(centres)), EDGES, fill=True, alpha=0.8)
-    bell = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
-    [reference] = left.plot(centres, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
-    left.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
-    spread = quick_text(left, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
 
-    middle.set_title("Weights of one query")
-    weight_bars = Bars(middle, [str(i + 1) for i in range(N_KEYS)], high=1.0, size=9)
-    middle.set(xlabel="key", yticks=(0, 0.5, 1))
-    [mean_mark] = middle.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
-    mean_text = quick_text(middle, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
-    middle.set_ylim(0, 1.4)  # room for that line and the stamp, whatever the bars do
-    middle.set_xlim(-0.6, N_KEYS - 0.3)
-    middle.text(
-        0.97,
-        0.865,
-        "max-subtracted: no overflow",
-        transform=middle.transAxes,
-        ha="right",
-        va="center",
-        fontsize=7.5,
-        color=theme.SOFT_INK,
-        in_layout=False,
-        bbox={"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE},
-    )
+def too_flat(now: Facts, start: Facts) -> bool:
+    before = spread_of(max(1, now["d_k"] // 2), "d_k")["mean_max"]
+    return now["divisor"] == "d_k" and now["mean_max"] < 0.14 <= before
 
-    right.set_title("Softmax slope, median")
-    right.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
-    right.set_xticks((1, 8, 64, 512))
-    right.set_yticks((1e-4, 1e-2, 1))
-    plain_powers(right.xaxis)
-    plain_powers(right.yaxis)
-    right.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
-    for divisor in DIVISORS:
-        curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
-        right.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
+
+def spared(now: Facts, start: Facts) -> bool:
+    return (now["d_k"], now["divisor"]) == (512, "1") and now["weights"].max() < 0.8
+
+
+def draw_scores(axes: Axes) -> Show:
+    axes.set(xlabel="score after dividing", xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
+    axes.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
+    axes.spines["left"].set_visible(False)
+    heaps = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
+    bell = np.exp(-(CENTRES**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
+    [reference] = axes.plot(CENTRES, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
+    axes.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
+    spread = quick_text(axes, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
+
+    def show(facts: Facts) -> None:
+        heaps.set(data=facts["shares"], facecolor=COLOURS[facts["divisor"]])
+        reference.set_visible(True)  # it never changes, but is to be painted over the heaps, which do
+        spread.set(text=f"spread {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
+
+    return show
+
+
+def draw_weights(axes: Axes) -> Show:
+    bars = Bars(axes, range(1, N_KEYS + 1), high=1.0, size=9)
+    axes.set(xlabel="key", yticks=(0, 0.5, 1), xlim=(-0.6, N_KEYS - 0.3))
+    axes.set_ylim(0, 1.4)  # room for a line and the stamp above all bars
+    [mark] = axes.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
+    mean = quick_text(axes, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
+    stamp = {"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE}
+    place = {"transform": axes.transAxes, "ha": "right", "va": "center", "in_layout": False}
+    axes.text(0.97, 0.865, "max-subtracted: no overflow", size=7.5, color=theme.SOFT_INK, bbox=stamp, **place)
+
+    def show(facts: Facts) -> None:
+        bars.show(facts["weights"], COLOURS[facts["divisor"]])
+        mark.set_ydata([facts["mean_max"]])
+        mean.set_text(f"◂ largest, mean of all queries: {fixed(facts['mean_max'], 2)}")
+
+    return show
+
+
+def draw_slopes(axes: Axes) -> Show:
+    axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
+    axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
+    plain_powers(axes.xaxis, axes.yaxis)
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
-        right.text(
-            x, y, "÷ " + divisor.replace("d_k", "dₖ"), color=COLOURS[divisor], fontweight="bold", ha="center"
-        )
-    [dot] = right.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
+        curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
+        axes.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
+        named = "÷ " + divisor.replace("d_k", "dₖ")
+        axes.text(x, y, named, color=COLOURS[divisor], fontweight="bold", ha="center")
+    dot = marked_point(axes)
 
-    def show(facts: dict[str, Any]) -> None:
-        colour = COLOURS[facts["divisor"]]
-        named = facts["divisor"].replace("d_k", "dₖ")
-        worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
-        state.set_text(f"dₖ = {facts['d_k']}   ·   scores ÷ {named}{worth}   ·   query {facts['query']}")
-        heaps.set_data(facts["shares"])
-        heaps.set_facecolor(colour)
-        spread.set_text(f"spread {fixed(facts['std'], 2)}")
-        spread.set_color(colour)
-        weight_bars.show(facts["weights"], colour)
-        mean_mark.set_ydata([facts["mean_max"]])
-        mean_text.set_text(f"◂ largest, mean of all queries: {fixed(facts['mean_max'], 2)}")
-        dot.set_data([facts["d_k"]], [facts["gradient"]])
-        dot.set_color(colour)
-        dot.set_markeredgecolor(theme.PAPER)
+    def show(facts: Facts) -> None:
+        dot.set(data=([facts["d_k"]], [facts["gradient"]]), markerfacecolor=COLOURS[facts["divisor"]])
 
-    return Moving([state, heaps, reference, spread, *weight_bars.artists, mean_mark, mean_text, dot], show)
+    return show
 
 
 class SaturationLab(Explorable):
@@ -186,10 +177,26 @@ class SaturationLab(Explorable):
         "scaled-512": {"d_k": 512, "divisor": "√d_k"},
         "over-flattened": {"d_k": 512, "divisor": "d_k"},
     }
+    goals = (
+        Goal("lose-90", "÷ 1: the smallest d_k that loses 90% of the slope at the start", loses_most),
+        Goal("too-flat", "÷ d_k: the smallest d_k whose largest weight is below 0.14 on average", too_flat),
+        Goal("spared", "÷ 1 at d_k = 512: a query whose largest weight stays below 0.8", spared),
+    )
+    panels = (
+        Panel("Scores of all queries", draw_scores, 1.08),
+        Panel("Weights of one query", draw_weights, 1.12),
+        Panel("Softmax slope, median", draw_slopes),
+    )
     compute = staticmethod(compute)
-    draw = staticmethod(draw)
 
-    def describe(self, facts: dict[str, Any]) -> str:
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        named = facts["divisor"].replace("d_k", "dₖ")
+        worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
+        return f"dₖ = {facts['d_k']}   ·   scores ÷ {named}{worth}   ·   query {facts['query']}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
         return (
             f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: "
             f"the scores spread by {fixed(facts['std'], 2)}, "

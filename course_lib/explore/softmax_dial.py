@@ -6,50 +6,52 @@ array([0.51, 0.31, 0.19])
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from course_lib import theme
-from course_lib.explore.base import Explorable
+from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control, Number
-from course_lib.explore.header import header
-from course_lib.explore.softmax import softmax
 from course_lib.formatting import fixed
 from course_lib.views.bars import Bars
-from course_lib.views.stage import Moving
+from course_lib.views.moving import Facts, Show
 
 WORDS = ("cat", "water", "drank")
 SCORES = np.array([1.0, 0.5, 0.0])
 SHARPEST = 8.0
 
 
-def compute(*, multiplier: float) -> dict[str, Any]:
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Weights over the last axis. The row's largest score is taken off first, so nothing overflows."""
+    grown = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return grown / grown.sum(axis=-1, keepdims=True)
+
+
+def compute(*, multiplier: float) -> Facts:
     """Softmax of the three scores, each multiplied by the dial."""
     scores = SCORES * multiplier
-    return {"multiplier": multiplier, "scores": scores, "weights": softmax(scores)}
+    return {"scores": scores, "weights": softmax(scores)}
 
 
-def draw(figure: Figure) -> Moving:
-    state = header(figure, SoftmaxDial.title)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1))
-    left.set_title("Scores × multiplier")
-    right.set_title("Softmax: weights that add up to 1")
-    score_bars = Bars(left, list(WORDS), high=SHARPEST, colour=theme.ORANGE, digits=1, size=11.5)
-    weight_bars = Bars(right, list(WORDS), high=1.0, colour=theme.BLUE, size=11.5)
-    right.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
-    left.set_yticks((0, 2, 4, 6, 8))
-    for axes in (left, right):
-        axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
-        axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
+def draw_scores(axes: Axes) -> Show:
+    bars = Bars(axes, WORDS, high=SHARPEST, colour=theme.ORANGE, digits=1, size=11.5)
+    axes.set_yticks((0, 2, 4, 6, 8))
+    _rule(axes)
+    return lambda facts: bars.show(facts["scores"])
 
-    def show(facts: dict[str, Any]) -> None:
-        state.set_text(f"multiplier {fixed(facts['multiplier'], 1)}")
-        score_bars.show(facts["scores"])
-        weight_bars.show(facts["weights"])
 
-    return Moving([state, *score_bars.artists, *weight_bars.artists], show)
+def draw_weights(axes: Axes) -> Show:
+    bars = Bars(axes, WORDS, size=11.5)
+    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
+    _rule(axes)
+    return lambda facts: bars.show(facts["weights"])
+
+
+def _rule(axes: Axes) -> None:
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
 
 
 class SoftmaxDial(Explorable):
@@ -59,11 +61,19 @@ class SoftmaxDial(Explorable):
     multiplier = Number(1.0, min=0.0, max=SHARPEST)
     controls = (Control("multiplier", "multiplier", step=0.1),)
     presets: ClassVar = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
+    goals = (
+        Goal("sure", "Bring cat's weight above 0.9", lambda now, start: now["weights"][0] > 0.9),
+        Goal("equal", "Make all three weights equal", lambda now, start: np.ptp(now["weights"]) < 1e-9),
+    )
+    panels = (Panel("Scores × multiplier", draw_scores), Panel("Softmax: weights add up to 1", draw_weights))
     compute = staticmethod(compute)
-    draw = staticmethod(draw)
 
-    def describe(self, facts: dict[str, Any]) -> str:
-        shares = ", ".join(
-            f"{word} {fixed(weight, 2)}" for word, weight in zip(WORDS, facts["weights"], strict=True)
-        )
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return f"multiplier {fixed(facts['multiplier'], 1)}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        named = zip(WORDS, facts["weights"], strict=True)
+        shares = ", ".join(f"{word} {fixed(weight, 2)}" for word, weight in named)
         return f"Scores times {fixed(facts['multiplier'], 1)}: the weights are {shares}. They add up to 1."

@@ -15,26 +15,25 @@ so the wider d_k is: the diagonal wins in 25% of the rows at d_k = 1, 92% at 8, 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable
+from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
-from course_lib.explore.header import header
 from course_lib.formatting import fixed
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.lines import plain_powers
-from course_lib.views.quick_text import quick_text
-from course_lib.views.stage import Moving
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.moving import Facts, Show, quick_text
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 SHARED, SEPARATE = "shared", "separate"
+COLOURS = {SHARED: theme.BLUE, SEPARATE: theme.ORANGE}
 N_WORLDS = 500  # random draws behind the percentages
 N_SEEDS = 20  # of them, those a learner can look at
 PAIRS = np.triu_indices(N_WORDS, 1)
@@ -71,12 +70,9 @@ def diagonal_share(projections: str, d_k: int) -> float:
     return float(on_diagonal(all_scores()[projections, d_k]).mean())
 
 
-def compute(*, projections: str, d_k: int, seed: int) -> dict[str, Any]:
+def compute(*, projections: str, d_k: int, seed: int) -> Facts:
     scores = all_scores()[projections, d_k][seed]
     return {
-        "projections": projections,
-        "d_k": d_k,
-        "seed": seed,
         "scores": scores,
         "looks_at": scores.argmax(axis=-1),
         "on_diagonal": int(on_diagonal(scores).sum()),
@@ -86,85 +82,71 @@ def compute(*, projections: str, d_k: int, seed: int) -> dict[str, Any]:
     }
 
 
-def draw(figure: Figure) -> Moving:
-    state = header(figure, WhoAttends.title)
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.35, 1, 1))
+def draw_scores(axes: Axes) -> Show:
+    cells = Heatmap(axes, WORDS, WORDS, kind="scores")
+    axes.tick_params(labelcolor=theme.INK)
+    axes.set_anchor("N")
+    elsewhere = axes.plot([], [], "o", ms=7.5, mfc=theme.PAPER, mec=theme.INK, mew=1.6)[0]
+    itself = axes.plot([], [], "o", ms=8, mfc=theme.INK, mec=theme.PAPER, mew=1)[0]
+    rows = np.arange(N_WORDS)
 
-    left.set_title("Scores (circle: largest of its row)")
-    cells = Heatmap(left, list(WORDS), list(WORDS), kind="scores")
-    left.tick_params(labelcolor=theme.INK)
-    left.set_anchor("N")
-    middle.set_anchor("N")
-    [elsewhere] = left.plot(
-        [],
-        [],
-        "o",
-        markersize=7.5,
-        markerfacecolor=theme.PAPER,
-        markeredgecolor=theme.INK,
-        markeredgewidth=1.6,
-    )
-    [itself] = left.plot(
-        [], [], "o", markersize=8, markerfacecolor=theme.INK, markeredgecolor=theme.PAPER, markeredgewidth=1
-    )
-
-    middle.set_title("Is it mutual?")
-    middle.set(
-        xlim=(-1.08, 1.08),
-        ylim=(-1.08, 1.3),  # the points end at 1: room for the line of text above them
-        aspect="equal",
-        xticks=(),
-        yticks=(),
-        xlabel="score of i for j",
-        ylabel="score of j for i",
-    )
-    middle.plot([-1, 1], [-1, 1], color=theme.HAIRLINE, linewidth=1.5)
-    [pairs] = middle.plot(
-        [], [], "o", markersize=6, color=theme.BLUE, alpha=0.75, markeredgecolor=theme.PAPER
-    )
-    error = quick_text(middle, 0.03, 0.97, of="axes", va="top", size=9.5)
-
-    right.set_title("Largest on the diagonal")
-    right.set(xscale="log", ylim=(-0.03, 1.08), xlabel="dₖ")
-    right.set_xticks((1, 4, 16, 64))
-    plain_powers(right.xaxis)
-    right.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
-    right.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
-    right.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
-    right.text(
-        64, 1 / N_WORDS - 0.025, "chance, 1 in 8", ha="right", va="top", fontsize=8.5, color=theme.SOFT_INK
-    )
-    [curve] = right.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
-    [dot] = right.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
-    share = quick_text(right, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
-    right.text(0.97, 0.44, "of all rows", transform=right.transAxes, ha="right", va="top", fontsize=9)
-
-    def show(facts: dict[str, Any]) -> None:
-        colour = theme.BLUE if facts["projections"] == SHARED else theme.ORANGE
-        named = "W_Q = W_K" if facts["projections"] == SHARED else "W_Q ≠ W_K"
-        state.set_text(
-            f"{named}   ·   dₖ = {facts['d_k']}   ·   seed {facts['seed']}   ·   rank of S: {facts['rank']}"
-        )
-        scores, looks_at = facts["scores"], facts["looks_at"]
-        cells.show(scores)
-        rows = np.arange(N_WORDS)
-        own = looks_at == rows
+    def show(facts: Facts) -> None:
+        cells.show(facts["scores"])
+        looks_at, own = facts["looks_at"], facts["looks_at"] == rows
         itself.set_data(looks_at[own] + 0.5, rows[own] + 0.5)
         elsewhere.set_data(looks_at[~own] + 0.5, rows[~own] + 0.5)
-        reach = np.abs(scores).max()
-        pairs.set_data(scores[PAIRS] / reach, scores.T[PAIRS] / reach)
-        pairs.set_color(colour)
-        pairs.set_markeredgecolor(theme.PAPER)
-        error.set_text(f"symmetry error {fixed(facts['symmetry_error'], 2)}")
-        curve.set_ydata([diagonal_share(facts["projections"], width) for width in WIDTHS])
-        curve.set_color(colour)
-        dot.set_data([facts["d_k"]], [facts["diagonal_share"]])
-        dot.set_color(colour)
-        dot.set_markeredgecolor(theme.PAPER)
-        share.set_text(f"{fixed(100 * facts['diagonal_share'], 0)}%")
-        share.set_color(colour)
 
-    return Moving([state, *cells.artists, elsewhere, itself, pairs, error, curve, dot, share], show)
+    return show
+
+
+def draw_pairs(axes: Axes) -> Show:
+    axes.set(xlabel="score of i for j", ylabel="score of j for i", xticks=(), yticks=(), aspect="equal")
+    axes.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.3), anchor="N")  # the points end at 1: above is room for text
+    axes.plot([-1, 1], [-1, 1], color=theme.HAIRLINE, linewidth=1.5)
+    [pairs] = axes.plot([], [], "o", markersize=6, alpha=0.75, markeredgecolor=theme.PAPER)
+    error = quick_text(axes, 0.03, 0.97, of="axes", va="top", size=9.5)
+
+    def show(facts: Facts) -> None:
+        scores = facts["scores"] / np.abs(facts["scores"]).max()
+        pairs.set_data(scores[PAIRS], scores.T[PAIRS])
+        pairs.set_markerfacecolor(COLOURS[facts["projections"]])
+        error.set_text(f"symmetry error {fixed(facts['symmetry_error'], 2)}")
+
+    return show
+
+
+def draw_shares(axes: Axes) -> Show:
+    axes.set(xscale="log", xlabel="dₖ", xticks=(1, 4, 16, 64), ylim=(-0.03, 1.08))
+    plain_powers(axes.xaxis)
+    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
+    below = {"ha": "right", "va": "top", "color": theme.SOFT_INK}
+    axes.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", fontsize=8.5, **below)
+    [curve] = axes.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
+    dot = marked_point(axes)
+    share = quick_text(axes, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
+    axes.text(0.97, 0.44, "of all rows", transform=axes.transAxes, ha="right", va="top", fontsize=9)
+
+    def show(facts: Facts) -> None:
+        colour = COLOURS[facts["projections"]]
+        curve.set(ydata=[diagonal_share(facts["projections"], width) for width in WIDTHS], color=colour)
+        dot.set(data=([facts["d_k"]], [facts["diagonal_share"]]), markerfacecolor=colour)
+        share.set(text=f"{fixed(100 * facts['diagonal_share'], 0)}%", color=colour)
+
+    return show
+
+
+def others_win(now: Facts, start: Facts) -> bool:
+    return now["projections"] == SHARED and now["on_diagonal"] < N_WORDS / 2
+
+
+def by_luck(now: Facts, start: Facts) -> bool:
+    return now["projections"] == SEPARATE and now["on_diagonal"] >= N_WORDS / 2
+
+
+def just_short(now: Facts, start: Facts) -> bool:
+    return now["rank"] < N_WORDS <= 2 * now["d_k"]
 
 
 class WhoAttends(Explorable):
@@ -183,10 +165,26 @@ class WhoAttends(Explorable):
         "separate": {"projections": SEPARATE},
         "shared, d_k = 1": {"projections": SHARED, "d_k": 1},
     }
+    goals = (
+        Goal("others-win", "One shared matrix, yet in most rows another word wins", others_win),
+        Goal("by-luck", "Two matrices, and by luck half of the words look most at themselves", by_luck),
+        Goal("just-short", "The largest d_k whose scores are not of full rank", just_short),
+    )
+    panels = (
+        Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
+        Panel("Is it mutual?", draw_pairs),
+        Panel("Largest on the diagonal", draw_shares),
+    )
     compute = staticmethod(compute)
-    draw = staticmethod(draw)
 
-    def describe(self, facts: dict[str, Any]) -> str:
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        named = "W_Q = W_K" if facts["projections"] == SHARED else "W_Q ≠ W_K"
+        parts = named, f"dₖ = {facts['d_k']}", f"seed {facts['seed']}", f"rank of S: {facts['rank']}"
+        return "   ·   ".join(parts)
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
         return (
             f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
             f"{facts['on_diagonal']} of {N_WORDS} words look most at themselves "

@@ -25,10 +25,8 @@ from matplotlib.figure import Figure
 
 from course_lib import theme
 from course_lib.formatting import fixed
-from course_lib.views.arrays import as_labels, as_numbers
-from course_lib.views.fit import fit
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.still import png
+from course_lib.views.still import as_labels, as_numbers, fit, png
 
 LARGEST, SMALLEST, WHOLE = 0.5, 0.2, 8.0  # inches: a cell's side at most and at least, the map if it can be
 NUMBERS_FROM, NUMBERS_ABOVE = 0.4, 0.05  # cells of this size have room for numbers; smaller weights need none
@@ -86,47 +84,33 @@ def _any_script() -> Iterator[None]:
 
 def _words_on_top(axes: Axes, *, slant: bool) -> None:
     axes.xaxis.tick_top()
-    for axis in (axes.xaxis, axes.yaxis):
-        for tick in axis.get_major_ticks():
-            for label in (tick.label1, tick.label2):
-                label.set(parse_math=False, color=theme.INK, rotation=0, ha="center")
     for tick in axes.xaxis.get_major_ticks():
+        tick.label2.set(parse_math=False, color=theme.INK, rotation=0, ha="center")
         if slant:
             tick.label2.set(rotation=55, ha="left", va="baseline", rotation_mode="anchor")
     for tick in axes.yaxis.get_major_ticks():
-        tick.label1.set(ha="right")
+        tick.label1.set(parse_math=False, color=theme.INK, ha="right")
 
 
 def _write_numbers(axes: Axes, cells: np.ndarray, panel: Heatmap) -> None:
     for (row, column), value in np.ndenumerate(cells):
         if value >= NUMBERS_ABOVE:
-            text = fixed(value, 2).removeprefix("0")
-            axes.text(
-                column + 0.5, row + 0.5, text, ha="center", va="center", color=panel.ink_on(value), size=8.5
-            )
+            look = {"ha": "center", "va": "center", "color": panel.ink_on(value), "size": 8.5}
+            axes.text(column + 0.5, row + 0.5, fixed(value, 2).removeprefix("0"), **look)
 
 
 def _write_below(axes: Axes, notes: Sequence[str], *, width: float, height: float) -> None:
     """The key and the notes, under axes of this size in inches: the smallest map has room for them there."""
     middle = -(ABOVE + KEY_HEIGHT / 2)
-    key = axes.inset_axes(
-        (0.2 / width, (middle - KEY_HEIGHT / 2) / height, KEY_WIDTH / width, KEY_HEIGHT / height)
-    )
+    low = middle - KEY_HEIGHT / 2
+    key = axes.inset_axes((0.2 / width, low / height, KEY_WIDTH / width, KEY_HEIGHT / height))
     key.imshow(np.linspace(0, 1, 256)[None], aspect="auto", cmap=theme.WEIGHTS)
     key.set(xticks=[], yticks=[])
     key.spines[:].set_visible(True)
 
     def write(x: float, y: float, text: str) -> None:
-        axes.text(
-            x / width,
-            y / height,
-            text,
-            va="center",
-            transform=axes.transAxes,
-            size=9,
-            color=theme.SOFT_INK,
-            parse_math=False,
-        )
+        look = {"va": "center", "size": 9, "color": theme.SOFT_INK, "parse_math": False}
+        axes.text(x / width, y / height, text, transform=axes.transAxes, **look)
 
     write(0, middle, "0")
     write(0.2 + KEY_WIDTH + 0.08, middle, "1   weight of a source word")

@@ -7,18 +7,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from course_lib import theme
-from course_lib.views.arrays import as_labels, as_numbers
-from course_lib.views.blocks import Blocks
-from course_lib.views.fit import fit
-from course_lib.views.quick_text import quick_text
-from course_lib.views.still import Still
+from course_lib.views.moving import Blocks, quick_text
+from course_lib.views.still import Still, as_labels, as_numbers, fit, minus
 
 
 class Bars:
@@ -27,7 +24,7 @@ class Bars:
     def __init__(
         self,
         axes: Axes,
-        labels: list[str],
+        labels: Sequence[Any],
         *,
         low: float = 0.0,
         high: float = 1.0,
@@ -48,23 +45,12 @@ class Bars:
         axes.axhline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
         axes.spines["bottom"].set_visible(False)
 
-    @property
-    def artists(self) -> list[Artist]:
-        return [self._bars.artist, *self._readings]
-
     def show(self, values: np.ndarray, colour: str | None = None) -> None:
         self._bars.place(left=self._left, right=self._left + 0.72, low=0, high=values, colours=colour)
         for reading, value in zip(self._readings, values, strict=True):
             reading.set_text(minus(f"{value:.{self._digits}f}"))
             reading.set_verticalalignment("bottom" if value >= 0 else "top")
             reading.set_y(value + (self._gap if value >= 0 else -self._gap))
-
-
-def minus(text: str) -> str:
-    """A number's text with a true minus sign, and no minus before nothing: "-0.00" is "0.00"."""
-    if text.startswith("-") and not text.strip("-0."):
-        return text[1:]
-    return text.replace("-", "−")
 
 
 def bars(

@@ -9,20 +9,16 @@ figure that moves; `heatmap` is the finished picture for a lesson's cell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, to_rgba
 
 from course_lib import theme
-from course_lib.views.arrays import as_labels, as_numbers
-from course_lib.views.bars import minus
-from course_lib.views.fit import fit
-from course_lib.views.ink import ink_on
-from course_lib.views.quick_text import quick_text
-from course_lib.views.still import Still
+from course_lib.views.moving import quick_text
+from course_lib.views.still import Still, as_labels, as_numbers, fit, ink_on, minus
 
 Kind = Literal["weights", "scores"]
 MASKED = "#C9C6BD"
@@ -31,7 +27,7 @@ MASKED = "#C9C6BD"
 class Heatmap:
     """Cells on axes, with a hairline between them; row 0 on top."""
 
-    def __init__(self, axes: Axes, rows: list[str], columns: list[str], *, kind: Kind = "weights"):
+    def __init__(self, axes: Axes, rows: Sequence[str], columns: Sequence[str], *, kind: Kind = "weights"):
         if kind not in ("weights", "scores"):
             raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
         self._kind = kind
@@ -52,10 +48,6 @@ class Heatmap:
         if max(map(len, columns)) > 4:
             for label in axes.get_xticklabels():
                 label.set(rotation=40, ha="right", rotation_mode="anchor")
-
-    @property
-    def artists(self) -> list[Artist]:
-        return [self._mesh]
 
     def show(self, matrix: np.ndarray) -> None:
         cells = np.ma.masked_invalid(matrix)
@@ -93,16 +85,8 @@ def heatmap(
     axes.set_title(title)
     if numbers:
         for (row, column), value in np.ndenumerate(cells):
-            quick_text(
-                axes,
-                column + 0.5,
-                row + 0.5,
-                _cell_text(value, digits),
-                ha="center",
-                va="center",
-                colour=panel.ink_on(value),
-                size=9.5,
-            )
+            text, ink = _cell_text(value, digits), panel.ink_on(value)
+            quick_text(axes, column + 0.5, row + 0.5, text, ha="center", va="center", colour=ink, size=9.5)
     side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
     fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
     return Still(axes.figure, alt=alt or _describe(cells, row_texts, column_texts, title, kind, digits))

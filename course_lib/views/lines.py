@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
 from course_lib.formatting import significant
-from course_lib.views.arrays import as_numbers
-from course_lib.views.fit import fit
-from course_lib.views.still import Still
+from course_lib.views.still import Still, as_numbers, fit
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
 MARKERS = "osD^vP"  # the shape tells the curves apart where colour cannot
@@ -65,10 +64,17 @@ def lines(
     return Still(axes.figure, alt=alt or _describe(places, heights, title, x_name, y_name))
 
 
-def plain_powers(axis: Axis) -> None:
-    """Ticks of a log axis as 0.01, 1, 100 and not as powers of ten, and none between."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
+def marked_point(axes: Axes) -> Line2D:
+    """The dot on a curve that says "you are here"; `set_data` moves it."""
+    [dot] = axes.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
+    return dot
+
+
+def plain_powers(*axes: Axis) -> None:
+    """Ticks of log axes as 0.01, 1, 100 and not as powers of ten, and none between."""
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def name_at_end(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: tuple[str, ...]) -> None:
@@ -78,17 +84,13 @@ def name_at_end(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: tu
     wanted = [to_fraction.transform(end)[1] for end in ends.values()]
     settled = spread(wanted, gap=0.085)
     for name, height, colour in zip(ends, settled, colours, strict=False):
-        axes.annotate(
-            name,
-            (1.0, height),
-            xycoords="axes fraction",
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=colour,
-            fontweight="bold",
-            annotation_clip=False,
-        )
+        beside = {
+            "xycoords": "axes fraction",
+            "xytext": (6, 0),
+            "textcoords": "offset points",
+            "va": "center",
+        }
+        axes.annotate(name, (1.0, height), **beside, color=colour, fontweight="bold", annotation_clip=False)
 
 
 def spread(heights: list[float], *, gap: float) -> list[float]:
@@ -112,8 +114,8 @@ def spread(heights: list[float], *, gap: float) -> list[float]:
 
 
 def _describe(x: np.ndarray, curves: dict[str, np.ndarray], title: str, x_name: str, y_name: str) -> str:
-    span = f"{x_name or 'x'} from {significant(x[0])} to {significant(x[-1])}"
-    runs = "; ".join(
-        f"{name} goes from {significant(y[0])} to {significant(y[-1])}" for name, y in curves.items()
-    )
-    return f"{title or 'Lines'}: {y_name or 'y'} for {span}. {runs}."
+    def ends(values: np.ndarray) -> str:
+        return f"from {significant(values[0])} to {significant(values[-1])}"
+
+    runs = "; ".join(f"{name} goes {ends(y)}" for name, y in curves.items())
+    return f"{title or 'Lines'}: {y_name or 'y'} for {x_name or 'x'} {ends(x)}. {runs}."

@@ -1,4 +1,4 @@
-"""What every explorable gets from the base: rules, presets, one picture a change, no leaks, no races."""
+"""What every explorable gets from the base: rules, presets, goals, one picture a change, no leaks, races."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ import gc
 import threading
 from typing import ClassVar
 
-import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from traitlets import Bool, Enum, Int, TraitError
 
+from course_lib import theme
 from course_lib.explore import SaturationLab, SoftmaxDial, WhoAttends
-from course_lib.explore.base import Explorable
+from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control, Number
-from course_lib.views.mosaic import mosaic
-from course_lib.views.stage import Moving
+from course_lib.explore.picture import Picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def draw_dot(figure: Figure) -> Moving:
-    axes = figure.subplots()
+def draw_dot(axes):
     axes.set(xlim=(0, 4), ylim=(0, 4))
     [dot] = axes.plot([0], [0], "o")
-    return Moving([dot], lambda facts: dot.set_data([facts["x"]], [facts["y"]]))
+    return lambda facts: dot.set_data([facts["x"]], [facts["y"]])
 
 
 class Dot(Explorable):
@@ -36,50 +34,67 @@ class Dot(Explorable):
     y = Int(1, min=0, max=4)
     controls = (Control("x", "x", step=0.5), Control("y", "y"))
     presets: ClassVar = {"far": {"x": 4.0, "y": 4}, "low": {"y": 0}}
-    compute = staticmethod(lambda *, x, y: {"x": x, "y": y})
-    draw = staticmethod(draw_dot)
+    goals = (
+        Goal("right", "Right of 3", lambda now, start: now["x"] > 3),
+        Goal("up", "Two up from the start", lambda now, start: now["y"] == start["y"] + 2),
+    )
+    panels = (Panel("Plane", draw_dot),)
+    compute = staticmethod(lambda *, x, y: {"sum": x + y})
 
-    def describe(self, facts):
-        return f"The dot is at {facts['x']:.1f}, {facts['y']}."
+    @staticmethod
+    def describe(facts):
+        return f"The dot is at {facts['x']:.1f}, {facts['y']}; the sum is {facts['sum']:.1f}."
 
 
 @pytest.fixture
 def messages(monkeypatch):
     """What a picture sends to the page, message by message."""
-    from course_lib.explore.picture import Picture
-
-    sent = []
-    original = Picture._send
+    sent, original = [], Picture._send
     monkeypatch.setattr(
         Picture, "_send", lambda self, msg, buffers=None: (sent.append(msg), original(self, msg, buffers))
     )
     return sent
 
 
-def define(**changes):
-    """A class like Dot with something changed."""
-    return type("Wrong", (Dot,), changes)
+@pytest.fixture
+def shown(messages):
+    """A dot on the page; only what comes later is in `messages`."""
+    dot = Dot()
+    dot.view  # noqa: B018
+    messages.clear()
+    return dot
 
 
-def test_the_rules_are_kept_when_a_class_is_written():
-    with pytest.raises(TypeError, match="Wrong has 4 controls; one to three"):
-        define(controls=(Control("x", "x"),) * 4)
-    with pytest.raises(TypeError, match="0 controls"):
-        define(controls=())
-    with pytest.raises(TypeError, match="'speed', which is not one of its traits"):
-        define(controls=(Control("speed", "speed"),))
-    with pytest.raises(TypeError, match=r"Preset 'odd' of Wrong sets \['z'\]"):
-        define(presets={"odd": {"z": 1}})
+@pytest.fixture
+def told(monkeypatch):
+    """The goals that whoever keeps progress was told of."""
+    heard = []
+    monkeypatch.setattr(Explorable, "reached", lambda name, goal: heard.append((name, goal)))
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"controls": (Control("x", "x"),) * 4}, "Wrong has 4 controls; one to three"),
+        ({"controls": ()}, "0 controls"),
+        ({"controls": (Control("speed", "speed"),)}, "'speed', which is not one of its traits"),
+        ({"presets": {"odd": {"z": 1}}}, r"Preset 'odd' of Wrong sets \['z'\]"),
+    ],
+)
+def test_the_rules_are_kept_when_a_class_is_written(changes, says):
+    with pytest.raises(TypeError, match=says):
+        type("Wrong", (Dot,), changes)
 
 
 def test_it_must_say_what_is_seen():
-    class Silent(Explorable):
-        x = Int(0, min=0, max=1)
-        controls = (Control("x", "x"),)
-        compute = staticmethod(lambda *, x: {})
+    silent = type("Silent", (Dot,), {"describe": staticmethod(Explorable.describe)})
+    with pytest.raises(NotImplementedError, match="must say what is seen"):
+        silent().description  # noqa: B018
 
-    with pytest.raises(NotImplementedError, match="Silent must say what is seen"):
-        Silent().description  # noqa: B018
+
+def test_facts_are_the_state_and_what_follows():
+    assert Dot().facts == {"x": 1.0, "y": 1, "sum": 2.0}
 
 
 def test_presets_and_reset():
@@ -96,30 +111,23 @@ def test_presets_and_reset():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("kind", "name", "value", "says"),
     [
-        ("x", 4.5, "not be greater than 4"),
-        ("x", -0.1, "not be less than 0"),
-        ("x", "1", "finite number"),
-        ("x", float("nan"), "finite number"),
-        ("y", 5, "not be greater than 4"),
-        ("y", 1.5, "an int"),
+        (Dot, "x", 4.5, "not be greater than 4"),
+        (Dot, "x", -0.1, "not be less than 0"),
+        (Dot, "x", "1", "finite number"),
+        (Dot, "x", float("nan"), "finite number"),
+        (Dot, "y", 5, "not be greater than 4"),
+        (Dot, "y", 1.5, "an int"),
+        (SaturationLab, "d_k", 3, r"'d_k' trait .*expected any of .*512.*, not the int 3"),
+        (SaturationLab, "divisor", "√n", r"'divisor' trait .*expected any of"),
     ],
 )
-def test_wrong_values_are_refused_and_change_nothing(name, value, says):
-    dot = Dot()
-    before = dot.state
+def test_wrong_values_are_refused_and_change_nothing(kind, name, value, says):
+    explorable = kind()
     with pytest.raises(TraitError, match=says):
-        setattr(dot, name, value)
-    assert dot.state == before
-
-
-def test_a_choice_that_is_none_is_refused():
-    lab = SaturationLab()
-    with pytest.raises(TraitError, match=r"'d_k' trait .*expected any of .*512.*, not the int 3"):
-        lab.d_k = 3
-    with pytest.raises(TraitError, match=r"'divisor' trait .*expected any of"):
-        lab.divisor = "√n"
+        setattr(explorable, name, value)
+    assert explorable.state == kind.start
 
 
 def test_controls_and_traits_follow_each_other():
@@ -139,14 +147,12 @@ def test_controls_and_traits_follow_each_other():
 
 
 def test_every_control_can_be_made():
+    choice, switch = Enum((1, 2), default_value=1), Enum(("a", "b"), default_value="a")
     kinds = {
         "IntSlider": (Int(1, min=0, max=3), Control("t", "t")),
         "FloatSlider": (Number(1.0, min=0.0, max=3.0), Control("t", "t", step=0.25)),
-        "SelectionSlider": (
-            Enum((1, 2), default_value=1),
-            Control("t", "t", text=lambda value: f"{value} cm"),
-        ),
-        "ToggleButtons": (Enum(("a", "b"), default_value="a"), Control("t", "t", buttons=True)),
+        "SelectionSlider": (choice, Control("t", "t", text=lambda value: f"{value} cm")),
+        "ToggleButtons": (switch, Control("t", "t", buttons=True)),
     }
     made = {name: control.widget(trait) for name, (trait, control) in kinds.items()}
     assert {name: type(widget).__name__ for name, widget in made.items()} == {name: name for name in kinds}
@@ -158,51 +164,77 @@ def test_every_control_can_be_made():
         Control("flag", "flag").widget(Bool())
 
 
-def test_a_move_sends_one_message_with_picture_and_words(messages):
-    dot = Dot()
-    dot.view  # noqa: B018
-    messages.clear()
-    dot.x = 3.0
-    assert len(messages) == 1
-    assert messages[0]["state"]["alt"] == "The dot is at 3.0, 1."
-    assert ["tiles"] in messages[0]["buffer_paths"]
+def test_a_move_sends_one_message_with_picture_and_words(shown, messages):
+    shown.x = 3.0
+    [message] = messages
+    assert message["state"]["alt"] == "The dot is at 3.0, 1; the sum is 4.0."
+    assert ["tiles"] in message["buffer_paths"]
 
 
-def test_a_preset_draws_once(messages, monkeypatch):
-    dot = Dot()
-    dot.view  # noqa: B018
-    messages.clear()
+def test_a_preset_draws_once(shown, messages, monkeypatch):
     drawn = []
-    monkeypatch.setattr(dot.stage(), "move", lambda facts: drawn.append(facts))
-    dot.preset("far")
-    assert drawn == [{"x": 4.0, "y": 4}]
+    monkeypatch.setattr(shown.stage(), "move", drawn.append)
+    shown.preset("far")
+    assert drawn == [{"x": 4.0, "y": 4, "sum": 8.0}]
     assert len(messages) <= 1
 
 
-def test_what_does_not_change_is_not_sent(messages):
-    dot = Dot()
-    dot.view  # noqa: B018
-    messages.clear()
-    dot.x = 1.0
-    dot.reset()
+def test_what_does_not_change_is_not_sent(shown, messages):
+    shown.x = 1.0
+    shown.reset()
     assert messages == []
+
+
+def test_a_goal_is_ticked_told_and_announced_once_and_stays(shown, messages, told):
+    shown.x = 3.5
+    assert told == [("Dot", "right")] and shown.ticked == {"right"}
+    state = messages[-1]["state"]
+    assert state["news"] == "Goal reached: Right of 3."
+    assert [goal["reached"] for goal in state["goals"]] == [True, False]
+    shown.x, shown.x = 1.0, 3.5
+    assert told == [("Dot", "right")] and "goals" not in messages[-1]["state"]
+    shown.view.children[1].children[1].value = 3  # the slider's own message, by key or mouse
+    assert told == [("Dot", "right"), ("Dot", "up")]
+
+
+def test_a_preset_reaches_no_goal_and_neither_does_a_nudge_after_it(told):
+    dot = Dot()
+    dot.preset("far")
+    dot.x = 3.5  # it was met before the learner moved anything
+    assert told == [] and dot.ticked == set()
+    dot.x, dot.x = 2.0, 3.5
+    assert told == [("Dot", "right")]
+
+
+def test_goals_of_earlier_days_are_ticked_when_live_and_never_stored(monkeypatch, told):
+    fresh = Dot()._repr_mimebundle_()
+    asked = []
+    monkeypatch.setattr(Explorable, "remembered", lambda name: asked.append(name) or {"up", "long gone"})
+    dot = Dot()
+    assert asked == ["Dot"] and dot.ticked == {"up"}
+    assert [goal["reached"] for goal in dot.view.children[-1].goals] == [False, True]
+    for one, other in zip(fresh, dot._repr_mimebundle_(), strict=True):
+        assert {**one, WIDGET: None} == {**other, WIDGET: None}
+    dot.y = 3
+    assert told == []
 
 
 def test_it_displays_itself_live_and_still():
     dot = Dot()
     data, metadata = dot._repr_mimebundle_()
     assert set(data) == {WIDGET, "image/png", "text/plain"}
-    assert data["text/plain"] == dot.description == "The dot is at 1.0, 1."
+    assert data["text/plain"] == dot.description == "The dot is at 1.0, 1; the sum is 2.0."
     assert metadata["image/png"] == {"width": 160, "height": 160, "alt": dot.description}
     assert data[WIDGET]["model_id"] == dot.view.model_id
     assert "&lt;b&gt;the dot&lt;/b&gt; &amp; why?" in dot.view.children[0].value, "text is escaped"
-
-
-def test_repr_is_the_state():
-    assert repr(Dot()) == "Dot(x=1.0, y=1)"
+    assert repr(dot.view.children[-1]) == "Picture('The dot is at 1.0, 1; the sum is 2.0.')"
     assert repr(SaturationLab()) == "SaturationLab(d_k=64, divisor='√d_k', query=1)"
-    dot = Dot()
-    assert repr(dot.view.children[-1]) == "Picture('The dot is at 1.0, 1.')"
+
+
+def test_the_page_gets_the_style_that_darkens_pictures_and_a_list_that_is_heard():
+    assert theme.PAGE_STYLE.strip() in str(Picture._css)
+    page = str(Picture._esm)
+    assert 'role: "status"' in page and 'make("ul"' in page and "✓" in page
 
 
 @pytest.mark.slow
@@ -221,7 +253,7 @@ def test_two_of_a_kind_do_not_disturb_each_other():
     pictures = [each.view.children[-1] for each in (one, two)]
     two.preset("far")
     one.x = 2.0
-    assert [picture.alt for picture in pictures] == ["The dot is at 2.0, 1.", "The dot is at 4.0, 4."]
+    assert [picture.alt[:22] for picture in pictures] == ["The dot is at 2.0, 1; ", "The dot is at 4.0, 4; "]
     assert pictures[1].tiles != pictures[0].tiles
 
 
@@ -254,10 +286,8 @@ def test_two_threads_leave_the_last_state_on_the_page():
         except Exception as error:  # a thread's error would else be lost
             errors.append(error)
 
-    walkers = [
-        threading.Thread(target=walk, args=("seed", [*range(1, 13), 5])),
-        threading.Thread(target=walk, args=("d_k", [1, 2, 4, 8, 16, 64] * 2 + [4])),
-    ]
+    seeds, widths = [*range(1, 13), 5], [1, 2, 4, 8, 16, 64] * 2 + [4]
+    walkers = [threading.Thread(target=walk, args=way) for way in (("seed", seeds), ("d_k", widths))]
     for walker in walkers:
         walker.start()
     for walker in walkers:
@@ -268,4 +298,3 @@ def test_two_threads_leave_the_last_state_on_the_page():
     fresh = WhoAttends()
     fresh.seed, fresh.d_k = 5, 4
     assert fresh.view.children[-1].tiles == picture.tiles
-    assert np.array_equal(*(mosaic(who.stage().pixels(), who.stage().scenery)[0] for _ in range(2)))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lib.explore import saturation_lab, soft_dictionary, softmax_dial, who_attends
-from course_lib.explore.softmax import softmax
+from course_lib.explore.softmax_dial import softmax
 
 # -- W7: 2,048 random queries with 8 keys each, one seed; tolerances are about four standard errors
 
@@ -259,3 +259,26 @@ def test_the_words_say_the_numbers():
         for name, grams in zip(("sugar", "protein", "fat"), cafe()["plate"], strict=True)
     )
     assert soft_dictionary.SoftDictionary().description.endswith(f"On the plate: {plate}.")
+
+
+# -- the goals: the one answer of each that has one ------------------------------------------------
+
+
+def answers(kind, goal_id: str, **sweep) -> list:
+    """The values of one control, others as at the start or as given, that meet a goal."""
+    [goal] = [goal for goal in kind.goals if goal.id == goal_id]
+    (name, values), fixed = sweep.popitem(), {**kind.start, **sweep}
+    return [v for v in values if goal.met(kind.facts_at({**fixed, name: v}), kind.facts_at(kind.start))]
+
+
+def test_goals_have_the_answers_that_lessons_tell():
+    lab, cafe, who = saturation_lab.SaturationLab, soft_dictionary.SoftDictionary, who_attends.WhoAttends
+    assert answers(lab, "lose-90", divisor="1", d_k=saturation_lab.WIDTHS) == [128]
+    assert answers(lab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
+    assert answers(lab, "spared", divisor="1", d_k=512, query=range(1, 9)) == [2]
+    assert answers(cafe, "fat-by-values", cream=range(41)) == [27]
+    assert answers(cafe, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES) == [0.02, 2.0, 3.0]
+    assert answers(cafe, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
+    assert answers(who, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]
+    assert answers(who, "just-short", d_k=who_attends.WIDTHS) == [4]
+    assert answers(who, "by-luck", seed=range(20)) == [19]

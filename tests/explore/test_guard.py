@@ -5,62 +5,44 @@ from __future__ import annotations
 import sys
 import threading
 
+import pytest
+from IPython.core.events import EventManager, available_events
+
 from course_lib.explore.guard import guard_events
 
 
-class Events:
-    def __init__(self):
-        self.heard = []
-
-    def trigger(self, event, *details, **named):
-        self.heard.append((event, details, named))
-
-
 class Shell:
+    """IPython's own events, with callbacks registered as matplotlib does it."""
+
     def __init__(self):
-        self.events = Events()
+        self.events, self.heard = EventManager(self, available_events), []
+        for event in ("pre_execute", "post_execute"):
+            self.events.register(event, lambda event=event: self.heard.append(event))
+        self.events.register("post_run_cell", lambda result: self.heard.append(result))
 
 
-def elsewhere(action, *details) -> None:
-    thread = threading.Thread(target=action, args=details)
-    thread.start()
-    thread.join()
+@pytest.fixture
+def shell():
+    made = Shell()
+    assert guard_events(made)
+    return made
 
 
-def test_execute_events_are_dropped_off_the_main_thread():
-    shell = Shell()
-    assert guard_events(shell)
-    for event in ("pre_execute", "post_execute"):
-        elsewhere(shell.events.trigger, event)
-    assert shell.events.heard == []
-
-
-def test_on_the_main_thread_everything_goes_through():
-    shell = Shell()
-    guard_events(shell)
+def test_execute_events_stay_on_the_main_thread_and_others_go_anywhere(shell):
+    for event, details in (("pre_execute", ()), ("post_execute", ()), ("post_run_cell", ("result",))):
+        thread = threading.Thread(target=shell.events.trigger, args=(event, *details))
+        thread.start()
+        thread.join()
+    assert shell.heard == ["result"]
     shell.events.trigger("pre_execute")
-    shell.events.trigger("post_run_cell", "result", extra=1)
-    assert shell.events.heard == [("pre_execute", (), {}), ("post_run_cell", ("result",), {"extra": 1})]
+    shell.events.trigger("post_execute")
+    assert shell.heard == ["result", "pre_execute", "post_execute"]
 
 
-def test_other_events_go_through_on_any_thread():
-    shell = Shell()
-    guard_events(shell)
-    elsewhere(shell.events.trigger, "post_run_cell", "result")
-    assert shell.events.heard == [("post_run_cell", ("result",), {})]
-
-
-def test_guarding_twice_is_guarding_once():
-    shell = Shell()
-    guard_events(shell)
+def test_guarding_twice_is_guarding_once(shell):
     once = shell.events.trigger
     assert guard_events(shell)
     assert shell.events.trigger is once
-
-
-def test_outside_ipython_it_does_nothing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "IPython", None)
-    assert guard_events() is False
 
 
 def test_it_finds_the_running_shell(monkeypatch):
@@ -68,22 +50,9 @@ def test_it_finds_the_running_shell(monkeypatch):
 
     shell = Shell()
     monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    assert guard_events()
-    assert shell.events.trigger.guarded
+    assert guard_events() and shell.events.trigger.guarded
 
 
-def test_it_fits_the_real_event_manager():
-    """IPython's own class, with a callback registered as matplotlib does it."""
-    from IPython.core.events import EventManager, available_events
-
-    class Real:
-        def __init__(self):
-            self.events = EventManager(self, available_events)
-
-    shell, calls = Real(), []
-    shell.events.register("post_execute", lambda: calls.append(threading.current_thread().name))
-    guard_events(shell)
-    elsewhere(shell.events.trigger, "post_execute")
-    assert calls == []
-    shell.events.trigger("post_execute")
-    assert calls == ["MainThread"]
+def test_outside_ipython_it_does_nothing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert guard_events() is False

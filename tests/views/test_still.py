@@ -1,18 +1,27 @@
-"""A still picture: bytes, words and sizes that a notebook can store."""
+"""Pictures that stay: bytes, words and sizes that a notebook can store; nothing cut off; clear refusals."""
 
 from __future__ import annotations
 
 import base64
 import io
+from itertools import pairwise
 
+import numpy as np
 import pytest
+import torch
 from matplotlib import pyplot
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
-from course_lib.views import still
-from course_lib.views.fit import MARGIN, fit
-from course_lib.views.still import Still
+from course_lib.views import Still, bars, heatmap, lines, still, timeline, word_rows
+from course_lib.views.attention_map import attention_map, picture_bytes
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.lines import spread
+from course_lib.views.still import MARGIN, fit, minus
+
+LONG = "A title that is much wider than any picture below it can ever be, and goes on"
+ODD = ["$x_1$", "$\\frac", "<b>&amp;", "a_b", "a--b"]
 
 
 def drawing():
@@ -21,43 +30,227 @@ def drawing():
     return figure
 
 
+def decoded(png: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(png))
+    image.load()
+    return image
+
+
+def weights(n_rows: int, n_columns: int) -> np.ndarray:
+    return np.random.default_rng(0).dirichlet(np.ones(n_columns), size=n_rows)
+
+
 def test_the_bundle_holds_picture_words_and_size():
     data, metadata = Still(drawing(), alt="A line that rises.")._repr_mimebundle_()
     assert set(data) == {"image/png", "text/plain"}
     assert data["text/plain"] == "A line that rises."
-    assert metadata == {"image/png": {"width": 240, "height": 160, "alt": "A line that rises."}}
-    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert image.size == (480, 320)  # twice what is shown
+    sizes = {"width": 240, "height": 160, "alt": "A line that rises."}
+    assert metadata == {"image/png": sizes, "needs_background": "light"}
+    assert decoded(base64.b64decode(data["image/png"])).size == (480, 320)  # twice what is shown
 
 
-def test_a_width_scales_the_height_too():
-    picture = Still(drawing(), alt="x", width=120)
-    assert (picture.width, picture.height) == (120, 80)
-
-
-def test_the_same_drawing_gives_the_same_bytes():
+def test_bytes_are_reproducible_keep_every_pixel_and_carry_no_marks():
+    noise = np.random.default_rng(0).integers(0, 256, (37, 53, 4), dtype=np.uint8)
+    image = decoded(still.encoded(noise))
+    assert np.array_equal(np.asarray(image), noise[..., :3]) and image.info == {}
     assert still.png(drawing()) == still.png(drawing())
-
-
-def test_repr_has_no_address():
-    assert repr(Still(drawing(), alt="A line.")) == "Still('A line.')"
-
-
-def test_pyplot_knows_nothing_of_it():
-    Still(drawing(), alt="x")
+    assert repr(Still(drawing(), alt="A line.")) == "Still('A line.')"  # no address
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.parametrize("title", ["", "A title much longer than the axes below it are wide, by far"])
+@pytest.mark.parametrize("title", ["", LONG])
 def test_fit_grows_the_figure_around_the_labels(title):
     axes = theme.figure(1, 1).subplots()
-    axes.set_title(title)
-    axes.set_ylabel("a long label of the upright axis")
+    axes.set(title=title, ylabel="a long label of the upright axis")
     fit(axes, width=2.0, height=1.0)
     figure = axes.figure
     box = axes.get_tightbbox(figure.canvas.get_renderer())
     width, height = figure.get_size_inches() * figure.dpi
-    margin = MARGIN * figure.dpi
-    assert [box.x0, box.y0, width - box.x1, height - box.y1] == pytest.approx([margin] * 4, abs=2)
+    around = [box.x0, box.y0, width - box.x1, height - box.y1]
+    assert around == pytest.approx([MARGIN * figure.dpi] * 4, abs=2)
     assert axes.get_position().width * figure.get_figwidth() == pytest.approx(2.0)
     assert axes.get_position().height * figure.get_figheight() == pytest.approx(1.0)
+
+
+def cells(n_rows: int, n_columns: int, kind: str, numbers: bool = True) -> bytes:
+    labels = {"rows": range(n_rows), "columns": range(n_columns)}
+    return heatmap(weights(n_rows, n_columns), **labels, kind=kind, numbers=numbers, title=LONG).png
+
+
+def curves(log: bool) -> Still:
+    named = {"unscaled": [1, 10, 100], "scaled": [1, 1, 1], "flat": [1, 0.9, 1.1]}
+    names = {"x_name": "d", "y_name": "spread", "title": "Spread"}
+    return lines([1, 10, 100], named, **names, log_x=log, log_y=log)
+
+
+def a_map(n_rows: int, n_columns: int, *notes: str) -> bytes:
+    words = ["incomprehensibility", "it", *"abcdefghijklmnop"]
+    sides = {"source": words[:n_columns], "target": words[:n_rows]}
+    figure = attention_map(weights(n_rows, n_columns), **sides, title="A title", notes=notes)
+    return picture_bytes(figure, ".png")
+
+
+WHOLE = {
+    "one cell": lambda: cells(1, 1, "weights"),
+    "wide scores": lambda: cells(3, 5, "scores"),
+    "tall, no numbers": lambda: cells(4, 2, "weights", numbers=False),
+    "words": lambda: heatmap(weights(2, 2), rows=["incomprehensibility", "it"], columns=["thirsty", "a"]).png,
+    "bars": lambda: bars([0.7, 0.25], labels=["cat", "water"], title=LONG).png,
+    "below": lambda: bars([-1.9, 0.8, -0.001], labels=["a rather long label", "b", "c"], name="score").png,
+    "lines": lambda: curves(log=False).png,
+    "log lines": lambda: curves(log=True).png,
+    "years": lambda: timeline({2014: ["sequence to sequence"], 2017: ["Transformer", "b"]}, title=LONG).png,
+    "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png,
+    "map of one": lambda: a_map(1, 1, LONG, "$x_1$"),
+    "wide map": lambda: a_map(2, 9),
+    "tall map": lambda: a_map(12, 3, LONG),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("picture", WHOLE)
+def test_nothing_is_cut_off(picture):
+    pixels = np.asarray(decoded(WHOLE[picture]()).convert("RGB")).astype(int)
+    inked = (np.abs(pixels - np.round(np.multiply(to_rgb(theme.PAPER), 255))) > 8).any(axis=2)
+    assert inked.any()
+    inked[8:-8, 8:-8] = False
+    assert not inked.any()
+
+
+@pytest.mark.parametrize(
+    ("picture", "alt"),
+    [
+        (
+            lambda: heatmap([[0.1, 0.2], [0.1, 0.7]], rows=["cat", "it"], columns="ab", title="Looks"),
+            "Looks: weights, 2 by 2; the largest, 0.70, is in row it, column b.",
+        ),
+        (
+            lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Where it looks"),
+            "Where it looks: weight of cat 0.70, water 0.25, drank 0.05.",
+        ),
+        (
+            lambda: curves(log=True),
+            "Spread: spread for d from 1 to 100. unscaled goes from 1 to 100; "
+            "scaled goes from 1 to 1; flat goes from 1 to 1.1.",
+        ),
+        (
+            lambda: timeline({2015: ["Luong"], 2014: ["sequence to sequence"]}, title="Two years"),
+            "Two years. 2014: sequence to sequence; 2015: Luong.",
+        ),
+        (
+            lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where it looks"),
+            "Where it looks. cat 0.90, it 0.10.",
+        ),
+    ],
+)
+def test_every_picture_is_told_in_words(picture, alt):
+    assert picture().alt == alt
+
+
+def test_word_rows_grow_with_the_sentence():
+    short = word_rows([[1.0]], words=[["it"]], marked=["it"])
+    long = word_rows([[0.25] * 4], words=[["because", "it", "was", "cold"]], marked=["it"])
+    assert long.width > 2 * short.width and long.height == short.height
+
+
+def test_words_of_a_heat_map_are_no_formulas():
+    assert heatmap(np.eye(5), rows=ODD, columns=ODD).alt.endswith("is in row $x_1$, column $x_1$.")
+    axes = theme.figure().subplots()
+    Heatmap(axes, ODD, ODD)
+    labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert [label.get_text() for label in labels] == ODD * 2
+    assert not any(label.get_parse_math() for label in labels)
+
+
+def test_heat_map_shows_masked_scores():
+    scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
+    picture = heatmap(scores, rows="ab", columns="cd", kind="scores")
+    assert picture.alt.endswith("the largest, 2.00, is in row b, column d.")
+    nothing = heatmap(scores[:1, 1:], rows="a", columns="d", kind="scores")
+    assert nothing.alt.endswith("no cell holds a number.")
+
+
+@pytest.mark.parametrize("kind", ["weights", "scores"])
+def test_numbers_stand_out_from_every_cell(kind):
+    def brightness(colour) -> float:
+        linear = [c / 12.92 if c <= 0.04 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    panel = Heatmap(theme.figure().subplots(), ["a"], ["b"], kind=kind)
+    values = np.linspace(0 if kind == "weights" else -1, 1, 41)
+    panel.show(values[-1:, None])
+    colours = theme.WEIGHTS if kind == "weights" else theme.SCORES
+    for value in values:
+        cell, ink = colours((value + 1) / 2 if kind == "scores" else value)[:3], panel.ink_on(value)
+        low, high = sorted([brightness(cell), brightness(ink)])
+        assert (high + 0.05) / (low + 0.05) > 3.0, f"{value:.2f}: {ink} on {cell}"
+
+
+@pytest.mark.parametrize(("text", "meant"), [("-0.00", "0.00"), ("-1.50", "−1.50"), ("0.25", "0.25")])
+def test_minus_is_a_minus(text, meant):
+    assert minus(text) == meant
+
+
+def test_names_of_curves_are_pushed_apart():
+    settled = spread([0.5, 0.1, 0.5, 0.52], gap=0.1)
+    assert np.diff(sorted(settled)).min() >= 0.1 - 1e-6
+    assert settled[1] == pytest.approx(0.1)  # far from the others: stays
+    assert np.mean(settled) == pytest.approx(np.mean([0.5, 0.1, 0.5, 0.52]))
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_words_of_a_map_are_shown_as_they_are_and_its_bytes_are_reproducible(suffix):
+    odd = {"source": [*ODD, "猫"], "target": ["$$", "{"], "title": "$x"}
+    made = [picture_bytes(attention_map(weights(2, 6), **odd), suffix) for _ in range(2)]
+    assert made[0] == made[1]
+    assert suffix == ".png" or "<!-- $x_1$ -->" in made[0].decode()
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_words_of_a_map_never_touch_and_numbers_stand_where_there_is_room(n):
+    figure = attention_map(np.eye(n), source=["thirsty"] * n, target=["thirsty"] * n)
+    (axes,) = figure.axes
+    renderer = figure.canvas.get_renderer()
+    tops = [tick.label1.get_window_extent(renderer) for tick in axes.yaxis.get_major_ticks()]
+    assert all(above.y0 >= below.y1 for above, below in pairwise(tops))
+    assert len([text for text in axes.texts if text.get_text() == "1.00"]) == (n if n == 3 else 0)
+
+
+def test_axes_key_and_notes_of_a_map_say_what_is_seen():
+    figure = attention_map(weights(2, 2), source="ab", target="cd", notes=[LONG, "layer 3 of 3"])
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("source", "translation")
+    (key,) = axes.child_axes
+    assert key.images[0].get_cmap().name == theme.WEIGHTS.name
+    renderer = figure.canvas.get_renderer()
+    below = [text for text in axes.texts if text.get_window_extent(renderer).y1 < axes.bbox.y0]
+    said = [text.get_text() for text in below]
+    assert said[:2] == ["0", "1   weight of a source word"] and said[-1] == "layer 3 of 3"
+    assert " ".join(said[2:-1]) == LONG and len(said) == 5
+    boxes = [text.get_window_extent(renderer) for text in below[1:]]
+    assert all(above.y0 >= under.y1 for above, under in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "says"),
+    [
+        (lambda: heatmap(np.ones((2, 2, 2)), rows="ab", columns="ab"), r"2 axes.*\(2, 2, 2\).*weights\[0\]"),
+        (lambda: heatmap(np.ones((2, 3)), rows="ab", columns="ab"), "the columns: 3 needed, 2 given"),
+        (lambda: heatmap(np.ones((2, 3)), rows="abc", columns="abc"), "the rows: 2 needed, 3 given"),
+        (lambda: heatmap(np.ones((1, 1)), rows="a", columns="a", kind="probs"), 'kind="weights".*probs'),
+        (lambda: bars([], labels=[]), "at least one number"),
+        (lambda: bars([1.0, np.inf], labels="ab"), "finite height"),
+        (lambda: bars([[1.0]], labels="a"), "1 axis"),
+        (lambda: lines([1, 2], {"a": [1, 2, 3]}), "'a' has 3 points and x has 2"),
+        (lambda: lines([1, 2], {}), "1 to 6 curves; 0"),
+        (lambda: timeline({}), "at least one event"),
+        (lambda: timeline({2015: []}), "at least one event"),
+        (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "1, 2 and 1 came"),
+        (lambda: word_rows([[0.5, 0.5]], words=[["it"]], marked=["it"]), "1 words and 2 weights"),
+        (lambda: attention_map(weights(2, 2), source="ab", target="a"), "Target words: 2 needed, 1 given"),
+        (lambda: picture_bytes(drawing(), ".gif"), r"ends in \.png or \.svg, but got '\.gif'"),
+    ],
+)
+def test_wrong_input_is_refused_with_a_way_out(attempt, says):
+    with pytest.raises(ValueError, match=says):
+        attempt()

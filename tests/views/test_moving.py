@@ -1,51 +1,56 @@
-"""The stage paints as a whole draw would, and the mosaic holds all that changed."""
+"""The stage paints as a whole draw would, and its changes hold all that changed."""
 
 from __future__ import annotations
+
+import zlib
 
 import numpy as np
 import pytest
 from matplotlib.text import Text
 
 from course_lib import theme
-from course_lib.views.blocks import Blocks
-from course_lib.views.mosaic import TILE, mosaic
-from course_lib.views.quick_text import quick_text
-from course_lib.views.stage import Moving, Stage
+from course_lib.views.moving import TILE, Blocks, Stage, quick_text
 
 
-def make_stage() -> Stage:
-    figure = theme.figure(3.2, 2.0)
-    axes = figure.subplots()
-    axes.set(xlim=(0, 1), ylim=(0, 1))
-    [dot] = axes.plot([0.5], [0.5], "o")
-    label = quick_text(axes, 0.1, 0.9)
+def make_stage(width: float = 3.2) -> Stage:
+    def draw(figure):
+        axes = figure.subplots()
+        axes.set(xlim=(0, 1), ylim=(0, 1), title="Stays")
+        axes.plot([0, 1], [0, 1])
+        [dot] = axes.plot([0.5], [0.5], "o")
+        label = quick_text(axes, 0.1, 0.9)
 
-    def show(facts):
-        dot.set_data([facts["x"]], [0.5])
-        label.set_text(f"{facts['x']:.1f}")
+        def show(facts):
+            dot.set_data([facts["x"]], [0.5])
+            label.set_text(f"{facts['x']:.1f}")
 
-    return Stage(figure, Moving([dot, label], show))
+        return show
+
+    return Stage(theme.figure(width, 2.0), draw, {"x": 0.5})
 
 
-def rebuild(places: np.ndarray, tiles: np.ndarray, scenery: np.ndarray) -> np.ndarray:
-    """What the page does with a mosaic."""
-    whole = scenery.copy()
-    columns = scenery.shape[1] // TILE
-    for i, place in enumerate(places):
+def rebuilt(stage: Stage) -> np.ndarray:
+    """What the page makes of the changes."""
+    whole, columns = stage.scenery.copy(), stage.scenery.shape[1] // TILE
+    places, tiles = stage.changes()
+    places = np.frombuffer(places, dtype="<u2")
+    tiles = np.frombuffer(zlib.decompress(tiles), dtype=np.uint8).reshape(len(places), TILE, TILE, 4)
+    for place, tile in zip(places, tiles, strict=True):
         y, x = divmod(int(place), columns)
-        from_y, from_x = divmod(i, columns)
-        whole[y * TILE : (y + 1) * TILE, x * TILE : (x + 1) * TILE] = tiles[
-            from_y * TILE : (from_y + 1) * TILE, from_x * TILE : (from_x + 1) * TILE
-        ]
+        whole[y * TILE : (y + 1) * TILE, x * TILE : (x + 1) * TILE] = tile
     return whole
+
+
+def test_what_show_touches_moves_and_nothing_else():
+    assert [type(mover).__name__ for mover in make_stage().movers] == ["Line2D", "QuickText"]
 
 
 def test_a_move_paints_what_a_whole_draw_paints():
     stage = make_stage()
     stage.move({"x": 0.3})
     blitted = stage.pixels().copy()
-    for artist in stage.figure.axes[0].get_children():
-        artist.set_animated(False)
+    for mover in stage.movers:
+        mover.set_animated(False)
     stage.figure.canvas.draw()
     assert np.array_equal(stage.pixels(), blitted)
 
@@ -60,31 +65,21 @@ def test_nothing_of_the_last_move_is_left():
     assert np.array_equal(stage.pixels(), first)
 
 
-def test_the_mosaic_puts_the_picture_together_again():
+def test_the_changes_put_the_picture_together_again():
     stage = make_stage()
+    assert stage.changes()[0] == b"", "nothing has moved yet"
     for x in (0.0, 0.41, 1.0):
         stage.move({"x": x})
-        places, tiles = mosaic(stage.pixels(), stage.scenery)
-        assert 0 < len(places) < stage.scenery.size / 4 / TILE**2 / 2, "only a part has changed"
-        assert np.array_equal(rebuild(places, tiles, stage.scenery), stage.pixels())
-
-
-def test_a_mosaic_of_nothing_is_still_a_picture():
-    scenery = make_stage().scenery
-    places, tiles = mosaic(scenery, scenery)
-    assert len(places) == 0
-    assert tiles.shape == (TILE, scenery.shape[1], 4)
-
-
-def test_a_mosaic_of_everything():
-    scenery = make_stage().scenery
-    places, tiles = mosaic(255 - scenery, scenery)
-    assert np.array_equal(rebuild(places, tiles, scenery), 255 - scenery)
+        all_tiles = stage.scenery.size / 4 / TILE**2
+        assert 0 < len(stage.changes()[0]) / 2 < all_tiles / 2, "only a part has changed"
+        assert np.array_equal(rebuilt(stage), stage.pixels())
+    stage.scenery = 255 - stage.pixels()  # everything
+    assert np.array_equal(rebuilt(stage), stage.pixels())
 
 
 def test_sizes_that_are_no_whole_tiles_are_refused():
-    with pytest.raises(ValueError, match=r"300 × 320 is no whole.*multiples of 0\.2 inches"):
-        mosaic(np.zeros((320, 300, 4), dtype=np.uint8), np.zeros((320, 300, 4), dtype=np.uint8))
+    with pytest.raises(ValueError, match=r"496 × 320 is no whole.*multiples of 0\.2 inches"):
+        make_stage(3.1).changes()
 
 
 def ink_box(paint) -> tuple[int, ...]:
@@ -105,11 +100,8 @@ def ink_box(paint) -> tuple[int, ...]:
 @pytest.mark.parametrize("weight", ["normal", "bold"])
 def test_quick_text_stands_where_matplotlib_would_put_it(ha, va, weight):
     ours = ink_box(lambda axes: quick_text(axes, 0.5, 0.5, "0.25", ha=ha, va=va, weight=weight))
-    plain = ink_box(
-        lambda axes: axes.add_artist(
-            Text(0.5, 0.5, "0.25", ha=ha, va=va, fontweight=weight, transform=axes.transData)
-        )
-    )
+    text = {"ha": ha, "va": va, "fontweight": weight}
+    plain = ink_box(lambda axes: axes.add_artist(Text(0.5, 0.5, "0.25", transform=axes.transData, **text)))
     room = 7 if va == "bottom" else 3  # matplotlib measures a line's bottom by this text, Pillow by the font
     assert np.abs(np.subtract(ours, plain)).max() <= room
 
@@ -128,7 +120,6 @@ def test_blocks_stand_between_their_edges():
     blocks = Blocks(axes, 2, theme.INK)
     blocks.place(left=[80, 160], right=[160, 240], low=0, high=[80, 40])
     figure.canvas.draw()
-    dark = np.asarray(figure.canvas.buffer_rgba())[..., 0] < 128
     wanted = np.zeros((160, 320), dtype=bool)
     wanted[80:, 80:160] = wanted[120:, 160:240] = True
-    assert np.array_equal(dark, wanted)
+    assert np.array_equal(np.asarray(figure.canvas.buffer_rgba())[..., 0] < 128, wanted)

@@ -1,0 +1,126 @@
+"""The diagram: every label inside its box, the lit part told twice, the same bytes each time."""
+
+from __future__ import annotations
+
+import base64
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+
+from course_lib import theme
+from course_lib.views import diagram
+
+PARTS = {
+    "query": (0, 0),
+    "keys": (0, 1),
+    "scores": (1, 0.5),
+    "÷ √d_k": (2, 0.5),
+    "softmax": (3, 0.5),
+    "weights": (4, 0.5),
+    "values": (4, 1.5),
+    "context": (5, 0.5),
+}
+ARROWS = [
+    ("query", "scores"),
+    ("keys", "scores"),
+    ("scores", "÷ √d_k"),
+    ("÷ √d_k", "softmax"),
+    ("softmax", "weights"),
+    ("weights", "context"),
+    ("values", "context"),
+]
+NOTES = {"scores": "query · key", "context": "weights @ values"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def attention(lit=()):
+    return diagram(PARTS, ARROWS, lit=lit, notes=NOTES, title="Query, key, value")
+
+
+def drawn(picture):
+    """The SVG, its boxes as (left, top, right, bottom), its texts."""
+    root = ElementTree.fromstring(picture.svg)
+    boxes = []
+    for box in root.iter(f"{SVG}rect"):
+        if box.get("x"):  # the paper has none
+            x, y, width, height = (float(box.get(side)) for side in ("x", "y", "width", "height"))
+            boxes.append((x, y, x + width, y + height))
+    return root, boxes, list(root.iter(f"{SVG}text"))
+
+
+def test_it_is_told_in_words():
+    picture = attention("scores")
+    assert picture.alt == (
+        "Query, key, value. query, keys → scores; scores → ÷ √d_k; ÷ √d_k → softmax; softmax → weights; "
+        "weights, values → context. Lit: scores."
+    )
+    root = drawn(picture)[0]
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == root.find(f"{SVG}title").text == picture.alt
+    assert diagram(PARTS, ARROWS, alt="My own words.").alt == "My own words."
+
+
+def test_it_displays_itself_as_an_image_that_every_page_shows():
+    picture = attention("scores")
+    data = picture._repr_mimebundle_()
+    assert set(data) == {"text/html", "text/plain"} and data["text/plain"] == picture.alt
+    assert data["text/html"].startswith('<img class="course-diagram" alt="Query, key, value. query')
+    source = data["text/html"].partition("base64,")[2].partition('"')[0]
+    assert base64.b64decode(source).decode() == picture.svg
+    assert "img.course-diagram" in theme.PAGE_STYLE and repr(picture).startswith("Diagram('Query")
+
+
+def test_bytes_are_reproducible():
+    assert attention(["scores", "weights"]).svg == attention(["weights", "scores"]).svg
+
+
+def test_the_lit_part_differs_by_more_than_colour():
+    plain, lit = (drawn(attention(name))[0] for name in ((), "scores"))
+    thick = [[box.get("stroke-width") for box in root.iter(f"{SVG}rect")] for root in (plain, lit)]
+    assert thick[0].count("3") == 0 and thick[1].count("3") == 1
+    bold = [
+        [text.text for text in root.iter(f"{SVG}text") if text.get("font-weight") == "700"]
+        for root in (plain, lit)
+    ]
+    assert bold == [["Query, key, value"], ["Query, key, value", "scores"]]
+
+
+@pytest.mark.parametrize("lit", [(), tuple(PARTS)])
+def test_no_label_leaves_its_box_in_a_wide_font(lit):
+    """Measured in DejaVu Sans, bold where it is lit: the widest of the fonts that a page may take."""
+    root, boxes, texts = drawn(attention(lit))
+    assert len(boxes) == len(PARTS) and len(texts) == 1 + len(PARTS) + len(NOTES)
+    width, height = float(root.get("width")), float(root.get("height"))
+    for text in texts:
+        font = FontProperties(family="DejaVu Sans", weight=int(text.get("font-weight")))
+        wide = TextPath((0, 0), text.text, size=float(text.get("font-size")), prop=font).get_extents().width
+        x, y = float(text.get("x")), float(text.get("y"))
+        if text.get("text-anchor") == "start":
+            assert x + wide < width
+        else:
+            [(left, _, right, _)] = [box for box in boxes if box[0] < x < box[2] and box[1] < y < box[3]]
+            assert left + 4 < x - wide / 2 and x + wide / 2 < right - 4
+    for left, top, right, bottom in boxes:
+        assert left >= 10 and top >= 10 and right <= width - 10 and bottom <= height - 10
+
+
+def test_boxes_do_not_touch_and_a_wide_one_spans_its_columns():
+    parts = {"a": (0, 0), "b": (1, 0), "a very wide part": (0, 1, 2)}
+    a, b, wide = drawn(diagram(parts, [("a", "b"), ("b", "a very wide part")]))[1]
+    assert a[2] < b[0] and a[3] < wide[1]
+    assert (wide[0], wide[2]) == (a[0], b[2])
+
+
+def test_signs_of_xml_are_escaped():
+    picture = diagram({"<b> & 'c'": (0, 0)}, [], title='"quoted"')
+    assert [text.text for text in drawn(picture)[2]] == ['"quoted"', "<b> & 'c'"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"lit": "score"}, {"notes": {"score": "x"}}, {"arrows": [("keys", "score")]}]
+)
+def test_an_unknown_part_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"no part 'score'; it has query, keys, scores"):
+        diagram(PARTS, **{"arrows": ARROWS, **wrong})

@@ -26,7 +26,7 @@ NBVAL = (
 # Sums come out differently in the last bit on another CPU. torch without vector instructions stands for one.
 ANOTHER_CPU = {"ATEN_CPU_CAPABILITY": "default"}
 NO_NBVAL = ("-p", "no:nbval")  # it takes two seconds to start
-OWN_HOME = ("-p", "course_lib.authoring.nbval_home")
+OWN_HOME = ("-p", "tests.nbval_home")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +126,7 @@ def write_solved(folder: Path) -> list[Path]:
 
 
 def browser_tests(home: Path) -> Stage | Outcome:
-    from course_lib.authoring.lab_browser import chromium_path
+    from tests.browser.lab import chromium_path
 
     if chromium_path() is None:
         must = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")

@@ -97,7 +97,7 @@ def test_without_skips_the_last_line_is_short():
 @pytest.fixture
 def put_together(monkeypatch, tmp_path):
     def those(chromium: str | None = "/bin/chromium", **chosen) -> list[Stage | Outcome]:
-        monkeypatch.setattr("course_lib.authoring.lab_browser.chromium_path", lambda: chromium)
+        monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: chromium)
         monkeypatch.setattr(testing, "write_solved", lambda folder: [folder / "08.ipynb"])
         return list(testing.stages(Namespace(**{"quick": False, "k": None} | chosen), tmp_path))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.authoring.lab_browser import CHROMIUM_ARGS, chromium_path
+from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 from course_lib.teaching.asked import Asked
 from course_lib.teaching.quiz import Quiz
 from course_lib.teaching.quiz_data import read

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from course_lib.runtime import PROJECT_ROOT
 
 sys.path.insert(0, str(PROJECT_ROOT))  # the driver belongs to the tests, which are not installed
-from tests.browser.lab import chromium_page, chromium_path, lab_server  # noqa: E402
+from tests.browser.lab import chromium_page, chromium_path, lab_server
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile

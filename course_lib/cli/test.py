@@ -105,9 +105,9 @@ def notebook_tests(
 
 def write_solved(folder: Path) -> list[Path]:
     """Every lesson with its solutions filled in, not yet run: running them is the test."""
-    from course_lib.authoring.draft import draft, sources
-    from course_lib.authoring.notebook import as_text
-    from course_lib.authoring.problem import LessonError
+    from course_lib.authoring.build import draft
+    from course_lib.authoring.editions import as_text
+    from course_lib.authoring.source import LessonError, sources
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -119,7 +119,7 @@ def write_solved(folder: Path) -> list[Path]:
             raise Trouble(
                 "A lesson has problems:", "See docs/writing_a_lesson.md.", evidence=problems
             ) from None
-        path = folder / f"{source.stem}.ipynb"
+        path = folder / f"{source.parent.name}.ipynb"
         path.write_text(text, encoding="utf-8")
         written.append(path)
     return written

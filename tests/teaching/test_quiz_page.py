@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 from course_lib.teaching.asked import Asked
 from course_lib.teaching.quiz import Quiz
 from course_lib.teaching.quiz_data import read
 from course_lib.teaching.static import static_text
+from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"

@@ -18,16 +18,25 @@ Section = tuple[str, list[Cell]]
 
 def agenda(title: str, cells: list[Cell], exercises: list[Exercise]) -> str:
     """The whole cell as Markdown."""
-    total, core, _ = spent(cells)
     sections = cut_at_headings(cells)
+    timing, now = [], 0.0
+    for section, inside in [*sections, ("**End**", cells)]:
+        minutes = spent(inside)
+        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *(f"{each:g}" for each in minutes)])
+        now += minutes[0]
+    work = []
+    for each in exercises:
+        levels = [dots(each.solved.options[name]) for name in ("difficulty", "importance")]
+        work.append([each.label, each.mode, STARS[each.solved.track], *levels, f"{each.solved.minutes:g}"])
+    total, core, _ = spent(cells)
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
             f"**{total:g} minutes** as it stands, **{core:g} minutes** with the core alone.",
             "## Timing",
-            timing(sections, cells),
+            table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
             "## Exercises",
-            exercise_list(exercises),
+            table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], work),
             "## Cut list",
             cut_list(sections, exercises),
         ]
@@ -56,24 +65,6 @@ def table(words: int, head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table: so many columns of words, to the left, then columns of figures, to the right."""
     lines = [head, [":--" if column < words else "--:" for column in range(len(head))], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def timing(sections: list[Section], every: list[Cell]) -> str:
-    rows, now = [], 0.0
-    for title, cells in [*sections, ("**End**", every)]:
-        minutes = spent(cells)
-        rows.append([title, f"{int(now) // 60}:{int(now) % 60:02}", *(f"{each:g}" for each in minutes)])
-        now += minutes[0]
-    return table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], rows)
-
-
-def exercise_list(exercises: list[Exercise]) -> str:
-    rows = []
-    for each in exercises:
-        options = each.solved.options
-        levels = [dots(options["difficulty"]), dots(options["importance"])]
-        rows.append([each.label, each.mode, STARS[each.solved.track], *levels, f"{each.solved.minutes:g}"])
-    return table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], rows)
 
 
 def cut_list(sections: list[Section], exercises: list[Exercise]) -> str:

@@ -68,7 +68,7 @@ def build_all(
         if not names:
             complaints += [*map(str, used_too_early(lessons)), *orphans(root, every)]
             complaints += stale_glossary(root, page) if page else []
-        done = f"{counted(len(chosen), 'lesson')} looked at"
+        done = f"lessons looked at: {len(chosen)}"
     else:
         try:
             built, more = asyncio.run(build_drafts(root, wanted, editions))
@@ -78,15 +78,11 @@ def build_all(
         complaints += more
         if page and every:
             write_atomically(root / "docs" / "glossary.md", page)
-        done = f"{counted(built, 'notebook')} built in {time.perf_counter() - start:.1f} s"
+        done = f"notebooks built: {built}, in {time.perf_counter() - start:.1f} s"
     for text in complaints:
         print(text, file=sys.stderr)
-    print(f"{done}, {counted(len(complaints), 'problem')}." if complaints else f"{done}, all well.")
+    print(f"{done}; problems: {len(complaints)}" if complaints else f"{done}; all well")
     return 1 if complaints else 0
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:

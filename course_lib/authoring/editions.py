@@ -92,18 +92,15 @@ def as_cells(cells: list[Cell]) -> list[dict]:
         known = FACTS.get(cell.kind, ("exercise",))
         facts = {name: cell.options[name] for name in known if name in cell.options}
         course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | facts
-        metadata = {"course": course, "tags": tags(cell)}
+        tags = [cell.kind, *(tag.strip() for tag in cell.options.get("tags", "").split(",") if tag.strip())]
+        tags += ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
+        metadata = {"course": course, "tags": tags}
         if cell.options.get("hide_input"):
             metadata["jupyter"] = {"source_hidden": True}
         built.append({"cell_type": cell.form, "id": identity, "metadata": metadata, "source": cell.text})
         if cell.form == CODE:
             built[-1] |= {"execution_count": None, "outputs": []}
     return built
-
-
-def tags(cell: Cell) -> list[str]:
-    asked = [tag.strip() for tag in cell.options.get("tags", "").split(",") if tag.strip()]
-    return [cell.kind, *asked, *(["nbval-ignore-output"] if cell.options.get("ignore_output") else [])]
 
 
 def as_text(notebook: dict) -> str:

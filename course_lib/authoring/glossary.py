@@ -22,9 +22,6 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|
 SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
 # Not prose: code, formulas, HTML tags. A link leads to the explanation, so its words are free.
 NOT_PROSE = re.compile(r"`[^`]+`|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL)
-PAGE = "# Glossary\n\n{}\n"
-EMPTY = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
-MADE_BY = "Made by `python3 -m course_lib build` from the lessons that explain each term."
 
 
 @dataclass(frozen=True)
@@ -107,10 +104,15 @@ def prose(text: str) -> str:
 def glossary_page(lessons: list[Lesson]) -> str:
     """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
     every = [found for lesson in lessons for found in definitions(lesson)]
+    rows = [
+        "# Glossary",
+        "",
+        "Made by `python3 -m course_lib build` from the lessons that explain each term.",
+        "",
+    ]
     if not every:
-        return PAGE.format(EMPTY)
-    rows = []
+        rows = ["# Glossary", "", "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."]
     for found in sorted(every, key=lambda found: found.term.casefold()):
         link = f"[{found.lesson.number} · {found.lesson.title}](../notebooks/{found.lesson.name}.ipynb)"
         rows.append(f"- **{found.term}**: {found.sentence} ({link})")
-    return PAGE.format("\n".join([MADE_BY, "", *rows]))
+    return "\n".join(rows) + "\n"

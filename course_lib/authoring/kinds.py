@@ -63,20 +63,12 @@ MODES = {
 }
 
 
-def switch(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def text(value: object) -> bool:
     return isinstance(value, str) and value.strip() != ""
 
 
-def level(value: object) -> bool:
-    return type(value) is int and 1 <= value <= 5
-
-
-def minutes(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= 90  # True is an int to Python, and a slip here
+def between(low: int, high: int, *types: type) -> Callable[[object], bool]:
+    return lambda value: type(value) in types and low <= value <= high  # True is no number here
 
 
 EVERY = tuple(KINDS)
@@ -85,17 +77,17 @@ RUNS = tuple(kind.name for kind in KINDS.values() if CODE in kind.forms)
 # Each option: the kinds it may stand on, what it wants in words, and as a test.
 OPTIONS: dict[str, tuple[tuple[str, ...], str, Callable[[object], bool]]] = {
     "kind": (EVERY, "one of the kinds", text),
-    "minutes": (TIMED, "a number of minutes from 0 to 90", minutes),
+    "minutes": (TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
     "track": (EVERY, '"core" or "stretch"', ("core", "stretch").__contains__),
     "tags": (EVERY, 'cell tags with commas between, such as "a,b"', text),
-    "ignore_output": (RUNS, "true or false", switch),
-    "hide_input": (RUNS, "true or false", switch),
-    "short": (("title",), "true or false", switch),
-    "second_edition": (("title",), "true or false", switch),
+    "ignore_output": (RUNS, "true or false", between(False, True, bool)),
+    "hide_input": (RUNS, "true or false", between(False, True, bool)),
+    "short": (("title",), "true or false", between(False, True, bool)),
+    "second_edition": (("title",), "true or false", between(False, True, bool)),
     "exercise": (("text", "exercise", "check", "hints"), "the exercise's name", text),
     "title": (("exercise",), "the exercise's title", text),
-    "difficulty": (("exercise",), "a whole number from 1 to 5", level),
-    "importance": (("exercise",), "a whole number from 1 to 5", level),
+    "difficulty": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
+    "importance": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
     "mode": (("exercise",), f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
 }
 EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")

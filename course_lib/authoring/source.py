@@ -31,7 +31,7 @@ from course_lib.authoring.kinds import CODE, EXERCISE_NEEDS, KINDS, MARKDOWN, OP
 
 HEADER = re.compile(r"# %%(?P<markdown> \[markdown\])?(?P<options>( .*)?)$")
 LIKE_A_HEADER = re.compile(r"#\s*%%")
-PAIR = re.compile(r"\s+([a-z_]+)=(\"[^\"]*\"|[^\s\"]+)(?=\s|$)")
+PAIR = re.compile(r"\s+([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)(?=\s|$)")
 FOLDER_NAME = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)")
 FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1", re.MULTILINE | re.DOTALL)
 

@@ -75,7 +75,7 @@ def test_a_build_says_what_it_made(built_course):
     for line, path in zip(sorted(lines[:3]), ("build/instructor", "build/solved", "notebooks"), strict=True):
         size = r"1[24] cells,  5 code, 14 min, \d+ kB, run in \d+\.\d s"
         assert re.fullmatch(rf"{path}/42_tiny.ipynb +{size}", line)
-    assert re.fullmatch(r"3 notebooks built in \d+\.\d s, all well\.", lines[3])
+    assert re.fullmatch(r"notebooks built: 3, in \d+\.\d s; all well", lines[3])
     assert "No lesson defines a term" in (built_course.root / "docs" / "glossary.md").read_text()
 
 
@@ -119,7 +119,7 @@ def test_problems_of_several_lessons_are_all_told_and_nothing_is_written(course,
     course.write(tiny.replace('kind="goals"', 'kind="gaols"'), "04_unread")
     course.write(SHORT.format(setup="import time", quiz="time.sleep(60)"), "05_hangs")
     status, printed, complaints = course.build(editions=("learner",))
-    assert status == 1 and re.fullmatch(r"0 notebooks built in [\d.]+ s, 8 problems\.\n", printed)
+    assert status == 1 and re.fullmatch(r"notebooks built: 0, in [\d.]+ s; problems: 8\n", printed)
     told = "\n".join(text.removeprefix("notebooks/source/") for text in complaints)
     assert len(complaints) == 8
     for message in (
@@ -230,7 +230,7 @@ STDERR = [{"output_type": "stream", "name": "stderr", "text": ["oh"]}]
     ],
 )
 def test_a_stale_notebook_is_told_with_what_to_run(copy_of_built, spoil, message):
-    assert copy_of_built.build(check=True) == (0, "1 lesson looked at, all well.\n", [])
+    assert copy_of_built.build(check=True) == (0, "lessons looked at: 1; all well\n", [])
     spoil(copy_of_built)
     status, _, complaints = copy_of_built.build("42", check=True)
     assert status == 1

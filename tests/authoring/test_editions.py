@@ -112,10 +112,11 @@ def test_a_bug_exercise_shows_its_bug(course, tiny, line_of):
     [("", ""), (' mode="test"', "write the test"), (' mode="transfer"', "same idea, new place")],
 )
 def test_the_card_shows_the_facts_of_the_header(course, tiny, only, mode, words):
-    draft = course.draft(tiny.replace('track="core"', f'track="core"{mode}'))
+    text = tiny.replace('"Double it"', r'"Double \"it\""')
+    draft = course.draft(text.replace('track="core"', f'track="core"{mode}'))
     facts = ["Difficulty ●●○○○", "Importance ●●●●○", "about 3 min", "★ core", *([words] if words else [])]
     assert only(draft.notebook("learner"), "card")["source"] == (
-        f"> ### Exercise 1 · Double it\n>\n> {' &nbsp;·&nbsp; '.join(facts)}\n\nReturn twice the number."
+        f'> ### Exercise 1 · Double "it"\n>\n> {" &nbsp;·&nbsp; ".join(facts)}\n\nReturn twice the number.'
     )
 
 

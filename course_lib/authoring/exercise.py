@@ -123,9 +123,7 @@ def gather(cells: tuple[Cell, ...]) -> tuple[list[Cell | Exercise], list[LessonE
 def check_plain(cell: Cell, name: str | None, rest: list[Cell]) -> None:
     """A cell outside an exercise holds no solution; a task's text stands right before its exercise."""
     if cell.kind in ("check", "hints"):
-        raise LessonError(
-            cell.line, f"this {cell.kind} cell stands alone; the order is exercise, check, hints"
-        )
+        raise LessonError(cell.line, f"this {cell.kind} cell stands alone; first comes its exercise")
     if name and not (rest and rest[0].kind == "exercise" and rest[0].options["exercise"] == name):
         raise LessonError(cell.line, f"this text belongs to the exercise {name!r}, which must come next")
     for number, line in cell.numbered_lines() if cell.form == CODE else []:
@@ -189,9 +187,7 @@ def check_stub(stub: Cell) -> None:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for at, (number, line) in enumerate(stub.numbered_lines(), 1):
         if line.strip() == YOUR_TURN and not any(node.lineno <= at <= node.end_lineno for node in functions):
-            raise LessonError(
-                number, "a solution outside a function stops the unsolved notebook; put it in one"
-            )
+            raise LessonError(number, "a solution outside a function stops the unsolved notebook")
 
 
 def fold_hints(cell: Cell) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from course_lib.authoring.kinds import MARKDOWN
 from course_lib.authoring.source import Lesson, LessonError, without_fences
 
-TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*\w)\s*(?:\|\s*(?P<words>[^{}|\n]*\w)\s*)?\}")
+TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
 LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
 # A sentence ends at its full stop, and where a paragraph, a row, a heading or an item of a list begins.
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|#+|\d+\.)\s|\s*\|)")
@@ -79,15 +79,12 @@ def used_too_early(lessons: list[Lesson]) -> list[LessonError]:
     """Where a lesson's prose first uses a term that only a later lesson defines."""
     problems = []
     for place, lesson in enumerate(lessons):
+        cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
         for found in (found for later in lessons[place + 1 :] for found in definitions(later)):
             words = r"\s+".join(map(re.escape, found.term.split()))
             used = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-            for cell in lesson.cells:
-                if (
-                    cell.form == MARKDOWN
-                    and cell.kind != "instructor"
-                    and (at := used.search(prose(cell.text)))
-                ):
+            for cell in cells:
+                if at := used.search(prose(cell.text)):
                     line = cell.lines[cell.text.count("\n", 0, at.start())]
                     message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
                     message += "; explain it here, say it otherwise, or link to where it is explained"
@@ -104,14 +101,9 @@ def prose(text: str) -> str:
 def glossary_page(lessons: list[Lesson]) -> str:
     """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
     every = [found for lesson in lessons for found in definitions(lesson)]
-    rows = [
-        "# Glossary",
-        "",
-        "Made by `python3 -m course_lib build` from the lessons that explain each term.",
-        "",
-    ]
-    if not every:
-        rows = ["# Glossary", "", "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."]
+    made = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
+    none = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
+    rows = [f"# Glossary\n\n{made if every else none}"]
     for found in sorted(every, key=lambda found: found.term.casefold()):
         link = f"[{found.lesson.number} · {found.lesson.title}](../notebooks/{found.lesson.name}.ipynb)"
         rows.append(f"- **{found.term}**: {found.sentence} ({link})")

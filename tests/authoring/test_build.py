@@ -18,33 +18,6 @@ from course_lib.runtime import PROJECT_ROOT
 
 pytestmark = pytest.mark.slow  # real kernels
 
-SHORT = '''\
-# %% [markdown] kind="title" short=true
-"""
-# A question
-"""
-
-# %% [markdown] kind="goals"
-"""
-- say
-"""
-
-# %% kind="setup"
-{setup}
-
-# %% kind="quiz"
-{quiz}
-
-# %% [markdown] kind="summary"
-"""
-| a |
-"""
-
-# %% [markdown] kind="reading"
-"""
-A page.
-"""
-'''
 GLOSSARY = "docs/glossary.md: stale; run `python3 -m course_lib build`"
 
 
@@ -109,29 +82,33 @@ def test_building_again_gives_the_same_bytes(copy_of_built):
     assert path.read_bytes() == before
 
 
-def test_problems_of_several_lessons_are_all_told_and_nothing_is_written(course, tiny, monkeypatch):
+def test_problems_of_several_lessons_are_all_told_and_nothing_is_written(course, tiny, line_of, monkeypatch):
     monkeypatch.setattr(execute, "SECONDS_A_CELL", 5)
-    raises = SHORT.format(setup="def deep(x):\n    y = 1\n    return y / x", quiz='print("fine")\ndeep(0)')
-    spoilt = 'print("/home/ann/x", object(), "y" * 300_001)'
-    course.write(raises, "01_raises")
-    course.write(SHORT.format(setup='import sys\nprint("oh", file=sys.stderr)', quiz=spoilt), "02_spoilt")
-    course.write(SHORT.format(setup="import os\nos._exit(3)", quiz="x = 1"), "03_dies")
-    course.write(tiny.replace('kind="goals"', 'kind="gaols"'), "04_unread")
-    course.write(SHORT.format(setup="import time", quiz="time.sleep(60)"), "05_hangs")
+    spoilt = 'import sys\nprint("oh", file=sys.stderr)\nprint("/home/ann/x", object(), "y" * 300_001)'
+    lessons = {
+        "01_raises": ('print("seven:", 3 + 4)', "def deep(x):\n    return 1 / x"),
+        "02_spoilt": ('print("quiz")', spoilt),
+        "03_dies": ('print("quiz")', "os._exit(3)"),
+        "04_unread": ('kind="goals"', 'kind="gaols"'),
+        "05_hangs": ('print("quiz")', "import time\ntime.sleep(60)"),
+    }
+    for name, (old, new) in lessons.items():
+        course.write(tiny.replace(old, new).replace('print("quiz")', "1 + 1\ndeep(0)"), name)
     status, printed, complaints = course.build(editions=("learner",))
     assert status == 1 and re.fullmatch(r"notebooks built: 0, in [\d.]+ s; problems: 8\n", printed)
     told = "\n".join(text.removeprefix("notebooks/source/") for text in complaints)
+    goals, see, quiz = map(line_of, ('[markdown] kind="goals"', 'print("seven:"', '# %% kind="quiz"'))
     assert len(complaints) == 8
     for message in (
-        "04_unread/lesson.py:10: unknown kind 'gaols'; did you mean 'goals'?",
-        "01_raises/lesson.py:18: the quiz cell of line 16 raises ZeroDivisionError: division by zero "
-        "(raised on line 14) [learner]",
-        "02_spoilt/lesson.py:11: the cell writes to stderr: oh [learner]",
-        "02_spoilt/lesson.py:15: the output holds an absolute path: /home/ann/x [learner]",
-        "02_spoilt/lesson.py:15: the output holds a memory address: 0x",
-        "02_spoilt/lesson.py:15: the output takes 300,1",
-        "03_dies/lesson.py:11: the kernel died in this cell.",
-        "05_hangs/lesson.py:14: the cell ran longer than 5 s [learner]",
+        f"04_unread/lesson.py:{goals}: unknown kind 'gaols'; did you mean 'goals'?",
+        f"01_raises/lesson.py:{quiz + 3}: the quiz cell of line {quiz + 1} raises ZeroDivisionError: "
+        f"division by zero (raised on line {see + 1}) [learner]",
+        f"02_spoilt/lesson.py:{quiz}: the cell writes to stderr: oh [learner]",
+        f"02_spoilt/lesson.py:{quiz}: the output holds an absolute path: /home/ann/x [learner]",
+        f"02_spoilt/lesson.py:{quiz}: the output holds a memory address: 0x",
+        f"02_spoilt/lesson.py:{quiz}: the output takes 300,1",
+        f"03_dies/lesson.py:{quiz}: the kernel died in this cell.",
+        f"05_hangs/lesson.py:{quiz}: the cell ran longer than 5 s [learner]",
     ):
         assert message in told
     assert not list(course.root.glob("**/*.ipynb")) and not (course.root / "docs").exists()
@@ -153,8 +130,8 @@ def test_an_unsolvable_solution_fails_the_strict_run_with_its_line(course, tiny,
     assert told.startswith(raised) and told.endswith("[solved]")
 
 
-def test_a_kernel_that_does_not_start_is_told_with_its_last_words(course):
-    course.write(SHORT.format(setup="x = 1", quiz="x = 1"), "06_no_kernel")
+def test_a_kernel_that_does_not_start_is_told_with_its_last_words(course, tiny):
+    course.write(tiny, "06_no_kernel")
     (course.root / "notebooks" / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel today')")
     _, _, (told,) = course.build(editions=("learner",))
     assert told.startswith("notebooks/source/06_no_kernel/lesson.py:1: the kernel did not start: ")

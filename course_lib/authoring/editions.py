@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 import nbformat
 
 from course_lib.authoring.agenda import agenda
-from course_lib.authoring.exercise import Exercise, gather
+from course_lib.authoring.exercise import ON_A_CARD, Exercise, gather
 from course_lib.authoring.glossary import with_terms_shown
 from course_lib.authoring.kinds import CODE, MARKDOWN
 from course_lib.authoring.source import Cell, Lesson, LessonError
 
 EDITIONS = ("learner", "solved", "instructor")
-FACTS = {"card": ("exercise", "title", "difficulty", "importance", "mode"), "exercise": ("exercise", "mode")}
+FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def assemble(lesson: Lesson) -> tuple[Draft, list[LessonError]]:
 
 def shown(cell: Cell, lesson: Lesson) -> str:
     """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
-    if cell.kind == "title":  # to the next five, which never drifts
+    if cell.kind == "title":  # to the nearest five; a sum does not go stale
         return with_terms_shown(cell.text).replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
     return with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
 

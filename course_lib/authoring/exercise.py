@@ -25,7 +25,8 @@ BLOCK = re.compile(
 LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", re.IGNORECASE)
 YOUR_TURN = 'raise NotImplementedError("Your turn")'
 STARS = {"core": "★ core", "stretch": "☆ stretch"}
-ON_THE_CARD = {"test": "write the test", "transfer": "same idea, new place"}  # a bug is not announced
+ON_A_CARD = ("title", "difficulty", "importance", "mode")
+MODE_WORDS = {"test": "write the test", "transfer": "same idea, new place"}  # a bug is not announced
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Exercise:
     solution: list[tuple[int, str]]  # its lines alone, with where they stand in the file
     check: Cell
     hints: Cell
-    help: list[str]  # the hints, each folded
+    folded_hints: list[str]
     task: Cell | None = None
 
     @property
@@ -55,12 +56,13 @@ class Exercise:
 
     def cells(self, solved: bool) -> list[Cell]:
         """Card, stub, check and folded hints. Solved, the solution stands in the cell and not under it."""
-        facts = self.solved.options | {"minutes": self.task.minutes if self.task else 0}
+        facts = {name: value for name, value in self.solved.options.items() if name in ON_A_CARD}
+        facts["minutes"] = self.task.minutes if self.task else 0
         card = Cell("card", MARKDOWN, self.solved.line, self.card(), (), facts)
-        help = (
-            self.help if solved else [*self.help, folded("Solution", f"```python\n{self.solved.text}\n```")]
-        )
-        hints = replace(self.hints, text="\n".join(help).rstrip(), lines=())
+        under = list(self.folded_hints)
+        if not solved:
+            under.append(folded("Solution", f"```python\n{self.solved.text}\n```"))
+        hints = replace(self.hints, text="\n".join(under).rstrip(), lines=())
         cells = [card, self.solved if solved else self.unsolved, self.check, hints]
         shared = {"exercise": self.name, "track": self.solved.track}
         return [replace(cell, options=cell.options | shared) for cell in cells]
@@ -75,7 +77,7 @@ class Exercise:
             f"Importance {dots(self.solved.options['importance'])}",
             f"about {self.solved.minutes:g} min",
             STARS[self.solved.track],
-            *([ON_THE_CARD[self.mode]] if self.mode in ON_THE_CARD else []),
+            *([MODE_WORDS[self.mode]] if self.mode in MODE_WORDS else []),
         ]
         heading = f"> ### Exercise {self.label}\n>\n> {' &nbsp;·&nbsp; '.join(facts)}"
         return f"{heading}\n\n{self.task.text}" if self.task else heading

@@ -122,16 +122,23 @@ def test_the_card_shows_the_facts_of_the_header(course, tiny, only, mode, words)
 
 def test_cell_metadata_says_kind_minutes_track_exercise_and_tags(course, tiny, only):
     options = ' ignore_output=true hide_input=true tags="wide, dark"'
-    notebook = course.draft(tiny.replace('kind="see"', 'kind="see"' + options)).notebook("learner")
+    text = tiny.replace('kind="see"', 'kind="see"' + options).replace(
+        "minutes=3 ", "minutes=3 ignore_output=true "
+    )
+    notebook = course.draft(text).notebook("learner")
     assert only(notebook, "see")["metadata"] == {
         "course": {"kind": "see", "minutes": 1, "track": "core"},
         "jupyter": {"source_hidden": True},
         "tags": ["see", "wide", "dark", "nbval-ignore-output"],
     }
     exercise = {"kind": "exercise", "minutes": 3, "track": "core", "exercise": "double_it"}
-    assert only(notebook, "exercise")["metadata"] == {"course": exercise, "tags": ["exercise"]}
+    assert only(notebook, "exercise")["metadata"] == {
+        "course": exercise,
+        "tags": ["exercise", "nbval-ignore-output"],
+    }
     facts = {"title": "Double it", "difficulty": 2, "importance": 4}
-    assert only(notebook, "card")["metadata"]["course"] == exercise | facts | {"kind": "card", "minutes": 1}
+    card = exercise | facts | {"kind": "card", "minutes": 1}
+    assert only(notebook, "card")["metadata"] == {"course": card, "tags": ["card"]}
 
 
 def test_notebook_metadata_is_stable_and_the_title_says_how_long_the_lesson_takes(draft, only):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from course_lib.authoring.draft import draft, sources
-from course_lib.authoring.fresh import orphans, staleness
+from course_lib.authoring.build import draft, orphans, stale_glossary, staleness
+from course_lib.authoring.glossary import defined_twice, glossary_page, used_too_early
+from course_lib.authoring.source import sources
 from course_lib.runtime import PROJECT_ROOT
 
 SOURCES = sources(PROJECT_ROOT)
@@ -18,3 +19,9 @@ def test_a_stored_notebook_is_what_its_source_says(source):
 
 def test_every_stored_notebook_has_a_source():
     assert orphans(PROJECT_ROOT, SOURCES) == []
+
+
+def test_the_glossary_is_what_the_lessons_say():
+    lessons = [draft(source, PROJECT_ROOT).lesson for source in SOURCES]
+    assert stale_glossary(PROJECT_ROOT, glossary_page(lessons)) == []
+    assert defined_twice(lessons) == used_too_early(lessons) == []

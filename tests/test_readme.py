@@ -7,7 +7,8 @@ import shlex
 
 import pytest
 
-from course_lib.authoring.draft import draft, sources
+from course_lib.authoring.build import draft
+from course_lib.authoring.source import sources
 from course_lib.cli.commands import COMMANDS, parser
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import road_map

@@ -1,55 +1,64 @@
-"""The instructor's first cell: a timing table, the exercises, and what to cut when time runs short."""
+"""The instructor's first cell: a timing table, the exercises, and what to cut when time runs short.
+
+| Section | Starts at | Minutes | ★ core | ☆ stretch |
+| :-- | --: | --: | --: | --: |
+| Opening | 0:00 | 4 | 4 | 0 |
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 
-from course_lib.authoring.built import BuiltCell
-from course_lib.authoring.card import STARS, dots
-from course_lib.authoring.cells import MARKDOWN
-from course_lib.authoring.exercise import Exercise
-from course_lib.authoring.hints import outside_fences
+from course_lib.authoring.exercise import STARS, Exercise, dots
+from course_lib.authoring.kinds import MARKDOWN
+from course_lib.authoring.source import Cell, without_fences
 
-OPENING = "Opening"
+Section = tuple[str, list[Cell]]
 
 
-@dataclass(frozen=True)
-class Section:
-    title: str
-    cells: tuple[BuiltCell, ...]
-
-    @property
-    def minutes(self) -> float:
-        return sum(cell.minutes for cell in self.cells)
-
-    @property
-    def stretch(self) -> float:
-        return sum(cell.minutes for cell in self.cells if cell.track == "stretch")
-
-
-def sections(cells: list[BuiltCell]) -> list[Section]:
-    """Cut the lesson at its `## headings`; what stands before the first one is the opening."""
-    titles, groups = [OPENING], [[]]
-    for cell in cells:
-        if heading := section_heading(cell):
-            titles.append(heading)
-            groups.append([])
-        groups[-1].append(cell)
-    return [Section(title, tuple(group)) for title, group in zip(titles, groups, strict=True) if group]
-
-
-def section_heading(cell: BuiltCell) -> str:
-    if cell.form != MARKDOWN or cell.kind in ("card", "hints", "instructor"):
-        return ""
-    headings = (
-        line.removeprefix("## ").strip() for _, line in outside_fences(cell.text) if line.startswith("## ")
+def agenda(title: str, cells: list[Cell], exercises: list[Exercise]) -> str:
+    """The whole cell as Markdown."""
+    sections = cut_at_headings(cells)
+    timing, now = [], 0.0
+    for section, inside in [*sections, ("**End**", cells)]:
+        minutes = spent(inside)
+        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *(f"{each:g}" for each in minutes)])
+        now += minutes[0]
+    work = []
+    for each in exercises:
+        levels = [dots(each.solved.options[name]) for name in ("difficulty", "importance")]
+        work.append([each.label, each.mode, STARS[each.solved.track], *levels, f"{each.solved.minutes:g}"])
+    total, core, _ = spent(cells)
+    return "\n\n".join(
+        [
+            f"# Run sheet · {title}",
+            f"**{total:g} minutes** as it stands, **{core:g} minutes** with the core alone.",
+            "## Timing",
+            table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
+            "## Exercises",
+            table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], work),
+            "## Cut list",
+            cut_list(sections, exercises),
+        ]
     )
-    return next(headings, "")
 
 
-def clock(minutes: float) -> str:
-    """Minutes since the start, as 1:05."""
-    return f"{int(minutes) // 60}:{int(minutes) % 60:02}"
+def spent(cells: list[Cell]) -> tuple[float, float, float]:
+    """Minutes in all, of the core, of the stretch."""
+    total = sum(cell.minutes for cell in cells)
+    stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
+    return total, total - stretch, stretch
+
+
+def cut_at_headings(cells: list[Cell]) -> list[Section]:
+    """Cut the lesson at its `## headings`; what stands before the first one is the opening."""
+    sections: list[Section] = [("Opening", [])]
+    for cell in cells:
+        heading = re.search(r"^## (.+)", without_fences(cell.text), re.MULTILINE)
+        if heading and cell.form == MARKDOWN and cell.kind not in ("card", "hints", "instructor"):
+            sections.append((heading[1].strip(), []))
+        sections[-1][1].append(cell)
+    return sections
 
 
 def table(words: int, head: list[str], rows: list[list[str]]) -> str:
@@ -58,69 +67,17 @@ def table(words: int, head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def agenda(title: str, cells: list[BuiltCell], exercises: list[Exercise]) -> str:
-    """The whole cell as Markdown."""
-    parts = sections(cells)
-    total = sum(part.minutes for part in parts)
-    stretch = sum(part.stretch for part in parts)
-    return "\n\n".join(
-        [
-            f"# Run sheet · {title}",
-            f"**{total:g} minutes** as it stands, **{total - stretch:g} minutes** with the core alone.",
-            "## Timing",
-            timing(parts, total, stretch),
-            "## Exercises",
-            exercise_list(exercises),
-            "## Cut list",
-            cut_list(parts, exercises),
-        ]
-    )
-
-
-def timing(parts: list[Section], total: float, stretch: float) -> str:
-    rows, now = [], 0.0
-    for part in parts:
-        rows.append(
-            [
-                part.title,
-                clock(now),
-                f"{part.minutes:g}",
-                f"{part.minutes - part.stretch:g}",
-                f"{part.stretch:g}",
-            ]
-        )
-        now += part.minutes
-    rows.append(["**End**", clock(now), f"{total:g}", f"{total - stretch:g}", f"{stretch:g}"])
-    return table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], rows)
-
-
-def exercise_list(exercises: list[Exercise]) -> str:
-    if not exercises:
-        return "There are no exercises in this lesson."
-    rows = [
-        [
-            f"{exercise.number} · {exercise.title}",
-            STARS[exercise.track],
-            dots(exercise.difficulty),
-            dots(exercise.importance),
-            f"{exercise.minutes:g}",
-        ]
-        for exercise in exercises
-    ]
-    return table(4, ["Exercise", "Track", "Difficulty", "Importance", "Minutes"], rows)
-
-
-def cut_list(parts: list[Section], exercises: list[Exercise]) -> str:
+def cut_list(sections: list[Section], exercises: list[Exercise]) -> str:
     """What is marked stretch, in the order of the lesson, with the minutes each cut saves."""
-    titles = {exercise.name: f"Exercise {exercise.number} · {exercise.title}" for exercise in exercises}
+    labels = {exercise.name: f"Exercise {exercise.label}" for exercise in exercises}
     rows, saved = [], 0.0
-    for part in parts:
-        for cell in part.cells:
+    for title, cells in sections:
+        for cell in cells:
             if cell.track == "stretch" and cell.minutes:
                 saved += cell.minutes
                 first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
-                what = titles.get(cell.exercise or "", f"{cell.kind} cell: {first_line[:60]}")
-                rows.append([what, part.title, f"{cell.minutes:g}", f"{saved:g}"])
+                what = labels.get(cell.options.get("exercise"), f"{cell.kind} cell: {first_line[:60]}")
+                rows.append([what, title, f"{cell.minutes:g}", f"{saved:g}"])
     if not rows:
         return "Nothing is marked stretch: every cell of this lesson is core."
     return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

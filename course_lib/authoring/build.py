@@ -12,19 +12,32 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.authoring.cells import CODE
-from course_lib.authoring.draft import Draft, draft, sources, target
-from course_lib.authoring.fresh import orphans, staleness
-from course_lib.authoring.notebook import EDITIONS, as_text
+from course_lib.authoring.editions import EDITIONS, Draft, as_text, assemble, from_text
+from course_lib.authoring.glossary import defined_twice, glossary_page, used_too_early
+from course_lib.authoring.kinds import CODE
 from course_lib.authoring.outputs import check_outputs
-from course_lib.authoring.problem import LessonError
+from course_lib.authoring.rules import breaches
+from course_lib.authoring.source import LessonError, raise_all, read_lesson, sources
 from course_lib.runtime import PROJECT_ROOT, write_atomically
 
 SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300 MB
 
 
+def draft(path: Path, root: Path) -> Draft:
+    """Read and check one source; all its problems are raised together."""
+    made, problems = assemble(read_lesson(path, root))
+    raise_all(made.lesson.path, [*problems, *breaches(made)])
+    return made
+
+
+def target(root: Path, made: Draft, edition: str) -> Path:
+    """Where an edition is stored: the learner's beside its fellows, the others under build/."""
+    folder = root / "notebooks" if edition == "learner" else root / "build" / edition
+    return folder / f"{made.lesson.name}.ipynb"
+
+
 def build_all(
-    numbers: Sequence[str],
+    names: Sequence[str],
     check: bool = False,
     editions: Sequence[str] = EDITIONS,
     *,
@@ -37,70 +50,66 @@ def build_all(
     """
     start = time.perf_counter()
     every = sources(root)
-    chosen, complaints = choose(every, numbers)
-    drafts: list[Draft] = []
-    for path in chosen:
+    chosen, complaints = choose(every, names)
+    drafts: dict[Path, Draft] = {}
+    for path in every:  # all of them, for the glossary
         try:
-            drafts.append(draft(path, root))
+            drafts[path] = draft(path, root)
         except* LessonError as group:
-            complaints += [str(problem) for problem in group.exceptions]
+            complaints += [str(problem) for problem in group.exceptions] if path in chosen else []
+    lessons = [made.lesson for made in drafts.values()]
+    twice = defined_twice(lessons)
+    complaints += map(str, twice)
+    refused = {problem.path for problem in twice}
+    wanted = [drafts[path] for path in chosen if path in drafts and drafts[path].lesson.path not in refused]
+    page = glossary_page(lessons) if len(lessons) == len(every) and not twice else None
     if check:
-        complaints += [text for each in drafts for text in staleness(root, each)]
-        complaints += orphans(root, every) if not numbers else []
-        done = f"{counted(len(chosen), 'lesson')} looked at"
+        complaints += [text for made in wanted for text in staleness(root, made)]
+        if not names:
+            complaints += [*map(str, used_too_early(lessons)), *orphans(root, every)]
+            complaints += stale_glossary(root, page) if page else []
+        done = f"lessons looked at: {len(chosen)}"
     else:
         try:
-            built, more = asyncio.run(build_drafts(root, drafts, editions))
+            built, more = asyncio.run(build_drafts(root, wanted, editions))
         except KeyboardInterrupt:
             print("Stopped. Notebooks already written stay as they are.", file=sys.stderr)
             return 130
         complaints += more
-        done = f"{counted(built, 'notebook')} built in {time.perf_counter() - start:.1f} s"
+        if page and every:
+            write_atomically(root / "docs" / "glossary.md", page)
+        done = f"notebooks built: {built}, in {time.perf_counter() - start:.1f} s"
     for text in complaints:
         print(text, file=sys.stderr)
-    print(f"{done}, {counted(len(complaints), 'problem')}." if complaints else f"{done}, all well.")
+    print(f"{done}; problems: {len(complaints)}" if complaints else f"{done}; all well")
     return 1 if complaints else 0
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def called(folder: str) -> tuple[str, ...]:
-    """The names by which a lesson is asked for: "08", "query_key_value", "08_query_key_value"."""
-    return folder[:2], folder[3:], folder
 
 
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
     """The sources called "08", "8", "query_key_value" or "08_query_key_value"; all of them for no name."""
     if not every:
         return [], ["There is no lesson in notebooks/source. See docs/writing_a_lesson.md."]
-    if not names:
-        return every, []
-    chosen, complaints = [], []
+    chosen, complaints = [] if names else every, []
     for name in names:
         wanted = f"{name:0>2}" if name.isdecimal() else name
-        found = [
-            path for path in every if wanted in (path.parent.name[:2], path.parent.name[3:], path.parent.name)
-        ]
+        folders = {path: path.parent.name for path in every}
+        found = [path for path, folder in folders.items() if wanted in (folder[:2], folder[3:], folder)]
         chosen += found
         if not found:
-            complaints.append(
-                f"There is no lesson {name!r}. There are: {', '.join(path.parent.name for path in every)}."
-            )
+            complaints.append(f"There is no lesson {name!r}. There are: {', '.join(folders.values())}.")
     return list(dict.fromkeys(chosen)), complaints
+
+
+# ---- building
 
 
 async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str]) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time: how many were written, and what went wrong."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
     # Solved and instructor's differ in prose alone: one run serves both.
-    runs = [
-        [edition for edition in group if edition in editions]
-        for group in (("learner",), ("solved", "instructor"))
-    ]
-    jobs = [(each, run) for each in drafts for run in runs if run]
-    results = await asyncio.gather(*(build_editions(root, each, run, gate) for each, run in jobs))
+    runs = [[each for each in run if each in editions] for run in (["learner"], ["solved", "instructor"])]
+    jobs = [(made, run) for made in drafts for run in runs if run]
+    results = await asyncio.gather(*(build_editions(root, made, run, gate) for made, run in jobs))
     met: dict[str, list[str]] = {}
     for (_, run), (_, problems) in zip(jobs, results, strict=True):
         for problem in problems:
@@ -110,43 +119,77 @@ async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str])
 
 
 async def build_editions(
-    root: Path, work: Draft, editions: list[str], gate: asyncio.Semaphore
+    root: Path, made: Draft, editions: list[str], gate: asyncio.Semaphore
 ) -> tuple[int, list[LessonError]]:
     """Run one notebook and store it in the editions that share its code cells."""
     from course_lib.authoring.execute import execute  # Jupyter's imports take two seconds; a check needs none
 
-    lesson, cells = work.lesson, work.cells[editions[0]]
-    folder = root / "notebooks"
     async with gate:
         start = time.perf_counter()
         try:
-            executed = await execute(lesson.path, cells, work.notebook(editions[0]), folder)
+            executed = await execute(made, editions[0], root / "notebooks")
         except LessonError as problem:
             return 0, [problem]
         seconds = time.perf_counter() - start
+    ran = [cell for cell in executed["cells"] if cell["cell_type"] == CODE]
     for edition in editions:
-        notebook = with_outputs(work.notebook(edition), executed)
-        problems = check_outputs(lesson.path, work.cells[edition], notebook)
-        if problems:
+        notebook = made.notebook(edition)
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
+        for cell, like in zip(code, ran, strict=True):
+            cell |= {"outputs": like["outputs"], "execution_count": like["execution_count"]}
+        if problems := check_outputs(made.lesson.path, made.cells[edition], notebook):
             return 0, problems
-        path, text = target(root, lesson, edition), as_text(notebook)
+        path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
-        code = sum(cell.form == CODE for cell in work.cells[edition])
-        print(
-            f"{path.relative_to(root).as_posix():50} {len(notebook['cells']):3} cells, {code:2} code, "
-            f"{lesson.minutes:g} min, {len(text.encode()) // 1000} kB, run in {seconds:.1f} s",
-            flush=True,
-        )
+        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:g} min"
+        size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
+        print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
     return len(editions), []
 
 
-def with_outputs(notebook: dict, executed: dict) -> dict:
-    """The notebook with the outputs of another one that has the same code cells."""
-    pairs = zip(
-        [cell for cell in notebook["cells"] if cell["cell_type"] == CODE],
-        [cell for cell in executed["cells"] if cell["cell_type"] == CODE],
-        strict=True,
-    )
-    for cell, ran in pairs:
-        cell["outputs"], cell["execution_count"] = ran["outputs"], ran["execution_count"]
-    return notebook
+# ---- checking
+
+
+def staleness(root: Path, made: Draft) -> list[str]:
+    """What is wrong with a lesson's stored learner's notebook, and what to run; empty where it is fresh."""
+    path = target(root, made, "learner")
+    shown = path.relative_to(root).as_posix()
+    remedy = f"run `python3 -m course_lib build {made.lesson.number}`"
+    if not path.exists():
+        return [f"{shown}: not built yet; {remedy}"]
+    try:
+        stored = from_text(path.read_text(encoding="utf-8"))
+        old, new = inputs(stored), inputs(made.notebook("learner"))
+    except (ValueError, KeyError, TypeError):  # a merge conflict in it, for example
+        return [f"{shown}: this is not a notebook we wrote; {remedy}"]
+    if old != new:
+        cells = zip(old["cells"], new["cells"], made.cells["learner"], strict=False)
+        line = next((f"line {cell.line} of " for was, now, cell in cells if was != now), "")
+        return [f"{shown}: stale: it is not what {line}{made.lesson.path} makes; {remedy}"]
+    problems = check_outputs(made.lesson.path, made.cells["learner"], stored)
+    return [f"{shown}: {problem.message} (source line {problem.line}); {remedy}" for problem in problems]
+
+
+def inputs(notebook: dict) -> dict:
+    """A notebook without what running it added."""
+    ran = ("outputs", "execution_count")
+    cells = [{key: cell[key] for key in cell if key not in ran} for cell in notebook["cells"]]
+    return notebook | {"cells": cells}
+
+
+def orphans(root: Path, every: list[Path]) -> list[str]:
+    """Notebooks whose source is gone."""
+    names = {source.parent.name for source in every}
+    return [
+        f"notebooks/{path.name}: no source makes it; delete it, "
+        f"or bring notebooks/source/{path.stem}/lesson.py back"
+        for path in sorted((root / "notebooks").glob("*.ipynb"))
+        if path.stem not in names
+    ]
+
+
+def stale_glossary(root: Path, page: str) -> list[str]:
+    """What to run where docs/glossary.md is not what the lessons say."""
+    path = root / "docs" / "glossary.md"
+    fresh = path.exists() and path.read_text(encoding="utf-8") == page
+    return [] if fresh else ["docs/glossary.md: stale; run `python3 -m course_lib build`"]

@@ -1,4 +1,7 @@
-"""Run a notebook whole, in a fresh kernel whose surroundings are the same on every machine."""
+"""Run a notebook whole, in a fresh kernel whose surroundings are the same on every machine.
+
+>>> executed = await execute(draft, "learner", PROJECT_ROOT / "notebooks")
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from course_lib.authoring.built import BuiltCell
-from course_lib.authoring.cells import CODE
+from course_lib.authoring.editions import Draft
+from course_lib.authoring.kinds import CODE
 from course_lib.authoring.outputs import excerpt, strip_outputs
-from course_lib.authoring.problem import LessonError
+from course_lib.authoring.source import Cell, LessonError
 from course_lib.runtime import PROJECT_ROOT
 
 SECONDS_A_CELL = 600
@@ -36,30 +39,27 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
         # A caller's switches would leak into what we store; MPLBACKEND would silence inline figures.
         if not name.startswith(("COURSE_", "PYTEST_")) and name not in ("MPLBACKEND", "PYTHONSTARTUP")
     }
-    path = [str(PROJECT_ROOT), *filter(None, [environment.get("PYTHONPATH")])]
     environment |= {
         "COURSE_HOME": str(home / "course"),
         "COURSE_DEVICE": "cpu",
         "COURSE_BAR": "0",  # a bar's last state differs from run to run
         "IPYTHONDIR": str(home / "ipython"),  # nobody's start-up files, no shared history database
-        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), environment.get("PYTHONPATH")])),
         "PYTHONHASHSEED": "0",
         # Sums over several threads are cut differently on machines with other core counts, and two
         # lessons are built side by side.
         "OMP_NUM_THREADS": "1",
     }
-    if edition != "learner":
-        environment |= {"COURSE_STRICT": "1", "COURSE_OPEN": "1"}
-    return environment
+    return environment | ({} if edition == "learner" else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
 
 
-async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Path) -> dict:
+async def execute(draft: Draft, edition: str, folder: Path) -> dict:
     """Run every cell in order with `folder` as the working folder; hand back the notebook with outputs.
 
     A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.
     """
+    path, cells, notebook = draft.lesson.path, draft.cells[edition], draft.notebook(edition)
     node = nbformat.from_dict(notebook)
-    edition = notebook["metadata"]["course"]["edition"]
     started: list[int] = []
     client = NotebookClient(
         node,
@@ -80,11 +80,12 @@ async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Pat
             with log.open("wb") as stream:
                 await client.async_execute(env=environment, cwd=str(folder), stdout=stream, stderr=stream)
         except CellExecutionError as error:
-            raise raised(path, cells, started[-1], error) from None
+            raise LessonError(*raised(cells, started[-1], error), path) from None
         except (CellTimeoutError, RuntimeError) as error:
             if not started:  # nbclient forgets its own clean-up then, and stumbles over it when Python ends
                 atexit.unregister(client._cleanup_kernel)
-            raise stopped(path, cells, started, error, log) from None
+            line = cells[started[-1]].line if started else 1
+            raise LessonError(line, stopped(bool(started), error, log), path) from None
     # nbclient wrote the exact version of Python, which would change with every machine.
     node["metadata"]["language_info"] = notebook["metadata"]["language_info"]
     strip_outputs(node)
@@ -94,11 +95,8 @@ async def execute(path: str, cells: list[BuiltCell], notebook: dict, folder: Pat
 
 def kernel_manager(home: Path) -> AsyncKernelManager:
     """A kernel of the interpreter that builds, whatever kernels this machine has registered."""
-    manager = AsyncKernelManager(
-        kernel_name="python3",
-        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-        connection_file=str(home / "kernel.json"),
-    )
+    specs, connection = KernelSpecManager(kernel_dirs=[]), str(home / "kernel.json")
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs, connection_file=connection)
     if os.name == "posix":
         manager.transport = "ipc"  # files in our own folder: no race with other kernels for a free port
     return manager
@@ -110,27 +108,21 @@ def leave_ctrl_c_alone(notebook: dict) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-def raised(path: str, cells: list[BuiltCell], at: int, error: CellExecutionError) -> LessonError:
-    """Say which line raised what; where the raise is in another cell's function, that line too."""
-    code_cells = dict(enumerate((cell for cell in cells if cell.form == CODE), 1))
+def raised(cells: list[Cell], at: int, error: CellExecutionError) -> tuple[int, str]:
+    """Which line raised what; where the raise is in another cell's function, that line too."""
+    code_cells = [cell for cell in cells if cell.form == CODE]
     frames = FRAME.findall(COLOUR.sub("", error.traceback))
-    lines = [
-        code_cells[int(count)].source_line(int(line)) for count, line in frames if int(count) in code_cells
-    ]
+    lines = [code_cells[int(count) - 1].lines[int(line) - 1] for count, line in frames]
     line = lines[0] if lines else cells[at].line
     deeper = f" (raised on line {lines[-1]})" if lines and lines[-1] != line else ""
     message = f"{error.ename}: {excerpt(error.evalue, 300)}{deeper}"
-    return LessonError(path, line, f"the {cells[at].kind} cell of line {cells[at].line} raises {message}")
+    return line, f"the {cells[at].kind} cell of line {cells[at].line} raises {message}"
 
 
-def stopped(
-    path: str, cells: list[BuiltCell], started: list[int], error: Exception, log: Path
-) -> LessonError:
-    """Say why a run came to no end: a cell that hangs, a kernel that died or never started."""
-    line = cells[started[-1]].line if started else 1
+def stopped(started: bool, error: Exception, log: Path) -> str:
+    """Why a run came to no end: a cell that hangs, a kernel that died or never started."""
     if isinstance(error, CellTimeoutError):
-        return LessonError(path, line, f"the cell ran longer than {SECONDS_A_CELL} s")
+        return f"the cell ran longer than {SECONDS_A_CELL} s"
     what = "the kernel died in this cell" if started else "the kernel did not start"
     reason = "" if isinstance(error, DeadKernelError) else f": {error}"
-    last_words = excerpt(log.read_text(errors="replace")[-400:], 400)
-    return LessonError(path, line, f"{what}{reason}. {last_words}".strip())
+    return f"{what}{reason}. {excerpt(log.read_text(errors='replace')[-400:], 400)}".strip()

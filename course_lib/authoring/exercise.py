@@ -1,18 +1,32 @@
-"""Gather an exercise from its cells: task (optional), exercise, check, hints, one after the other.
+"""Exercises: an exercise cell, its check and its hints become a card, a stub, a check and folded help.
 
-A card, a stub, a check, hints and a solution are made from this one place, so they cannot disagree.
+    def scale(scores, d_k):            def scale(scores, d_k):
+        # solution                         raise NotImplementedError("Your turn")
+        return scores / d_k**0.5
+        # end solution
+
+In an exercise of mode "bug" the learner meets the lines between `# bug` and `# end bug`, which stand right
+before the solution, instead of "Your turn".
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import html
+import re
+from dataclasses import dataclass, replace
 
-from course_lib.authoring.cells import CODE
-from course_lib.authoring.hints import Hint, split_hints
-from course_lib.authoring.problem import LessonError
-from course_lib.authoring.source import Cell, Lesson
-from course_lib.authoring.stub import Stub, is_marker, split_solution
+from course_lib.authoring.source import CODE, MARKDOWN, Cell, LessonError, without_fences
+
+BLOCK = re.compile(
+    r"(?P<bug>^ *# bug\n.*?^ *# end bug\n)?(?P<indent>^ *)# solution\n(?P<solution>.*?)^ *# end solution\n",
+    re.MULTILINE | re.DOTALL,
+)
+LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", re.IGNORECASE)
+YOUR_TURN = 'raise NotImplementedError("Your turn")'
+STARS = {"core": "★ core", "stretch": "☆ stretch"}
+ON_A_CARD = ("title", "difficulty", "importance", "mode")
+MODE_WORDS = {"test": "write the test", "transfer": "same idea, new place"}  # a bug is not announced
 
 
 @dataclass(frozen=True)
@@ -20,138 +34,175 @@ class Exercise:
     """One exercise with everything that belongs to it. `number` counts within the lesson, from 1."""
 
     number: int
-    name: str
-    title: str
-    difficulty: int
-    importance: int
-    minutes: float
-    track: str
-    code: Cell
-    stub: Stub
+    unsolved: Cell
+    solved: Cell
+    solution: list[tuple[int, str]]  # its lines alone, with where they stand in the file
     check: Cell
-    hints_cell: Cell
-    hints: tuple[Hint, ...]
+    hints: Cell
+    folded_hints: list[str]
     task: Cell | None = None
 
+    @property
+    def name(self) -> str:
+        return self.solved.options["exercise"]
 
-Step = Cell | Exercise
+    @property
+    def label(self) -> str:
+        return f"{self.number} · {self.solved.options['title']}"
+
+    @property
+    def mode(self) -> str:
+        return self.solved.options.get("mode", "build")
+
+    def cells(self, solved: bool) -> list[Cell]:
+        """Card, stub, check and folded hints. Solved, the solution stands in the cell and not under it."""
+        facts = {name: value for name, value in self.solved.options.items() if name in ON_A_CARD}
+        facts["minutes"] = self.task.minutes if self.task else 0
+        card = Cell("card", MARKDOWN, self.solved.line, self.card(), (), facts)
+        under = list(self.folded_hints)
+        if not solved:
+            under.append(folded("Solution", f"```python\n{self.solved.text}\n```"))
+        hints = replace(self.hints, text="\n".join(under).rstrip(), lines=())
+        cells = [card, self.solved if solved else self.unsolved, self.check, hints]
+        shared = {"exercise": self.name, "track": self.solved.track}
+        return [replace(cell, options=cell.options | shared) for cell in cells]
+
+    def card(self) -> str:
+        """Plain Markdown, so that it looks right in JupyterLab, light and dark, and on GitHub.
+
+        The task stands below the quote, not in it: display formulas do not survive inside a quote.
+        """
+        facts = [
+            f"Difficulty {dots(self.solved.options['difficulty'])}",
+            f"Importance {dots(self.solved.options['importance'])}",
+            f"about {self.solved.minutes:g} min",
+            STARS[self.solved.track],
+            *([MODE_WORDS[self.mode]] if self.mode in MODE_WORDS else []),
+        ]
+        heading = f"> ### Exercise {self.label}\n>\n> {' &nbsp;·&nbsp; '.join(facts)}"
+        return f"{heading}\n\n{self.task.text}" if self.task else heading
 
 
-def gather_steps(lesson: Lesson) -> tuple[list[Step], list[LessonError]]:
+def dots(level: int) -> str:
+    """A level from 1 to 5 as filled dots: ●●○○○."""
+    return "●" * level + "○" * (5 - level)
+
+
+def folded(summary: str, body: str) -> str:
+    """A Markdown text folded under one line; `code` in that line is kept, everything else is plain.
+
+    Without the blank lines JupyterLab and GitHub show the inside as raw text. The quote is in HTML, so that
+    formulas and fences inside it keep their lines as they are.
+    """
+    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(summary, quote=False))
+    return f"<details><summary>{shown}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
+
+
+def gather(cells: tuple[Cell, ...]) -> tuple[list[Cell | Exercise], list[LessonError]]:
     """The lesson as plain cells and whole exercises, in order, and every problem met on the way."""
-    steps: list[Step] = []
-    problems: list[LessonError] = []
+    steps, problems, rest = [], [], list(cells)
     seen: dict[str, int] = {}
-    cells, at, number = lesson.cells, 0, 0
-    while at < len(cells):
-        cell, rest = cells[at], cells[at + 1 :]
-        at += 1
+    while rest:
+        cell, companions = rest.pop(0), []
+        while cell.kind == "exercise" and len(companions) < 2 and rest and rest[0].kind in ("check", "hints"):
+            companions.append(rest.pop(0))
+        name = cell.options.get("exercise")
         try:
-            if cell.kind == "exercise":
-                number += 1
-                name = cell.options["exercise"]
-                if name in seen:
-                    raise LessonError(
-                        lesson.path,
-                        cell.line,
-                        f"the exercise {name!r} is there already, on line {seen[name]}",
-                    )
-                seen[name] = cell.line
-                task = steps.pop() if steps and is_task(steps[-1], name) else None
-                check, hints = companions(lesson.path, cell, rest)
-                at += 2
-                steps.append(exercise(lesson.path, number, cell, check, hints, task))
-            elif cell.kind in ("check", "hints"):
-                raise LessonError(
-                    lesson.path,
-                    cell.line,
-                    f"this {cell.kind} cell stands alone; the order is exercise, check, hints",
-                )
-            else:
-                check_plain(lesson.path, cell, rest)
+            if cell.kind != "exercise":
+                check_plain(cell, name, rest)
                 steps.append(cell)
+                continue
+            if name in seen:
+                raise LessonError(cell.line, f"the exercise {name!r} is there already, on line {seen[name]}")
+            seen[name] = cell.line
+            is_task = steps and isinstance(steps[-1], Cell) and steps[-1].options.get("exercise") == name
+            steps.append(exercise(len(seen), cell, companions, steps.pop() if is_task else None))
         except LessonError as problem:
             problems.append(problem)
-            if cell.kind == "exercise":  # its check and hints are not strays: one slip, one message
-                while at < len(cells) and cells[at].kind in ("check", "hints"):
-                    at += 1
     return steps, problems
 
 
-def is_task(step: Step, name: str) -> bool:
-    return isinstance(step, Cell) and step.kind == "text" and step.options.get("exercise") == name
-
-
-def check_plain(path: str, cell: Cell, rest: tuple[Cell, ...]) -> None:
+def check_plain(cell: Cell, name: str | None, rest: list[Cell]) -> None:
     """A cell outside an exercise holds no solution; a task's text stands right before its exercise."""
-    if name := cell.options.get("exercise"):
-        following = rest[0] if rest else None
-        if following is None or following.kind != "exercise" or following.options["exercise"] != name:
-            raise LessonError(
-                path, cell.line, f"this text belongs to the exercise {name!r}, which must come next"
-            )
-    if cell.form == CODE:
-        for number, line in zip(cell.lines, cell.text.split("\n"), strict=True):
-            if is_marker(line):
-                raise LessonError(path, number, "a solution marker stands only in an exercise cell")
+    if cell.kind in ("check", "hints"):
+        raise LessonError(cell.line, f"this {cell.kind} cell stands alone; first comes its exercise")
+    if name and not (rest and rest[0].kind == "exercise" and rest[0].options["exercise"] == name):
+        raise LessonError(cell.line, f"this text belongs to the exercise {name!r}, which must come next")
+    for number, line in cell.numbered_lines() if cell.form == CODE else []:
+        if LIKE_A_MARKER.fullmatch(line.strip()):
+            raise LessonError(number, "a solution marker stands only in an exercise cell")
 
 
-def companions(path: str, cell: Cell, rest: tuple[Cell, ...]) -> tuple[Cell, Cell]:
-    """The check and the hints that follow an exercise."""
+def exercise(number: int, cell: Cell, companions: list[Cell], task: Cell | None) -> Exercise:
+    """Put an exercise together from its cells; the first slip in them is raised."""
     name = cell.options["exercise"]
-    if not rest or rest[0].kind != "check":
-        raise LessonError(
-            path, cell.line, f"the exercise {name!r} has no check; the next cell must be its check"
-        )
-    if len(rest) < 2 or rest[1].kind != "hints":
-        raise LessonError(
-            path, cell.line, f"the exercise {name!r} has no hints; the cell after its check must be its hints"
-        )
-    check, hints = rest[0], rest[1]
-    for companion in (check, hints):
-        other = companion.options.get("exercise", name)
-        if other != name:
-            raise LessonError(
-                path,
-                companion.line,
-                f"this {companion.kind} cell is for the exercise {other!r}, not {name!r}",
-            )
-    called = checked_names(check.text)
+    if [each.kind for each in companions] != ["check", "hints"]:
+        raise LessonError(cell.line, f"right after the exercise {name!r} come its check and its hints")
+    check, hints = companions
+    for each in companions:
+        if (other := each.options.get("exercise", name)) != name:
+            raise LessonError(each.line, f"this {each.kind} cell is for the exercise {other!r}, not {name!r}")
+    called = re.search(r"\bcheck\(\s*[\"'](\w+)", check.text)
     if not called:
-        raise LessonError(path, check.line, f'the check cell does not call check("{name}", ...)')
-    for other, line in called:
-        if other != name:
-            raise LessonError(
-                path, check.lines[line - 1], f"the check names the exercise {other!r}, not {name!r}"
-            )
-    return check, hints
+        raise LessonError(check.line, f'the check cell does not call check("{name}", ...)')
+    if called[1] != name:
+        line = check.lines[check.text.count("\n", 0, called.start())]
+        raise LessonError(line, f"the check names the exercise {called[1]!r}, not {name!r}")
+    return Exercise(number, *split_solution(cell), check, hints, fold_hints(hints), task)
 
 
-def checked_names(code: str) -> list[tuple[str, int]]:
-    """The first argument of every `check("name", ...)` call, with its line within the cell."""
-    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call) and node.args]
-    return [
-        (call.args[0].value, call.lineno)
-        for call in calls
-        if (isinstance(call.func, ast.Name) and call.func.id == "check")
-        or (isinstance(call.func, ast.Attribute) and call.func.attr == "check")
-        if isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
-    ]
+def split_solution(cell: Cell) -> tuple[Cell, Cell, list[tuple[int, str]]]:
+    """The exercise cell as the learner gets it, as it is solved, and the lines of the solution alone."""
+    text, lines = cell.text + "\n", cell.numbered_lines()
+    bug_wanted = cell.options.get("mode") == "bug"
+    unsolved, solved, solution, at = [], [], [], 0
+    for block in BLOCK.finditer(text):
+        first, last = text.count("\n", 0, block.start()), text.count("\n", 0, block.end())
+        middle = text.count("\n", 0, block.start("solution"))
+        if bug_wanted != bool(block["bug"]):
+            message = 'in mode="bug", and only there, `# bug` … `# end bug` stands right before a solution'
+            raise LessonError(lines[first][0], message)
+        shown = [(lines[first][0], block["indent"] + YOUR_TURN)]
+        unsolved += lines[at:first] + (lines[first + 1 : middle - 2] if bug_wanted else shown)
+        solved += lines[at:first] + lines[middle : last - 1]
+        solution += lines[middle : last - 1]
+        at = last
+    for number, line in [*unsolved, *solution, *lines[at:]]:
+        if LIKE_A_MARKER.fullmatch(line.strip()):
+            pairs = "`# solution` … `# end solution`, `# bug` … `# end bug`"
+            raise LessonError(number, f"`{line.strip()}` stands alone; markers come in pairs: {pairs}")
+    if not any(line.strip() for _, line in solution):
+        wanted = "put it between `# solution` and `# end solution`"
+        raise LessonError(cell.line, f"the exercise has no solution; {wanted}")
+    stub = cell.with_lines(unsolved + lines[at:])
+    check_stub(stub)
+    return stub, cell.with_lines(solved + lines[at:]), solution
 
 
-def exercise(path: str, number: int, cell: Cell, check: Cell, hints: Cell, task: Cell | None) -> Exercise:
-    return Exercise(
-        number=number,
-        name=cell.options["exercise"],
-        title=cell.options["title"],
-        difficulty=cell.options["difficulty"],
-        importance=cell.options["importance"],
-        minutes=cell.options["minutes"],
-        track=cell.options["track"],
-        code=cell,
-        stub=split_solution(path, cell),
-        check=check,
-        hints_cell=hints,
-        hints=split_hints(path, hints),
-        task=task,
-    )
+def check_stub(stub: Cell) -> None:
+    """The learner's stub must be Python, and must not raise until its function is called."""
+    try:
+        tree = ast.parse(stub.text)
+    except SyntaxError as error:
+        line = stub.lines[min(error.lineno or 1, len(stub.lines)) - 1]
+        raise LessonError(line, f"without the solution this is not Python: {error.msg}") from None
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for at, (number, line) in enumerate(stub.numbered_lines(), 1):
+        if line.strip() == YOUR_TURN and not any(node.lineno <= at <= node.end_lineno for node in functions):
+            raise LessonError(number, "a solution outside a function stops the unsolved notebook")
+
+
+def fold_hints(cell: Cell) -> list[str]:
+    """Cut a hints cell at its lines of `---` and fold each hint; its `### heading` becomes its title."""
+    cuts = [cut.span() for cut in re.finditer(r"^-{3,} *$", without_fences(cell.text), re.MULTILINE)]
+    hints = []
+    for (_, start), (end, _) in zip([(0, 0), *cuts], [*cuts, (len(cell.text), 0)], strict=True):
+        text, summary = cell.text[start:end].strip(), f"Hint {len(hints) + 1}"
+        if text.startswith("### "):
+            title, _, text = text.removeprefix("### ").partition("\n")
+            summary += f" · {title.strip()}"
+        if not text.strip():
+            line = cell.lines[cell.text.count("\n", 0, start)]
+            raise LessonError(line, "the hint after this line is empty; write it or take out its ---")
+        hints.append(folded(summary, text.strip()))
+    return hints

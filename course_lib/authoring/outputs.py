@@ -1,4 +1,7 @@
-"""The rules for stored outputs: whole, small, the same on every machine, readable without a kernel."""
+"""The rules for stored outputs: whole, small, the same on every machine, readable without a kernel or a net.
+
+notebooks/source/08_query_key_value/lesson.py:56: the output holds a memory address: 0x7f3a5c0b2d10
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from course_lib.authoring.built import BuiltCell
-from course_lib.authoring.cells import CODE
-from course_lib.authoring.notebook import as_text
-from course_lib.authoring.offline import remote_address
-from course_lib.authoring.problem import LessonError
+from course_lib.authoring.editions import as_text
+from course_lib.authoring.kinds import CODE
+from course_lib.authoring.source import Cell, LessonError
 from course_lib.runtime import PROJECT_ROOT
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -19,7 +20,7 @@ LARGEST_NOTEBOOK = 1_000_000
 
 FOLDERS = "home|Users|root|tmp|var|usr|opt|etc|mnt|srv|private|proc|dev|media|Volumes|Library|Applications"
 TELLTALES = [
-    ("an absolute path", re.compile(rf"(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*")),
+    ("an absolute path", re.compile(rf"(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*|{re.escape(str(PROJECT_ROOT))}")),
     # Upper case and a second part: `f:\mathbb{R}` in a formula is no drive.
     ("an absolute path", re.compile(r"(?<!\w)[A-Z]:(?:\\+[\w .-]+(?:\\|\.\w)|[\\/]+(?:Users|Windows)\b)\S*")),
     ("a file address", re.compile(r"file://\S*")),
@@ -30,69 +31,72 @@ TELLTALES = [
     ("a number with all its digits (take `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
     ("a timing", re.compile(r"\b(?:Wall time|CPU times):.*")),
 ]
+# What showing Markdown or HTML would fetch. A link that the reader may follow is welcome.
+FETCHED = re.compile(
+    r"(?:!\[[^\]]*\]\(\s*<?"  # ![alt](...)
+    r"|\b(?:src|srcset|poster|data)\s*=\s*[\"']?\s*"  # <img src=...>, <script src=...>
+    r"|<link\b[^>]*\bhref\s*=\s*[\"']?\s*"
+    r"|\burl\(\s*[\"']?"  # in a style sheet
+    r"|@import\s+[\"']"
+    r"|\b(?:from|import)\s*\(?\s*[\"'])"  # in a script
+    r"(?P<address>(?:https?:)?//[^\s\"'<>)\]]+)",
+    re.IGNORECASE,
+)
+
+
+def remote_address(text: str) -> str | None:
+    """The first address that showing this Markdown or HTML would fetch, or None."""
+    found = FETCHED.search(text)
+    return found["address"] if found else None
 
 
 def strip_outputs(notebook: dict) -> None:
-    """Take out what only lives as long as its kernel.
+    """Take out what only lives as long as its kernel, and join what a cell printed.
 
-    A saved widget view reopens as "model not found"; the still picture beside it stays.
+    A saved widget view reopens as "model not found"; the still picture beside it stays. nbval compares a
+    cell's prints in one piece, as where a print is cut is chance. (nbclient can join them too, in minutes
+    where a line is long: its pattern for `\\r` is quadratic.)
     """
     notebook["metadata"].pop("widgets", None)
     for cell in notebook["cells"]:
         cell["metadata"].pop("execution", None)
+        kept: list[dict] = []
+        streams: dict[str, dict] = {}
         for output in cell.get("outputs", []):
             output.pop("transient", None)
             output.get("data", {}).pop(WIDGET_VIEW, None)
-            output.get("metadata", {}).pop(WIDGET_VIEW, None)
+            if output["output_type"] == "stream":
+                first = streams.setdefault(output["name"], output)
+                if first is not output:
+                    first["text"] += output["text"]
+                    continue
+            if output.get("data") != {}:
+                kept.append(output)
         if "outputs" in cell:
-            cell["outputs"] = with_streams_joined(
-                [output for output in cell["outputs"] if output.get("data") != {}]
-            )
+            cell["outputs"] = kept
 
 
-def with_streams_joined(outputs: list[dict]) -> list[dict]:
-    """All that a cell printed in one piece, as nbval compares it: where a print is cut is chance.
-
-    (nbclient can do this too, in minutes where a line is long: its pattern for `\\r` is quadratic.)
-    """
-    joined: list[dict] = []
-    streams: dict[str, dict] = {}
-    for output in outputs:
-        if output["output_type"] == "stream" and output["name"] in streams:
-            streams[output["name"]]["text"] += output["text"]
-            continue
-        if output["output_type"] == "stream":
-            streams[output["name"]] = output
-        joined.append(output)
-    return joined
-
-
-def check_outputs(path: str, cells: list[BuiltCell], notebook: dict) -> list[LessonError]:
+def check_outputs(path: str, cells: list[Cell], notebook: dict) -> list[LessonError]:
     """Every breach in an executed notebook, with the source line of the cell that made it."""
-    found = []
-    count = 0
+    found, count = [], 0
     for cell, stored in zip(cells, notebook["cells"], strict=True):
-        if cell.form != CODE:
-            continue
-        count += 1
-        if stored["execution_count"] != count:
-            found.append(
-                (cell.line, f"the stored cell has execution count {stored['execution_count']}, not {count}")
-            )
-        for output in stored["outputs"]:
-            found += [(cell.line, message) for message in output_slips(output)]
+        if cell.form == CODE:
+            count += 1
+            if stored["execution_count"] != count:
+                slip = f"the stored cell has execution count {stored['execution_count']}, not {count}"
+                found.append((cell.line, slip))
+            found += [(cell.line, slip) for output in stored["outputs"] for slip in output_slips(output)]
     size = len(as_text(notebook).encode())
     if size > LARGEST_NOTEBOOK:
-        message = f"the notebook takes {size:,} bytes, at most {LARGEST_NOTEBOOK:,}"
-        found.append((1, f"{message}; draw fewer or smaller pictures"))
-    return [LessonError(path, line, message) for line, message in dict.fromkeys(found)]
+        limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
+        found.append((1, f"the notebook takes {size:,} bytes, {limit}"))
+    return [LessonError(line, message, path) for line, message in dict.fromkeys(found)]
 
 
 def output_slips(output: dict) -> Iterator[str]:
     """What is wrong with one output."""
     if output["output_type"] == "error":
         yield f"the stored output is an error: {output['ename']}: {output['evalue']}"
-        return
     if output.get("name") == "stderr":
         yield f"the cell writes to stderr: {excerpt(output['text'])}"
     size = len(json.dumps(output, ensure_ascii=False).encode())
@@ -100,26 +104,20 @@ def output_slips(output: dict) -> Iterator[str]:
         yield f"the output takes {size:,} bytes, at most {LARGEST_OUTPUT:,}; show less or draw it smaller"
     if WIDGET_VIEW in output.get("data", {}):
         yield "the output holds a widget view, which reopens as an error; build the notebook again"
-    for text in texts(output):
+    for text in read_as_text(output):
         for what, pattern in TELLTALES:
-            if match := pattern.search(text):
-                yield f"the output holds {what}: {excerpt(match[0])}"
-        if str(PROJECT_ROOT) in text:
-            yield "the output holds an absolute path: the folder of this project"
+            if found := pattern.search(text):
+                yield f"the output holds {what}: {excerpt(found[0])}"
         if address := remote_address(text):
             yield f"the output would fetch something from the network: {excerpt(address)}"
 
 
-def texts(output: dict) -> Iterator[str]:
-    """Every text in an output that a reader or a browser takes as text."""
-    if "text" in output:
-        yield output["text"]
+def read_as_text(output: dict) -> Iterator[str]:
+    """Every text in an output that a reader or a browser takes as text; a picture's bytes are none."""
+    yield output.get("text", "")
     for mime, content in output.get("data", {}).items():
-        if not isinstance(content, str):
-            yield json.dumps(content, ensure_ascii=False)
-        elif mime == "image/svg+xml" or not mime.startswith("image/"):
-            yield content
-    yield json.dumps(output.get("metadata", {}), ensure_ascii=False)
+        if mime == "image/svg+xml" or not mime.startswith("image/"):
+            yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
 def excerpt(text: str, length: int = 80) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Page
 
-from course_lib.authoring.lab_browser import chromium_page, chromium_path, lab_server
+from course_lib.runtime import PROJECT_ROOT
+
+sys.path.insert(0, str(PROJECT_ROOT))  # the driver belongs to the tests, which are not installed
+from tests.browser.lab import chromium_page, chromium_path, lab_server
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile

@@ -26,7 +26,7 @@ NBVAL = (
 # Sums come out differently in the last bit on another CPU. torch without vector instructions stands for one.
 ANOTHER_CPU = {"ATEN_CPU_CAPABILITY": "default"}
 NO_NBVAL = ("-p", "no:nbval")  # it takes two seconds to start
-OWN_HOME = ("-p", "course_lib.authoring.nbval_home")
+OWN_HOME = ("-p", "tests.nbval_home")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,9 +105,9 @@ def notebook_tests(
 
 def write_solved(folder: Path) -> list[Path]:
     """Every lesson with its solutions filled in, not yet run: running them is the test."""
-    from course_lib.authoring.draft import draft, sources
-    from course_lib.authoring.notebook import as_text
-    from course_lib.authoring.problem import LessonError
+    from course_lib.authoring.build import draft
+    from course_lib.authoring.editions import as_text
+    from course_lib.authoring.source import LessonError, sources
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -119,14 +119,14 @@ def write_solved(folder: Path) -> list[Path]:
             raise Trouble(
                 "A lesson has problems:", "See docs/writing_a_lesson.md.", evidence=problems
             ) from None
-        path = folder / f"{source.stem}.ipynb"
+        path = folder / f"{source.parent.name}.ipynb"
         path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
 
 
 def browser_tests(home: Path) -> Stage | Outcome:
-    from course_lib.authoring.lab_browser import chromium_path
+    from tests.browser.lab import chromium_path
 
     if chromium_path() is None:
         must = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.authoring.build import build_all
-from course_lib.authoring.draft import draft
-from course_lib.authoring.problem import LessonError
+from course_lib.authoring.build import build_all, draft
+from course_lib.authoring.source import LessonError
 
 TINY = '''\
 # A tiny lesson: everything a short lesson needs, and nothing that takes time.
@@ -143,11 +142,16 @@ class MadeUpCourse:
         assert all(problem.startswith(prefix) for problem in found)
         return [problem.removeprefix(prefix) for problem in found]
 
-    def build(self, *numbers: str, **options) -> tuple[int, str, list[str]]:
+    def build(self, *names: str, **options) -> tuple[int, str, list[str]]:
         """Build for real: the exit status, what was printed, and the complaints."""
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-            status = build_all(numbers, root=self.root, **options)
+            status = build_all(names, root=self.root, **options)
         return status, out.getvalue(), err.getvalue().splitlines()
+
+
+@pytest.fixture(scope="session")
+def made_up_course() -> type[MadeUpCourse]:
+    return MadeUpCourse
 
 
 @pytest.fixture
@@ -161,19 +165,17 @@ def tiny() -> str:
 
 
 @pytest.fixture(scope="session")
-def built_course(tmp_path_factory) -> MadeUpCourse:
-    """The tiny lesson, really built in all its editions. Tests copy it before they change anything."""
-    course = MadeUpCourse(tmp_path_factory.mktemp("built") / "project")
-    course.write(TINY)
-    course.built = course.build()
-    return course
+def line_of():
+    """The line on which a text first stands, as messages count them."""
+    return lambda text, source=TINY: source[: source.index(text)].count("\n") + 1
 
 
-@pytest.fixture
-def line_of(tiny):
-    """The line of the tiny lesson on which a text first stands, as messages count them."""
+@pytest.fixture(scope="session")
+def only():
+    """The one cell of a kind in a notebook."""
 
-    def find(text: str, source: str = tiny) -> int:
-        return source[: source.index(text)].count("\n") + 1
+    def find(notebook: dict, kind: str) -> dict:
+        (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["course"]["kind"] == kind)
+        return cell
 
     return find

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from course_lib.authoring import anatomy, outputs
-from course_lib.authoring.cells import KINDS
+from course_lib.authoring import outputs, rules
+from course_lib.authoring.kinds import KINDS, MODES
 from course_lib.authoring.source import read_cells
 from course_lib.runtime import PROJECT_ROOT
 
@@ -23,6 +23,7 @@ def test_the_table_of_kinds_is_the_code_s(guide):
         name = f"{kind.name} ✓" if kind.answers_back else kind.name
         rows.append(f"| {name} | {' or '.join(kind.forms)} | {kind.minutes:g} | {kind.meaning} |")
     assert "\n".join(rows) in guide
+    assert "\n".join(f"| {mode} | {meaning} |" for mode, meaning in MODES.items()) in guide
 
 
 def test_the_example_can_be_read(guide):
@@ -33,11 +34,13 @@ def test_the_example_can_be_read(guide):
 
 def test_the_limits_are_the_code_s(guide):
     for limit in (
-        f"{anatomy.FEWEST_CELLS} to {anatomy.MOST_CELLS} cells",
-        f"at most {anatomy.MOST_CODE_LINES} lines",
-        f"at most {anatomy.MOST_CODE_WIDTH} characters",
-        f"At most {anatomy.MOST_MINUTES_UNCHECKED} minutes between",
-        f"In order: {', '.join(anatomy.ORDER)}",
+        f"{rules.FEWEST_CELLS} to {rules.MOST_CELLS} cells",
+        f"at most {rules.MOST_CODE_LINES} lines",
+        f"at most {rules.MOST_CODE_WIDTH} characters",
+        f"At most {rules.MOST_MINUTES_UNCHECKED} minutes between",
+        f"In order: {', '.join(rules.ORDER)}",
+        f"one build of {rules.LONG_BUILD} minutes or more",
+        f"more than {rules.TELLING_LINE} characters",
         f"{outputs.LARGEST_OUTPUT // 1000} kB at most each",
         f"{outputs.LARGEST_NOTEBOOK // 1_000_000} MB a notebook",
     ):

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from course_lib import runtime
-from course_lib.authoring.lab_browser import chromium_page, lab_server
+from tests.browser.lab import chromium_page, lab_server
 
 ARTIFACTS = runtime.PROJECT_ROOT / "artifacts"
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_lib.authoring.lab_browser import chromium_page, lab_server
+from tests.browser.lab import chromium_page, lab_server
 
 pytestmark = pytest.mark.browser
 

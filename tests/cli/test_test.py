@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_lib.authoring.source import sources
 from course_lib.cli import test as testing
 from course_lib.cli.outcome import Outcome, Stage, count, run_stage, summary
 from course_lib.runtime import PROJECT_ROOT
@@ -97,7 +98,7 @@ def test_without_skips_the_last_line_is_short():
 @pytest.fixture
 def put_together(monkeypatch, tmp_path):
     def those(chromium: str | None = "/bin/chromium", **chosen) -> list[Stage | Outcome]:
-        monkeypatch.setattr("course_lib.authoring.lab_browser.chromium_path", lambda: chromium)
+        monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: chromium)
         monkeypatch.setattr(testing, "write_solved", lambda folder: [folder / "08.ipynb"])
         return list(testing.stages(Namespace(**{"quick": False, "k": None} | chosen), tmp_path))
 
@@ -124,6 +125,11 @@ def test_everything_is_run_in_this_order(put_together):
     assert elsewhere.environment["ATEN_CPU_CAPABILITY"] == "default"
     assert elsewhere.environment["COURSE_HOME"] != learner.environment["COURSE_HOME"]
     assert elsewhere.report != learner.report
+
+
+def test_every_lesson_is_solved_in_a_notebook_of_its_own(tmp_path):
+    written = testing.write_solved(tmp_path)
+    assert [path.stem for path in written] == [source.parent.name for source in sources(PROJECT_ROOT)]
 
 
 @pytest.mark.slow

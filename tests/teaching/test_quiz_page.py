@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.authoring.lab_browser import CHROMIUM_ARGS, chromium_path
 from course_lib.teaching.explanation import Explanation
 from course_lib.teaching.guess import Guess
 from course_lib.teaching.questions import read
 from course_lib.teaching.quiz import Quiz
 from course_lib.teaching.static import static_text
+from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"

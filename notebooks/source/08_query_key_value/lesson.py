@@ -1,6 +1,6 @@
 # Lesson 08 · the source. Edit this file, then run `python3 -m course_lib build 08`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title" minutes=0.5 second_edition=false
 r"""
 # 08 · Query, key, value
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-from course_lib.authoring.nbval_home import pytest_runtest_setup
+from tests.nbval_home import pytest_runtest_setup
 
 
 def home_for(notebook: str) -> Path:

@@ -1,6 +1,6 @@
 """A pytest plugin for nbval: each notebook meets a learner of its own, with no progress yet.
 
-    pytest -p course_lib.authoring.nbval_home --nbval notebooks/
+    pytest -p tests.nbval_home --nbval notebooks/
 
 Without it the summary in lesson 00 would show what another notebook of the same run had recorded.
 """

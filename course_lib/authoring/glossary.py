@@ -1,0 +1,110 @@
+"""The glossary: terms are marked in the lesson that explains them, and gathered into docs/glossary.md.
+
+    A {term:softmax} turns scores into weights that sum to 1.        in the source
+    A ***softmax*** turns scores into weights that sum to 1.         in the notebook
+
+`{term:softmax|soft maximum}` shows other words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_lib.authoring.kinds import MARKDOWN
+from course_lib.authoring.source import Lesson, LessonError, without_fences
+
+TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
+LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
+# A sentence ends at its full stop, and where a paragraph, a row, a heading or an item of a list begins.
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|#+|\d+\.)\s|\s*\|)")
+SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
+# Not prose: code, formulas, HTML tags. A link leads to the explanation, so its words are free.
+NOT_PROSE = re.compile(r"`[^`]+`|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A term, the sentence that explains it, and where that stands."""
+
+    term: str
+    sentence: str
+    lesson: Lesson
+    line: int
+
+
+def with_terms_shown(text: str) -> str:
+    return TERM.sub(lambda found: f"***{found['words'] or found['name']}***", text)
+
+
+def definitions(lesson: Lesson) -> list[Definition]:
+    """The terms a lesson defines, in order."""
+    found = []
+    for cell in lesson.cells:
+        for term in TERM.finditer(cell.text) if cell.form == MARKDOWN else ():
+            line = cell.lines[cell.text.count("\n", 0, term.start())]
+            found.append(Definition(term["name"], sentence(cell.text, term.start()), lesson, line))
+    return found
+
+
+def sentence(text: str, at: int) -> str:
+    """The sentence around a place in a Markdown text, on one line and without list or heading marks."""
+    ends = list(SENTENCE_END.finditer(text))
+    start = max((end.end() for end in ends if end.end() <= at), default=0)
+    stop = min((end.start() for end in ends if end.start() > at), default=len(text))
+    return with_terms_shown(" ".join(SENTENCE_MARKS.sub("", text[start:stop]).split()))
+
+
+def misspelt_terms(lesson: Lesson) -> Iterator[LessonError]:
+    for cell in lesson.cells:
+        for number, line in cell.numbered_lines() if cell.form == MARKDOWN else []:
+            if LIKE_A_TERM.search(TERM.sub("", line)):
+                yield LessonError(number, "write a term as {term:softmax} or {term:softmax|words to show}")
+
+
+def defined_twice(lessons: list[Lesson]) -> list[LessonError]:
+    """Every definition of a term that an earlier place of the course defines already."""
+    first: dict[str, Definition] = {}
+    problems = []
+    for found in (found for lesson in lessons for found in definitions(lesson)):
+        known = first.setdefault(found.term.casefold(), found)
+        if known is not found:
+            message = f"the term {found.term!r} is defined already, in {known.lesson.path}:{known.line}"
+            problems.append(LessonError(found.line, message, found.lesson.path))
+    return problems
+
+
+def used_too_early(lessons: list[Lesson]) -> list[LessonError]:
+    """Where a lesson's prose first uses a term that only a later lesson defines."""
+    problems = []
+    for place, lesson in enumerate(lessons):
+        cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
+        for found in (found for later in lessons[place + 1 :] for found in definitions(later)):
+            words = r"\s+".join(map(re.escape, found.term.split()))
+            used = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+            for cell in cells:
+                if at := used.search(prose(cell.text)):
+                    line = cell.lines[cell.text.count("\n", 0, at.start())]
+                    message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
+                    message += "; explain it here, say it otherwise, or link to where it is explained"
+                    problems.append(LessonError(line, message, lesson.path))
+                    break
+    return problems
+
+
+def prose(text: str) -> str:
+    """The text with spaces for code, formulas, tags and links, so that places in it stay the same."""
+    return NOT_PROSE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), without_fences(text))
+
+
+def glossary_page(lessons: list[Lesson]) -> str:
+    """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
+    every = [found for lesson in lessons for found in definitions(lesson)]
+    made = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
+    none = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
+    rows = [f"# Glossary\n\n{made if every else none}"]
+    for found in sorted(every, key=lambda found: found.term.casefold()):
+        link = f"[{found.lesson.number} · {found.lesson.title}](../notebooks/{found.lesson.name}.ipynb)"
+        rows.append(f"- **{found.term}**: {found.sentence} ({link})")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,93 @@
+"""The vocabulary of lesson sources: kinds of cells, modes of exercises, options of a cell's header.
+
+    # %% kind="exercise" exercise="scale" title="Scale" difficulty=2 importance=5 minutes=6 track="core"
+
+The reader refuses what is not in these tables; docs/writing_a_lesson.md explains them to authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+CODE, MARKDOWN = "code", "markdown"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of cell: the forms it may take, the minutes it costs when its header does not say."""
+
+    name: str
+    forms: tuple[str, ...]
+    minutes: float
+    meaning: str
+    answers_back: bool = False  # here the learner finds out where they stand
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("title", (MARKDOWN,), 1, "the question this lesson answers, its minutes, what it needs"),
+        Kind("goals", (MARKDOWN,), 1, "three to five testable verbs"),
+        Kind("setup", (CODE,), 0, "the same few lines in every lesson; the first code cell"),
+        Kind("recall", (CODE,), 3, "quiz on the lesson before", answers_back=True),
+        Kind("text", (MARKDOWN,), 1, "prose; a `## heading` opens a section"),
+        Kind("formula", (MARKDOWN,), 2, "a formula with its table: symbol, variable, shape"),
+        Kind("diagram", (CODE,), 0.5, "the lesson's drawing with a part lit"),
+        Kind("example", (CODE, MARKDOWN), 2, "the problem in tiny numbers"),
+        Kind("loop", (CODE,), 2, "the naive loop"),
+        Kind("tensor", (CODE,), 1, "the tensor form, asserted equal to the loop"),
+        Kind("library", (CODE,), 1, "the library's version, shown and asserted equal"),
+        Kind("see", (CODE,), 1, "a picture"),
+        Kind("predict", (CODE,), 1, "a guess before the explorable opens", answers_back=True),
+        Kind("explore", (CODE,), 3, "an explorable"),
+        Kind("estimate", (CODE,), 2, "a number committed before a measurement", answers_back=True),
+        Kind("explain", (CODE,), 4, "the learner's own words, then a model answer", answers_back=True),
+        Kind("exercise", (CODE,), 0, "a stub; its solution between markers"),
+        Kind("check", (CODE,), 0, "the exercise's check", answers_back=True),
+        Kind("hints", (MARKDOWN,), 0, "the exercise's graded hints, between lines of `---`"),
+        Kind("train", (CODE,), 2, "train or load a model; asserts its result"),
+        Kind("break", (CODE, MARKDOWN), 3, "break it and see what happens"),
+        Kind("quiz", (CODE,), 5, "closing quiz, or a quiz within the lesson", answers_back=True),
+        Kind("summary", (MARKDOWN,), 2, "table of new names and shapes, what is still missing"),
+        Kind("reading", (MARKDOWN,), 1, "paper section and one other explanation"),
+        Kind("instructor", (MARKDOWN,), 0, "prompts, expected answers, common errors; their edition only"),
+        Kind("code", (CODE,), 1, "any other code"),
+    )
+}
+MODES = {
+    "build": "write a function",
+    "test": "write a test that accepts the reference and catches the known slips",
+    "bug": "find and repair a bug; the card does not say that there is one",
+    "transfer": "the same idea on something else",
+}
+
+
+def text(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def between(low: int, high: int, *types: type) -> Callable[[object], bool]:
+    return lambda value: type(value) in types and low <= value <= high  # True is no number here
+
+
+EVERY = tuple(KINDS)
+TIMED = tuple(name for name in KINDS if name != "instructor")  # not on the learner's clock
+RUNS = tuple(kind.name for kind in KINDS.values() if CODE in kind.forms)
+# Each option: the kinds it may stand on, what it wants in words, and as a test.
+OPTIONS: dict[str, tuple[tuple[str, ...], str, Callable[[object], bool]]] = {
+    "kind": (EVERY, "one of the kinds", text),
+    "minutes": (TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
+    "track": (EVERY, '"core" or "stretch"', ("core", "stretch").__contains__),
+    "tags": (EVERY, 'cell tags with commas between, such as "a,b"', text),
+    "ignore_output": (RUNS, "true or false", between(False, True, bool)),
+    "hide_input": (RUNS, "true or false", between(False, True, bool)),
+    "short": (("title",), "true or false", between(False, True, bool)),
+    "second_edition": (("title",), "true or false", between(False, True, bool)),
+    "exercise": (("text", "exercise", "check", "hints"), "the exercise's name", text),
+    "title": (("exercise",), "the exercise's title", text),
+    "difficulty": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
+    "importance": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
+    "mode": (("exercise",), f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
+}
+EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")

@@ -1,0 +1,140 @@
+"""The rules of a lesson, each broken once."""
+
+from __future__ import annotations
+
+import pytest
+
+from course_lib.authoring import rules
+
+
+def markdown(kind: str, text: str, options: str = "") -> str:
+    return f'# %% [markdown] kind="{kind}"{options}\n"""\n{text}\n"""\n\n'
+
+
+def code(kind: str, text: str = "x = 1", options: str = "") -> str:
+    return f'# %% kind="{kind}"{options}\n{text}\n\n'
+
+
+def exercise(name: str, body: str, facts: str) -> str:
+    facts = f' exercise="{name}" title="T" difficulty=1 importance=1 track="core" {facts}'
+    whole = f"def f():\n{body}    # solution\n    return 1\n    # end solution"
+    return code("exercise", whole, facts) + code("check", f'check("{name}", f)') + markdown("hints", "Try.")
+
+
+FILL = markdown("text", "Word.", " minutes=0")
+PARTS = {  # a lesson of 40 cells, by part
+    "title": markdown("title", "# A question"),
+    "goals": markdown("goals", "- say"),
+    "setup": code("setup"),
+    "recall": code("recall"),
+    "fill": FILL * 20,
+    "predict": code("predict"),
+    "explore": code("explore"),
+    "estimate": code("estimate"),
+    "explain": code("explain"),
+    "one": exercise("one", "", "minutes=15"),
+    "two": exercise("two", "    # bug\n    return 2\n    # end bug\n", 'minutes=5 mode="bug"'),
+    "break": code("break"),
+    "quiz": code("quiz"),
+    "summary": markdown("summary", "| a |"),
+    "reading": markdown("reading", "A page."),
+}
+NAMES = list(PARTS)
+
+
+def at(parts: dict[str, str], name: str) -> int:
+    """The line on which a part begins."""
+    names = list(parts)
+    return "".join(parts[part] for part in names[: names.index(name)]).count("\n") + 1
+
+
+def swapped(first: str, second: str) -> dict[str, str]:
+    other = {first: second, second: first}
+    return {other.get(name, name): PARTS[other.get(name, name)] for name in PARTS}
+
+
+def without(name: str) -> dict[str, str]:
+    return {part: PARTS[part] for part in PARTS if part != name} | {"fill": FILL * 24}
+
+
+LONG = "the code cell has 26 lines, at most 25; split it, or move its machinery into course_lib"
+LINE = "x = total_of_all_the_weights(1)"  # 31 characters
+BUILD = PARTS["one"].replace("    return 1", f"    {LINE}\n    return x")
+PICTURES = [
+    "![a cat](https://example.org/cat.png)",
+    "<img alt='a cat' src='http://example.org/cat.png'>",
+    '<img src="//example.org/cat.png">',
+    '<script src="https://example.org/cat.js"></script>',
+    '<link rel="stylesheet" href="https://example.org/cat.css">',
+]
+# What is changed in the lesson; the part whose line is named, lines below it; the message.
+BREACHES = [
+    *((without(kind), "", 0, f"the lesson has no {kind} cell (")
+      for kind in [*rules.ORDER, "estimate", "explain"]),
+    *(({kind: 2 * PARTS[kind]}, kind, PARTS[kind].count("\n"), f"there is a {kind} cell already; a")
+      for kind in rules.ONCE),
+    *((swapped(*pair), pair[1], 0, f"{pair[1]} comes before {pair[0]} (line ")
+      for pair in (("goals", "setup"), ("setup", "recall"), ("recall", "break"), ("break", "quiz"),
+                   ("summary", "reading"), ("title", "goals"))),
+    ({"goals": code("code") + PARTS["goals"]}, "goals", 0, "the first code cell is the setup, not code"),
+    ({"title": markdown("title", "A question")}, "", 0, "the title cell begins with a heading"),
+    ({"fill": FILL * 19}, "", 0, "the learner's notebook has 39 cells; a lesson has 40 to 70"),
+    ({"fill": FILL * 51}, "", 0, "the learner's notebook has 71 cells; a lesson has 40 to 70"),
+    ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
+    ({"one": PARTS["one"].replace("    return 1", "\n".join(["    x = 1"] * 25))}, "one", 0, LONG),
+    ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "the line has 89 characters, at most 88"),
+    ({"fill": FILL * 20 + markdown("text", "Long.", " minutes=12.5")}, "predict", 0,
+     "12.5 minutes pass between recall (line "),
+    ({"explore": 2 * code("explore")}, "explore", 3, "no prediction comes before this explorable"),
+    (without("two"), "", 0, "exercises in the lesson: 1; there must be at least 2"),
+    (without("two"), "", 0, 'the lesson has no exercise with mode="bug"'),
+    ({"one": PARTS["one"].replace("=15", "=14.5")}, "", 0, "the lesson has no build exercise of 15"),
+    ({"one": PARTS["one"].replace("=15", '=15 mode="transfer"')}, "", 0, "the lesson has no build"),
+    ({"reading": markdown("reading", "A book.", " minutes=61")}, "", 0,
+     "the learner works 35 of the lesson's 106 minutes (exercises and ✓ cells); at least a third"),
+    ({"one": BUILD, "predict": code("predict", f"y = 1\n{LINE}")}, "one", 3,
+     "this line of the solution stands above the exercise, in the code cell of line "),
+    *(({"summary": markdown("summary", f"Fine.\n{picture}")}, "summary", 3, "this would be fetched from")
+      for picture in PICTURES),
+]  # fmt: skip
+WELCOME = [
+    {},
+    {"fill": FILL * 50},
+    {"explore": code("explore") + code("quiz")},
+    {"break": code("break", "\n".join(["x = 1"] * 25))},
+    {"fill": FILL * 20 + markdown("text", "Long.", " minutes=12")},
+    {"two": PARTS["two"].replace("minutes=5", "minutes=40")},
+    {"one": BUILD, "break": code("break", LINE), "predict": code("predict", "return 1")},
+    {"summary": markdown("summary", "[a](https://a.org) ![b](c.png) <a href='https://a.org'>d</a>")},
+    {"reading": markdown("reading", "A book.", " minutes=60")},
+]  # fmt: skip
+
+
+def lesson(change: dict[str, str]) -> dict[str, str]:
+    return change if len(change) > 10 else PARTS | change
+
+
+@pytest.mark.parametrize(("change", "part", "below", "message"), BREACHES)
+def test_a_breach_is_told_with_its_line(course, change, part, below, message):
+    parts = lesson(change)
+    line = at(parts, part) + below if part else 1
+    found = course.problems("".join(parts.values()))
+    assert any(problem.startswith(f"{line}: {message}") for problem in found), found
+
+
+@pytest.mark.parametrize("change", WELCOME)
+def test_what_keeps_the_rules_is_welcome(course, change):
+    assert course.problems("".join(lesson(change).values())) == []
+
+
+def test_a_short_lesson_and_one_of_the_first_edition_are_excused(course):
+    parts = PARTS | {"title": markdown("title", "# A question", " short=true")}
+    names = ["title", "goals", "setup", "explore", "quiz", "summary", "reading"]
+    assert course.problems("".join(parts[name] for name in names)) == []
+    first = without("estimate") | {"title": markdown("title", "# A question", " second_edition=false")}
+    first |= {
+        "one": PARTS["one"].replace("=15", "=5"),
+        "explain": "",
+        "two": exercise("two", "", "minutes=5"),
+    }
+    assert course.problems("".join(first.values())) == []

@@ -6,5 +6,6 @@ from course_lib.teaching.prediction import predict
 from course_lib.teaching.quiz import quiz
 from course_lib.teaching.road_map import road_map
 from course_lib.teaching.summary import progress_summary
+from course_lib.teaching.yours import yours
 
-__all__ = ["check", "predict", "progress_summary", "quiz", "road_map", "start_lesson"]
+__all__ = ["check", "predict", "progress_summary", "quiz", "road_map", "start_lesson", "yours"]

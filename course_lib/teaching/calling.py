@@ -75,15 +75,23 @@ def call(
     given = tuple(tensor.clone() for tensor in inputs)
     if with_gradients:
         given = tuple(t.requires_grad_() if t.is_floating_point() else t for t in given)
-    with _surroundings_kept(), _heard_by(ear), contextlib.suppress(TimeUp), _time_limit(seconds, outcome):
+    error = None
+    with _surroundings_kept(), _heard_by(ear):
         try:
-            value = function(*given)
-            outcome.returned = True
-            outcome.answer = read(value, given)
+            with _time_limit(seconds, outcome):
+                value = function(*given)
+                outcome.returned = True
+                outcome.answer = read(value, given)
         except KeyboardInterrupt:  # the stop button
             raise
-        except BaseException as error:  # SystemExit and the learner's own classes too
-            outcome.fault = fault_of(error)
+        except BaseException as caught:  # SystemExit and the learner's own classes too
+            error = caught
+        if error is not None:
+            with (
+                contextlib.suppress(TimeUp),
+                _time_limit(1.0, outcome),
+            ):  # its message is the learner's code too
+                outcome.fault = fault_of(error)
     outcome.printed = str(ear)
     outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i])]
     return outcome
@@ -111,12 +119,16 @@ def inside_a_call() -> bool:
 @contextlib.contextmanager
 def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     global _depth
-    on = True
+    rings, on = 0, True
 
     def ring(number: int, frame: object) -> None:
-        if on:
-            outcome.took_too_long = True
-            raise TimeUp
+        nonlocal rings
+        if not on:
+            return
+        rings, outcome.took_too_long = rings + 1, True
+        if rings > 3:  # swallowed by `except:` in a loop. Ring soon after: at some moment it stands outside
+            signal.setitimer(signal.ITIMER_REAL, (1 + time.perf_counter_ns() % 50) / 1e6, AGAIN)
+        raise TimeUp
 
     timed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGALRM, ring) if timed else None
@@ -128,6 +140,7 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
         finally:
             on = False
     finally:  # runs even if the timer rings at the very end, before it is told not to
+        on = False
         if timed:
             signal.setitimer(signal.ITIMER_REAL, *before)
             signal.signal(signal.SIGALRM, handler)

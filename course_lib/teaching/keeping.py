@@ -142,7 +142,7 @@ def source_of(name: str, attempt: Any) -> str:
     _gather(function, imports, parts, seen={function.__name__})
     if function.__name__ != name:
         parts.append(f"{name} = {function.__name__}")
-    return "\n\n\n".join(filter(None, ["\n".join(imports), *parts]))
+    return "\n\n\n".join(filter(None, ["\n".join(sorted(imports)), *parts]))
 
 
 def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[str]) -> None:

@@ -55,6 +55,13 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def same_code(one: Any, other: Any) -> bool:
-    """Whether two functions were written alike, but for names of variables, comments and layout."""
-    one, other = (getattr(inspect.unwrap(function), "__code__", None) for function in (one, other))
-    return None not in (one, other) and one.co_code == other.co_code and one.co_names == other.co_names
+    """Whether two functions were written alike, but for names of variables, docstrings and layout."""
+
+    def steps(function: Any) -> list[tuple]:
+        found = dis.get_instructions(inspect.unwrap(function))
+        plain = (str, int, float, type(None))
+        return [
+            (s.opname, "FAST" not in s.opname and isinstance(s.argval, plain) and s.argval) for s in found
+        ]
+
+    return isinstance(inspect.unwrap(one), FunctionType) and steps(one) == steps(other)

@@ -5,8 +5,10 @@ from course_lib.teaching.explanation import explain
 from course_lib.teaching.guess import estimate, predict
 from course_lib.teaching.opening import start_lesson
 from course_lib.teaching.quiz import quiz
+from course_lib.teaching.recorded import recorded
 from course_lib.teaching.road_map import road_map
 from course_lib.teaching.summary import progress_summary
+from course_lib.teaching.yours import yours
 
 __all__ = [
     "check",
@@ -15,6 +17,8 @@ __all__ = [
     "predict",
     "progress_summary",
     "quiz",
+    "recorded",
     "road_map",
     "start_lesson",
+    "yours",
 ]

@@ -1,21 +1,19 @@
 """Call a learner's function and come back whatever it does.
 
-    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), seconds=5).value
+    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), seconds=5).answer
     tensor([2., 2., 2.])
 
-The function runs on a thread of its own with copies of the inputs. If it takes too long, an exception is
-raised inside it; that works on every system, and with the main thread free to hear Ctrl-C. What it prints
-is kept. What it changes outside (seeds, torch's default type) is put back.
+A plain call, with copies of the inputs. A timer ends a loop without end, where the system has one and we are
+in the main thread; elsewhere Jupyter's stop button does. What is printed is kept. What is changed outside
+(seeds, torch's defaults) is put back.
 """
 
 from __future__ import annotations
 
 import contextlib
-import contextvars
-import ctypes
 import io
 import random
-import sys
+import signal
 import threading
 import time
 import warnings
@@ -27,38 +25,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.teaching.fault import Fault, fault_of
+from course_lib.teaching.fault import Fault, fault_of, message_of
 
 MOST_PRINTED = 1000  # characters of one call
-STACK = 64 * 2**20  # bytes: endless recursion must reach Python's limit before the thread's stack ends
-PATIENCE = 1.0  # seconds in which a function must react to being stopped
+AGAIN = 0.1  # seconds until the timer rings again: `except:` in a loop can swallow the first time
 
 
 class TimeUp(BaseException):
-    """Raised inside a function that took too long; not an Exception, so `except Exception` lets it pass."""
+    """Raised inside what takes too long; not an Exception, so `except Exception` lets it pass."""
 
 
 @dataclass
 class Outcome:
-    """What came of a call. `still_running`: it could not be stopped and goes on in the background."""
+    """What came of a call. `returned` says how far it got: a fault may come of reading what it returned."""
 
-    value: Any = None
+    answer: Any = None
+    returned: bool = False
     fault: Fault | None = None
     printed: str = ""
     changed: list[int] = field(default_factory=list)
     took_too_long: bool = False
-    still_running: bool = False
 
 
 class Ear(io.TextIOBase):
     """Listens to `print`, and keeps only so much: a loop may print without end."""
 
     def __init__(self) -> None:
-        self.heard = ""
-        self.unheard = 0
-
-    def writable(self) -> bool:
-        return True
+        self.heard, self.unheard = "", 0
 
     def write(self, text: str) -> int:
         room = MOST_PRINTED - len(self.heard)
@@ -67,76 +60,98 @@ class Ear(io.TextIOBase):
         return len(text)
 
     def __str__(self) -> str:
-        return self.heard + (f"\n… and {self.unheard} characters more" if self.unheard else "")
+        return self.heard.rstrip() + (f"\n… and {self.unheard} characters more" if self.unheard else "")
 
 
-class Worker:
-    """A thread for one call. It waits on events of its own: after an interrupt, `Thread.join` of Python 3.11
-    takes a running thread for a stopped one."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
-        self._at_work, self._done = threading.Event(), threading.Event()
-        self._context = contextvars.copy_context()  # so that display() inside the function finds the cell
-        self._thread = threading.Thread(target=self._run, daemon=True, name="attempt")
-        usual = threading.stack_size()
-        with contextlib.suppress(ValueError, RuntimeError):  # a system may refuse the size
-            threading.stack_size(STACK)
-        self._thread.start()
-        threading.stack_size(usual)
-
-    def ends_within(self, seconds: float) -> bool:
-        end = time.monotonic() + seconds
-        while not self._done.is_set() and (left := end - time.monotonic()) > 0:
-            self._done.wait(min(left, 0.05))  # short waits: on Windows a long one would not hear Ctrl-C
-        return self._done.is_set()
-
-    def stop(self) -> bool:
-        """Raise TimeUp inside, again and again: `except:` in a loop can swallow the first ones."""
-        end = time.monotonic() + PATIENCE
-        while not self._done.is_set() and time.monotonic() < end:
-            if self._at_work.is_set():  # not while the thread tidies up
-                thread, error = ctypes.c_ulong(self._thread.ident), ctypes.py_object(TimeUp)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
-            self._done.wait(0.2)
-        return self._done.is_set()
-
-    def _run(self) -> None:
-        try:
-            self._at_work.set()
-            self._context.run(self._work)
-        except TimeUp:  # it may arrive when the work is just done
-            pass
-        finally:
-            self._at_work.clear()
-            self._done.set()
-
-
-def call(function: Callable, inputs: tuple[Tensor, ...], seconds: float) -> Outcome:
-    """Call `function` with copies of `inputs` for at most `seconds`."""
-    outcome = Outcome()
-    ear = Ear()
+def call(
+    function: Callable,
+    inputs: tuple[Tensor, ...],
+    seconds: float,
+    read: Callable[[Any, tuple[Tensor, ...]], Any] = lambda value, given: value,
+    with_gradients: bool = False,
+) -> Outcome:
+    """Call `function` with copies of `inputs`, and `read` what it returns, in `seconds` together."""
+    outcome, ear = Outcome(), Ear()
     given = tuple(tensor.clone() for tensor in inputs)
-
-    def work() -> None:
+    if with_gradients:
+        given = tuple(t.requires_grad_() if t.is_floating_point() else t for t in given)
+    error = None
+    with _surroundings_kept(), _heard_by(ear):
         try:
-            outcome.value = function(*given)
-        except BaseException as error:  # SystemExit and the learner's own classes too
-            outcome.fault = fault_of(error)
-
-    with _surroundings_kept(), _exit_caught(), _heard_by(ear):
-        worker = Worker(work)
-        try:
-            outcome.took_too_long = not worker.ends_within(seconds)
-        finally:  # also when the learner presses Ctrl-C: stop the function, then let the interrupt through
-            outcome.still_running = not worker.stop()
-    outcome.printed = str(ear).rstrip()
-    outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i].detach())]
+            with _time_limit(seconds, outcome):
+                value = function(*given)
+                outcome.returned = True
+                outcome.answer = read(value, given)
+        except KeyboardInterrupt:  # the stop button
+            raise
+        except BaseException as caught:  # SystemExit and the learner's own classes too
+            error = caught
+        if error is not None:
+            with (
+                contextlib.suppress(TimeUp),
+                _time_limit(1.0, outcome),
+            ):  # its message is the learner's code too
+                outcome.fault = fault_of(error)
+    outcome.printed = str(ear)
+    outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i])]
     return outcome
 
 
+class Budget:
+    """The seconds that all calls of one check share."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        return self._end - time.monotonic()
+
+
+_depth = 0
+
+
+def inside_a_call() -> bool:
+    """Whether this is asked from within a function that is being called here."""
+    return _depth > 0
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
+    global _depth
+    rings, on = 0, True
+
+    def ring(number: int, frame: object) -> None:
+        nonlocal rings
+        if not on:
+            return
+        rings, outcome.took_too_long = rings + 1, True
+        if rings > 3:  # swallowed by `except:` in a loop. Ring soon after: at some moment it stands outside
+            signal.setitimer(signal.ITIMER_REAL, (1 + time.perf_counter_ns() % 50) / 1e6, AGAIN)
+        raise TimeUp
+
+    timed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGALRM, ring) if timed else None
+    before = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.05), AGAIN) if timed else None
+    _depth += 1
+    try:
+        try:
+            yield
+        finally:
+            on = False
+    finally:  # runs even if the timer rings at the very end, before it is told not to
+        on = False
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, *before)
+            signal.signal(signal.SIGALRM, handler)
+        _depth -= 1
+
+
 def _differ(before: Tensor, after: Tensor) -> bool:
-    return before.shape != after.shape or before.dtype != after.dtype or not torch.equal(before, after)
+    try:
+        return before.dtype != after.dtype or not torch.equal(before, after.detach())
+    except Exception:  # it is no ordinary tensor any more
+        return True
 
 
 @contextlib.contextmanager
@@ -147,36 +162,25 @@ def _heard_by(ear: Ear) -> Iterator[None]:
             warnings.simplefilter("default")
             yield
         for warning in caught:
-            ear.write(f"{warning.category.__name__}: {warning.message}\n")
-
-
-@contextlib.contextmanager
-def _exit_caught() -> Iterator[None]:
-    """In a notebook `exit()` raises nothing, it ends the kernel. Here it is made to raise, as elsewhere."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None:
-        yield
-        return
-    shell.ask_exit = sys.exit
-    try:
-        yield
-    finally:
-        del shell.ask_exit
+            ear.write(f"{warning.category.__name__}: {message_of(warning.message)}\n")
 
 
 @contextlib.contextmanager
 def _surroundings_kept() -> Iterator[None]:
-    """Put back what a function may change for the whole process. (Grad mode belongs to its own thread.)"""
-    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    """Put back what a function may change for the whole process; and let gradients flow meanwhile."""
+    dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
     strictness = torch.get_deterministic_debug_mode()
     seeds = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
-        yield
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         torch.set_default_dtype(dtype)
-        torch.set_num_threads(threads)
-        if torch.get_deterministic_debug_mode() != strictness:  # slow to set
+        if torch.get_default_device() != device:  # slow to set, as the next
+            torch.set_default_device(device)
+        if torch.get_deterministic_debug_mode() != strictness:
             torch.set_deterministic_debug_mode(strictness)
+        torch.set_num_threads(threads)
         random.setstate(seeds[0])
         np.random.set_state(seeds[1])
         torch.set_rng_state(seeds[2])

@@ -28,36 +28,27 @@ NOT_THE_LEARNERS = (
     "<__array_function__",
 )
 
-HINTS = (
-    (
-        r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions",
-        "The shapes do not fit for `@`: is a transpose (`.T`) missing, or are the factors swapped?",
+HINTS = {
+    r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
+        "The shapes do not fit for `@`: is a transpose (`.T`) missing, or are the factors swapped?"
     ),
-    (
-        r"The size of tensor a .* must match the size of tensor b|not broadcastable",
-        "Two tensors of different shape met: print their `.shape` just before this line.",
+    r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
+        "Two tensors of different shape met: print their `.shape` just before this line."
     ),
-    (
-        r"Dimension out of range",
-        "There is no such axis: a vector has only `dim=0`, which is also `dim=-1`.",
+    r"Dimension out of range": "There is no such axis: a vector has only `dim=0`, which is also `dim=-1`.",
+    r"to have the same dtype|expected scalar type|must have the same dtype": (
+        "Two different number types met: keep everything in the inputs' type, torch.float32."
     ),
-    (
-        r"to have the same dtype|expected scalar type|must have the same dtype",
-        "Two different number types met: keep everything in the inputs' type, torch.float32.",
+    r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
+        "A whole tensor stands where one number is wanted: pick one entry, or use `torch.where`."
     ),
-    (
-        r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted",
-        "A whole tensor stands where one number is wanted: pick one entry, or use `torch.where`.",
+    r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
+        "Something here is still empty: fill in every `...`, and see that your own functions `return`."
     ),
-    (
-        r"unsupported operand type\(s\) for .*(NoneType|ellipsis)",
-        "Something here is still empty: fill in every `...`, and see that your own functions `return`.",
+    r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
+        "torch's functions want tensors: for a plain number use `math.sqrt(d)`, or `d ** 0.5`."
     ),
-    (
-        r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)",
-        "torch's functions want tensors: for a plain number use `math.sqrt(d)`, or `d ** 0.5`.",
-    ),
-)
+}
 
 
 @dataclass(frozen=True)
@@ -67,16 +58,17 @@ class Fault:
     kind: str
     place: str
     words: str
+    story: str = ""
     is_stub: bool = False
 
 
 def fault_of(error: BaseException) -> Fault:
     """Everything worth telling about an exception; the exception itself is not kept."""
-    kind, place, message = type(error).__name__, _place(error), _message(error)
+    kind, place, message = type(error).__name__, _place(error), message_of(error)
     story = f"{kind}: {message}" if message else kind
     words = "\n\n".join(filter(None, [place, story, _hint(error, message)]))
     is_stub = isinstance(error, NotImplementedError) and message == "Your turn"
-    return Fault(kind, place, words, is_stub)
+    return Fault(kind, place, words, story, is_stub)
 
 
 def _place(error: BaseException) -> str:
@@ -94,7 +86,8 @@ def _is_learners(code: CodeType) -> bool:
     return not code.co_filename.startswith(NOT_THE_LEARNERS)
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """What it says, cut to a readable length."""
     try:
         message = str(error).strip()
     except Exception:  # a learner's own exception class may fail even at this
@@ -107,4 +100,4 @@ def _hint(error: BaseException, message: str) -> str | None:
         return "The function calls itself without end."
     if isinstance(error, NameError):
         return "Is the name spelled right, and has the cell that makes it been run?"
-    return next((hint for pattern, hint in HINTS if re.search(pattern, message)), None)
+    return next((hint for pattern, hint in HINTS.items() if re.search(pattern, message)), None)

@@ -83,6 +83,11 @@ class Verdict:
         return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
 
+def wrong(headline: str, details: str = "", slip: str | None = None) -> Verdict:
+    """Something is wrong; whoever asked puts in which exercise it is."""
+    return Verdict("", "wrong", headline, details, slip)
+
+
 def _known(misconception: str) -> str:
     """In words; the id is for the list of misconceptions and for progress."""
     return (

@@ -1,14 +1,17 @@
-"""`check`: what it records, when it raises, and how an exercise with batches is checked."""
+"""`check`: what it records, when it raises, which cases it tries, and exercises of another kind."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from course_lib.teaching.checking import check, judge
-from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian
+from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian, look_mask
+from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.written_test import TestExercise
 
 
 def stub(numbers):
@@ -25,16 +28,16 @@ def test_a_stub_is_not_tried_yet_and_leaves_no_trace(course_home):
     assert verdict.status == "not tried"
     line = stub.__code__.co_firstlineno + 1
     assert verdict.details == f'Still there: line {line}: `raise NotImplementedError("Your turn")`'
-    assert not events(course_home)
+    assert not course_home.exists()
 
 
 def test_results_are_recorded(course_home):
     check("double_it", lambda numbers: 2 * numbers)
-    check("scaled_attention", lambda q, k, v: ((q @ k.T).softmax(-1) @ v, (q @ k.T).softmax(-1)))
+    check("scaled_attention", lambda q, k, v: ((w := (q @ k.T / k.shape[1]).softmax(-1)) @ v, w))
     first, second = events(course_home)
     assert first.pop("at") and second.pop("at")
     assert first == {"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"}
-    assert second["status"] == "wrong" and second["misconception"] == "M06"
+    assert second["status"] == "wrong" and second["misconception"] == "M07"
 
 
 def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch):
@@ -64,39 +67,201 @@ def test_the_same_attempt_gives_the_same_verdict():
     assert check("soft_lookup", attempt) == first
 
 
-BATCHED = Exercise(
-    name="row_means",
+SEEN_MEANS = Exercise(
+    name="seen_means",
     lesson="start_here",
-    inputs={"x": gaussian("*batch n d")},
-    returns={"means": "*batch n"},
-    sizes=({"batch": (), "n": 3, "d": 5}, {"batch": (2,), "n": 3, "d": 5}, {"batch": (4, 2), "n": 1, "d": 6}),
-    reference=lambda x: x.mean(-1),
-    by_hand=ByHand(inputs={"x": [[1.0, 3.0]]}, answer={"means": [2.0]}, says="(1 + 3) / 2 = 2."),
-    invariants=(Invariant("the means of a row of ones are ones", lambda it: it.means * 0, equals=0),),
-    slips=(Slip("over-rows", lambda x: x.mean(-2), "the mean runs over the rows."),),
+    inputs={"x": gaussian("*batch n d"), "may_look": look_mask("*batch n d")},
+    returns={"means": "*batch n", "all_seen": "*batch n"},
+    sizes={"batch": (2, 3), "n": 4, "d": 5},
+    reference=lambda x, may_look: ((x * may_look).sum(-1) / may_look.sum(-1), may_look.all(-1)),
+    by_hand=ByHand(
+        inputs={"x": [[1.0, 3.0, 9.0]], "may_look": [[True, True, False]]},
+        answer={"means": [2.0], "all_seen": [False]},
+        says="(1 + 3) / 2 = 2.",
+    ),
+    invariants=(Invariant("what is never seen is 0", lambda it: it.means * 0, equals=0, exactly=True),),
+    slips=(Slip("sums", lambda x, m: ((x * m).sum(-1), m.all(-1)), "these are sums."),),
 )
 
 
-def test_batched_and_unbatched_inputs_are_both_tried():
-    assert [tuple(case.inputs[0].shape) for case in BATCHED.random_cases()] == [
-        (3, 5),
-        (2, 3, 5),
-        (4, 2, 1, 6),
-    ]
-    assert judge(BATCHED, lambda x: x.sum(-1) / x.shape[-1]).status == "passed"
-    only_unbatched = judge(BATCHED, lambda x: x.mean(1))
-    assert only_unbatched.status == "wrong"
-    assert only_unbatched.expected == "(2, 3) = (*batch, n)" and only_unbatched.got == "(2, 5)"
-    assert judge(BATCHED, lambda x: x.mean(-2)).slip == "over-rows"
-
-
-def test_random_cases_are_the_same_every_time_and_independent_of_the_session():
-    first = BATCHED.random_cases()[1].inputs[0]
+def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
+    shapes = [tuple(case.inputs[0].shape) for case in SEEN_MEANS.cases()]
+    assert shapes == [(1, 3), (2, 3, 4, 5), (5, 3), (2, 4, 4), (1, 1, 1), (2, 3, 4, 5), (2, 3, 4, 5)]
+    first = SEEN_MEANS.cases()
     torch.manual_seed(5)
     torch.set_default_dtype(torch.float64)
     try:
-        again = BATCHED.random_cases()[1].inputs[0]
+        again = SEEN_MEANS.cases()
     finally:
         torch.set_default_dtype(torch.float32)
-    assert first.dtype == again.dtype == torch.float32
-    assert torch.equal(first, again)
+    for one, other in zip(first, again, strict=True):
+        assert one.inputs[0].dtype == torch.float32 and torch.equal(one.inputs[0], other.inputs[0])
+    fixed = replace(SEEN_MEANS, other_sizes=({"batch": (7,), "n": 2, "d": 6},))
+    assert [tuple(case.inputs[0].shape) for case in fixed.cases()][2] == (7, 2, 6)
+
+
+def mean_of(x, may_look):
+    return x.masked_fill(~may_look, 0).sum(-1) / may_look.float().sum(-1)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "slip", "words"),
+    [
+        (lambda x, may_look: (mean_of(x, may_look), may_look.all(-1)), None, "Right on the case"),
+        (lambda x, may_look: (mean_of(x, may_look).mT, may_look.all(-1)), "raises", "(1, 3)"),
+        (lambda x, may_look: (x.mean(1), may_look.all(1)), "wrong-shape", "(2, 3, 4) = (*batch, n)"),
+        (lambda x, may_look: ((x * may_look).sum(-1), may_look.all(-1)), "sums", "these are sums"),
+        (
+            lambda x, may_look: (mean_of(x, may_look), may_look.all(-1).float()),
+            "dtype",
+            "torch.bool is wanted.",
+        ),
+    ],
+)
+def test_batches_and_masks_are_exercises_too(attempt, slip, words):
+    verdict = judge(SEEN_MEANS, attempt)
+    assert verdict.slip == slip and words in str(verdict), str(verdict)
+
+
+# Find the bug: the learner starts with a function that is wrong.
+
+
+def forgets_half(numbers):
+    """As it is given to the learner."""
+    half = len(numbers) // 2
+    return torch.cat([2 * numbers[:half], numbers[half:]])
+
+
+def still_forgets_half(numbers):
+    half = len(numbers) // 2
+    return torch.cat([numbers[:half] + numbers[:half], numbers[half:]])
+
+
+def as_it_was(numbers):
+    # another comment, other names
+    middle = len(numbers) // 2
+    return torch.cat([2 * numbers[:middle], numbers[middle:]])
+
+
+def test_a_bug_that_is_still_there_is_said_and_not_named():
+    exercise = replace(EXERCISES["double_it"], unrepaired=forgets_half)
+    untouched, tried = judge(exercise, as_it_was), judge(exercise, still_forgets_half)
+    assert untouched.status == "not tried" and tried.status == "wrong"
+    for verdict in untouched, tried:
+        assert verdict.headline == "The bug is still there." and "half" not in str(verdict)
+    assert judge(exercise, lambda numbers: numbers).slip == "unchanged"
+    assert judge(exercise, lambda numbers: numbers + numbers).status == "passed"
+
+
+# Write the test: the learner's function takes an implementation, and raises.
+
+ATTENTION = EXERCISES["scaled_attention"]
+WORDS = {
+    "no-scale": "does not divide at all",
+    "over-d": "divides by d_k itself",
+    "root-of-keys": "divides by √d_model",
+    "softmax-over-queries": "shares out each key instead of each query",
+    "blends-keys": "blends the keys",
+}
+
+
+def draw(m=3, n=5, d=16, v=7):
+    return torch.randn(m, d), torch.randn(n, d), torch.randn(n, v)
+
+
+def good_test(implementation):
+    queries, keys, values = draw()
+    context, weights = implementation(queries, keys, values)
+    expected = torch.softmax(queries @ keys.T / 4, -1)
+    torch.testing.assert_close(weights, expected)
+    torch.testing.assert_close(context, expected @ values)
+
+
+def rows_only(implementation):
+    _, weights = implementation(*draw())
+    assert torch.allclose(weights.sum(-1), torch.ones(3))
+
+
+def rejects_all(implementation):
+    implementation(*draw())
+    assert 1 + 1 == 3, "never"
+
+
+def no_rounding(implementation):
+    queries, keys, values = draw()
+    expected = ATTENTION.reference(queries, keys, values)[0]
+    assert torch.equal(implementation(queries, keys, values)[0], expected)
+
+
+def returns_it(implementation):
+    _, weights = implementation(*draw())
+    return torch.allclose(weights.sum(-1), torch.ones(3))
+
+
+def never_calls(implementation):
+    assert callable(implementation)
+
+
+def misspelt(implementation):
+    implementation(*draw())
+    assert wieghts.shape == (3, 5)  # noqa: F821
+
+
+def misspelt_on_the_way_out(implementation):
+    _, weights = implementation(*draw())
+    if not torch.allclose(weights.sum(-1), torch.ones(3)):
+        raise AssertoinError  # noqa: F821
+
+
+def loops_on_a_wrong_one(implementation):
+    _, weights = implementation(*draw())
+    while not torch.allclose(weights.sum(-1), torch.ones(3)):
+        pass
+
+
+def your_turn(implementation):
+    raise NotImplementedError("Your turn")
+
+
+def in_another_order(queries, keys, values):
+    weights = torch.einsum("md,nd->mn", queries / keys.shape[1] ** 0.5, keys).softmax(-1)
+    return torch.einsum("mn,nv->mv", weights, values) + 1e-7, weights
+
+
+TEST_ATTENTION = TestExercise(
+    name="test_attention",
+    lesson="query_key_value",
+    of=ATTENTION,
+    what="attention",
+    accepts={"with einsum": in_another_order},
+    rejects=WORDS,
+    reference=good_test,
+)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "slip", "words"),
+    [
+        (good_test, None, "lets every right attention through and catches all 5 wrong ones"),
+        (rows_only, "lets-through", "It catches 1 of 5 wrong ones. It let through one that does not divide "
+         "at all, one that divides by d_k itself, one that divides by √d_model and 1 more."),
+        (lambda implementation: implementation(*draw()) and None, "lets-through", "does it assert anything?"),
+        (rejects_all, "rejects-the-right-one", "It rejects the right attention."),
+        (no_rounding, "too-strict", "a right attention, written with einsum"),
+        (returns_it, "returns-instead", "A test says no by raising"),
+        (never_calls, "never-calls", "never calls the attention that it is given"),
+        (misspelt, "raises", "NameError: name 'wieghts'"),
+        (misspelt_on_the_way_out, "raises", "This was with one that shares out each key"),
+        (loops_on_a_wrong_one, "too-slow", "never ends"),
+        (your_turn, None, "Not tried yet"),
+        (lambda: 1, "parameters", "Wanted: `test_attention(implementation)`"),
+        (3, "not-a-function", "without brackets"),
+    ],
+)  # fmt: skip
+def test_a_written_test_is_tested(attempt, slip, words):
+    verdict = judge(replace(TEST_ATTENTION, seconds=0.5), attempt)
+    assert verdict.slip == slip and words in str(verdict), str(verdict)
+    assert verdict.status == (
+        "passed" if attempt is good_test else "not tried" if attempt is your_turn else "wrong"
+    )
+    assert "softmax(" not in str(verdict), "no code of the solution"

@@ -1,52 +1,32 @@
 """Every check against many wrong answers, each of which must be caught with the message that names its slip.
 
-A lesson's `wrong_answers.py` holds, for each exercise, WRONG answers with the slip (or a part of the message)
-that the verdict must name, and RIGHT answers written in other ways. An exercise without mutants fails here,
-and so does a slip that no mutant shows.
+A slip is a wrong answer already: its own function is tried. A lesson's `wrong_answers.py` adds answers
+written differently, or wrong in another way: WRONG ones with the slip and the words that the verdict must
+hold (None where no slip may be named), and RIGHT ones written in other ways.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cache
-from types import ModuleType
 
 import pytest
+import torch
 
 from course_lib.teaching.checking import judge
 from course_lib.teaching.exercise import Exercise, outputs
 from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
 from course_lib.teaching.lessons import lesson, lessons
 from course_lib.teaching.misconceptions import misconceptions
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.written_test import TestExercise
 
 GENERAL = {
-    "dtype",
-    "exit",
-    "in-place",
-    "missing-output",
-    "not-a-function",
-    "not-finite",
-    "numpy",
-    "parameters",
-    "python-numbers",
-    "raises",
-    "returns-none",
-    "swapped-outputs",
-    "too-slow",
-    "tuple",
-    "wrong-count",
-    "wrong-shape",
-    "wrong-type",
+    *("dtype", "exit", "in-place", "large-numbers", "left-over", "missing-output", "no-gradient"),
+    *("not-a-function", "not-finite", "numpy", "parameters", "python-numbers", "raises", "returns-none"),
+    *("swapped-outputs", "too-slow", "tuple", "wrong-count", "wrong-gradient", "wrong-shape", "wrong-type"),
 }
 
-
-def answers(topic: str) -> ModuleType:
-    return load(lesson(topic).folder / "wrong_answers.py")
-
-
-ANSWERS = {topic: answers(topic) for topic in BY_LESSON}
+ANSWERS = {topic: load(lesson(topic).folder / "wrong_answers.py") for topic in BY_LESSON}
 
 
 def named(function: object) -> str:
@@ -54,10 +34,16 @@ def named(function: object) -> str:
 
 
 WRONG = [
-    pytest.param(EXERCISES[name], attempt, says, id=f"{name}-{named(attempt)}-{i}")
+    pytest.param(EXERCISES[name], attempt, says, id=f"{name}-{i}-{named(attempt)}-{says[0]}")
     for module in ANSWERS.values()
     for name, rows in module.WRONG.items()
-    for i, (attempt, says) in enumerate(rows)
+    for i, (attempt, *says) in enumerate(rows)
+]
+SLIPS = [
+    pytest.param(exercise, slip, id=f"{name}-{slip.name}")
+    for name, exercise in EXERCISES.items()
+    if isinstance(exercise, Exercise)
+    for slip in exercise.slips
 ]
 RIGHT = [
     pytest.param(EXERCISES[name], attempt, id=f"{name}-{named(attempt)}")
@@ -68,25 +54,28 @@ RIGHT = [
 EACH = [pytest.param(exercise, id=name) for name, exercise in EXERCISES.items()]
 
 
-@cache
-def verdict_on(exercise: Exercise, attempt: object) -> Verdict:
-    seconds = 0.3 if named(attempt).startswith("never_ends") else exercise.seconds
-    return judge(replace(exercise, seconds=seconds), attempt)
+@pytest.mark.parametrize(("exercise", "slip"), SLIPS)
+def test_a_slip_is_recognised_and_credited_with_no_other_belief(exercise, slip):
+    verdict = judge(exercise, slip.wrong)
+    assert (verdict.status, verdict.slip) == ("wrong", slip.name), str(verdict)
+    assert verdict.misconception == slip.misconception
+    assert slip.message in str(verdict)
 
 
 @pytest.mark.parametrize(("exercise", "attempt", "says"), WRONG)
 def test_a_wrong_answer_is_caught_and_its_slip_named(exercise, attempt, says):
-    verdict = verdict_on(exercise, attempt)
+    seconds = 0.3 if named(attempt).startswith("never_ends") else exercise.seconds
+    verdict = judge(replace(exercise, seconds=seconds), attempt)
     assert verdict.status == "wrong", f"this mutant survives: {named(attempt)}"
-    own = {slip.name: slip for slip in exercise.slips}
-    if says in own:
-        assert verdict.slip == says, str(verdict)
-        assert own[says].message in str(verdict)
-        assert verdict.misconception == own[says].misconception
-    elif says in GENERAL:
-        assert verdict.slip == says, str(verdict)
-    else:
-        assert says in str(verdict)
+    own = {slip.name: slip.misconception for slip in exercise.slips}
+    assert verdict.misconception == own.get(verdict.slip)
+    for words in says:
+        if words is None or words in own or words in GENERAL:
+            assert verdict.slip == words, str(verdict)
+        else:
+            assert words in str(verdict)
+    if says[0] not in own:
+        assert verdict.slip not in own, "this diagnosis is wrong"
 
 
 @pytest.mark.parametrize(("exercise", "attempt"), RIGHT)
@@ -102,47 +91,38 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
 
 
 @pytest.mark.parametrize("exercise", EACH)
-def test_every_slip_has_a_mutant_and_every_exercise_three_right_answers(exercise: Exercise):
-    module = ANSWERS[exercise.lesson]
-    tried = {says for _, says in module.WRONG.get(exercise.name, [])}
-    assert {slip.name for slip in exercise.slips} <= tried
-    assert len(module.RIGHT.get(exercise.name, [])) >= 3
-
-
-def test_every_general_slip_has_a_mutant():
-    assert {
-        says for module in ANSWERS.values() for rows in module.WRONG.values() for _, says in rows
-    } >= GENERAL
-
-
-@pytest.mark.parametrize("exercise", EACH)
-def test_the_first_case_tells_all_slips_apart(exercise: Exercise):
-    sizes = list(exercise.sizes[0].values())
-    assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
-    case = exercise.random_cases()[0]
-    found = {"the reference": case.expected}
-    found |= {slip.name: outputs(slip.wrong, case.inputs) for slip in exercise.slips}
-    for name, result in found.items():
-        assert len(result) == len(exercise.returns), name
-        for other, theirs in found.items():
-            same = all(map(exercise.agree, result, theirs))
-            assert same == (name == other), f"{name} and {other} give the same numbers"
-
-
-@pytest.mark.parametrize("exercise", EACH)
-def test_the_case_worked_by_hand_agrees_with_the_reference(exercise: Exercise):
-    case = exercise.worked_case()
-    assert all(map(exercise.agree, case.expected, outputs(exercise.reference, case.inputs)))
-
-
-@pytest.mark.parametrize("exercise", EACH)
-def test_an_exercise_is_filed_well(exercise: Exercise):
+def test_an_exercise_is_declared_well(exercise: Exercise | TestExercise):
     assert exercise in BY_LESSON[exercise.lesson]
     assert exercise.lesson in {lesson.topic for lesson in lessons()}
+    assert len(ANSWERS[exercise.lesson].RIGHT.get(exercise.name, [])) >= 3
+    if isinstance(exercise, TestExercise):
+        return
     names = [slip.name for slip in exercise.slips]
     assert len(set(names)) == len(names) and not GENERAL & set(names)
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
+    sizes = list(exercise.sizes.values())
+    assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
+    by_hand = exercise.cases()[0]
+    assert all(map(by_hand.agree, by_hand.expected, outputs(exercise.reference, by_hand.inputs)))
 
 
-def test_no_two_exercises_share_a_name():
+@pytest.mark.parametrize("name", ["soft_lookup", "scaled_attention", "masked_attention"])
+def test_the_cases_hold_scores_around_30_and_around_300(name):
+    assert [case.large for case in EXERCISES[name].cases()] == [False] * 5 + [True] * 2
+    for case, (low, high) in zip(EXERCISES[name].cases()[-2:], [(20, 80), (200, 900)], strict=True):
+        query, keys = case.inputs[:2]
+        root = 1 if name == "soft_lookup" else 4
+        assert low < (query @ keys.T / root).abs().max() < high
+        assert torch.equal(query, query.round())
+
+
+def test_every_general_slip_has_a_mutant_and_no_two_exercises_share_a_name():
+    said = {
+        words
+        for module in ANSWERS.values()
+        for rows in module.WRONG.values()
+        for _, *says in rows
+        for words in says
+    }
+    assert said >= GENERAL
     assert len(EXERCISES) == sum(map(len, BY_LESSON.values()))

@@ -7,25 +7,9 @@ import numpy as np
 import torch
 
 
-def power(numbers):
-    return numbers**2
-
-
-def times_itself(numbers):
-    return torch.mul(numbers, numbers)
-
-
-def plus_two(numbers):
-    return numbers + 2
-
-
 def forgot_to_do_anything(numbers):
     2 * numbers
     return numbers
-
-
-def divided(numbers):
-    return numbers / 2
 
 
 def forgot_return(numbers):
@@ -43,74 +27,6 @@ def in_place(numbers):
 def in_place_and_squared(numbers):
     numbers.mul_(numbers)
     return numbers
-
-
-def with_numpy(numbers):
-    return np.array(numbers) * 2
-
-
-def as_list(numbers):
-    return [2 * number.item() for number in numbers]
-
-
-def as_list_of_tensors(numbers):
-    return [2 * number for number in numbers]
-
-
-def as_double(numbers):
-    return numbers.double() * 2
-
-
-def as_whole_numbers(numbers):
-    return (numbers * 2).int()
-
-
-def squared_with_numpy(numbers):
-    return numbers.numpy() ** 2
-
-
-def trailing_comma(numbers):
-    return (2 * numbers,)
-
-
-def two_results(numbers):
-    return numbers, 2 * numbers
-
-
-def text(numbers):
-    return "2 * numbers"
-
-
-def a_column(numbers):
-    return 2 * numbers[:, None]
-
-
-def one_number(numbers):
-    return 2 * numbers.sum()
-
-
-def squeezed(numbers):
-    return (2 * numbers).squeeze()
-
-
-def not_a_number(numbers):
-    return 2 * numbers / 0 * 0
-
-
-def a_bit_off(numbers):
-    return 2 * numbers + 0.001
-
-
-def only_the_worked_case(numbers):
-    return torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 3 * numbers
-
-
-def two_parameters(numbers, factor):
-    return factor * numbers
-
-
-def no_parameters():
-    return 2
 
 
 def leaves(numbers):
@@ -157,77 +73,53 @@ async def waits(numbers):
     return 2 * numbers
 
 
-def complex_numbers(numbers):
-    return 2 * numbers + 0j
-
-
-def thrice(numbers):
-    return 3 * numbers
-
-
 WRONG = {
     "double_it": [
-        (power, "squares"),
-        (times_itself, "squares"),
-        (plus_two, "adds-two"),
+        (lambda numbers: torch.mul(numbers, numbers), "squares"),
         (forgot_to_do_anything, "unchanged"),
-        (divided, "halves"),
-        (forgot_return, "returns-none"),
-        (forgot_return, "did you forget `return`?"),
+        (forgot_return, "returns-none", "did you forget `return`?"),
         (only_dots, "returns-none"),
-        (in_place, "in-place"),
-        (in_place, "It changed its input `numbers` in place"),
-        (in_place_and_squared, "squares"),
-        (in_place_and_squared, "Besides: It changed its input `numbers` in place"),
-        (with_numpy, "numpy"),
-        (with_numpy, "The numbers are right"),
-        (as_list, "python-numbers"),
-        (as_list, "a Python list"),
-        (as_list_of_tensors, "python-numbers"),
-        (as_double, "dtype"),
-        (as_double, "`doubled` is torch.float64"),
-        (as_whole_numbers, "dtype"),
-        (as_whole_numbers, "torch.int32"),
-        (squared_with_numpy, "squares"),
-        (squared_with_numpy, "Besides: `doubled` is a NumPy array"),
-        (trailing_comma, "tuple"),
-        (trailing_comma, "A comma at the end"),
-        (two_results, "tuple"),
-        (text, "wrong-type"),
-        (text, "`doubled` is a str"),
-        (a_column, "wrong-shape"),
-        (a_column, "an axis of size 1 too many"),
-        (one_number, "wrong-shape"),
-        (squeezed, "An axis of size 1 was lost"),
-        (not_a_number, "not-finite"),
-        (a_bit_off, "not what comes out by hand"),
-        (only_the_worked_case, "not as in the reference"),
-        (two_parameters, "parameters"),
-        (two_parameters, "Wanted: `double_it(numbers)`. Yours takes `(numbers, factor)`."),
-        (no_parameters, "parameters"),
+        (in_place, "in-place", "It changed its input `numbers` in place"),
+        (in_place_and_squared, "squares", "Besides: It changed its input `numbers` in place"),
+        (lambda numbers: np.array(numbers) * 2, "numpy", "The numbers are right"),
+        (lambda numbers: [2 * number.item() for number in numbers], "python-numbers", "a Python list"),
+        (lambda numbers: [2 * number for number in numbers], "python-numbers"),
+        (lambda numbers: numbers.double() * 2, "dtype", "`doubled` is torch.float64"),
+        (lambda numbers: (numbers * 2).int(), "dtype", "torch.int32"),
+        (lambda numbers: numbers.numpy() ** 2, "squares", "Besides: `doubled` is a NumPy array"),
+        (lambda numbers: (2 * numbers,), "tuple", "A comma at the end"),
+        (lambda numbers: (numbers, 2 * numbers), "tuple"),
+        (lambda numbers: "2 * numbers", "wrong-type", "`doubled` is a str"),
+        (lambda numbers: 2 * numbers[:, None], "wrong-shape", "an axis of size 1 too many"),
+        (lambda numbers: 2 * numbers.sum(), "wrong-shape"),
+        (lambda numbers: (2 * numbers).squeeze(), "An axis of size 1 was lost"),
+        (lambda numbers: 2 * numbers / 0 * 0, "not-finite"),
+        (lambda numbers: 2 * numbers + 0.001, "not what comes out by hand"),
+        (
+            lambda numbers: torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 3 * numbers,
+            "not as in the reference",
+        ),
+        (
+            lambda numbers, factor: factor * numbers,
+            "parameters",
+            "Wanted: `double_it(numbers)`. Yours takes `(numbers, factor)`.",
+        ),
+        (lambda: 2, "parameters"),
         (2.0, "not-a-function"),
         (torch.ones(3), "without brackets"),
-        (leaves, "exit"),
-        (leaves, '`sys.exit("bye")`'),
-        (calls_itself, "raises"),
-        (calls_itself, "calls itself without end"),
-        (misspelt, "raises"),
-        (misspelt, "return 2 * nubmers"),
-        (misspelt, "Is the name spelled right"),
+        (leaves, "exit", '`sys.exit("bye")`'),
+        (calls_itself, "raises", "calls itself without end"),
+        (misspelt, "raises", "return 2 * nubmers", "Is the name spelled right"),
         (own_error, "KeyError: 'no such thing'"),
         (hides_everything, "NotImplementedError: something else"),
         (never_ends, "too-slow"),
         (never_ends_and_holds_on, "too-slow"),
         (yields, "wrong-type"),
         (waits, "without `async`"),
-        (complex_numbers, "complex numbers"),
-        (thrice, "expected\n  doubled = [2, 4, 6]\nyours\n  doubled = [3, 6, 9]"),
+        (lambda numbers: 2 * numbers + 0j, "complex numbers"),
+        (lambda numbers: 3 * numbers, "expected\n  doubled = [2, 4, 6]\nyours\n  doubled = [3, 6, 9]"),
     ]
 }
-
-
-def star(numbers):
-    return 2 * numbers
 
 
 def loop(numbers):
@@ -237,17 +129,17 @@ def loop(numbers):
     return doubled
 
 
-def stacked(numbers):
-    return torch.stack([2 * number for number in numbers])
-
-
-def with_gradient(numbers):
-    return numbers.clone().requires_grad_() * 2
-
-
 class Doubler:
     def __call__(self, *numbers):
         return numbers[0] + numbers[0]
 
 
-RIGHT = {"double_it": [star, loop, stacked, with_gradient, Doubler()]}
+RIGHT = {
+    "double_it": [
+        lambda numbers: 2 * numbers,
+        loop,
+        lambda numbers: torch.stack([2 * number for number in numbers]),
+        lambda numbers: numbers.clone().requires_grad_() * 2,
+        Doubler(),
+    ]
+}

@@ -36,12 +36,7 @@ SOFT_LOOKUP = Exercise(
     lesson="query_key_value",
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n v")},
     returns={"context": "v", "weights": "n"},
-    sizes=(
-        {"n": 5, "d": 4, "v": 3},
-        {"n": 2, "d": 6, "v": 7},
-        {"n": 8, "d": 3, "v": 1},
-        {"n": 1, "d": 5, "v": 4},
-    ),
+    sizes={"n": 5, "d": 4, "v": 3},
     reference=look_up,
     by_hand=ByHand(
         inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
@@ -105,17 +100,16 @@ def scaled(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.T / math.sqrt(keys.shape[-1])
 
 
+def shared_out(weights: Tensor) -> Tensor:
+    return weights / weights.sum(-1, keepdim=True)
+
+
 SCALED_ATTENTION = Exercise(
     name="scaled_attention",
     lesson="query_key_value",
     inputs={"queries": gaussian("m d"), "keys": gaussian("n d"), "values": gaussian("n v")},
     returns={"context": "m v", "weights": "m n"},
-    sizes=(
-        {"m": 3, "n": 5, "d": 16, "v": 7},
-        {"m": 6, "n": 2, "d": 9, "v": 4},
-        {"m": 1, "n": 4, "d": 8, "v": 3},
-        {"m": 4, "n": 1, "d": 5, "v": 2},
-    ),
+    sizes={"m": 3, "n": 5, "d": 16, "v": 7},
     reference=attend,
     by_hand=ByHand(
         inputs={
@@ -134,7 +128,6 @@ SCALED_ATTENTION = Exercise(
             lambda q, k, v: with_scores(q @ k.T, v),
             "the scores are not divided by √d_k. They then grow with the width of a key, and the softmax "
             "picks almost one key alone.",
-            misconception="M06",
         ),
         Slip(
             "over-d",
@@ -154,14 +147,12 @@ SCALED_ATTENTION = Exercise(
             lambda q, k, v: with_scores(q @ k.T / math.sqrt(v.shape[-1]), v),
             "the scores are divided by the root of the values' width. Values take no part in a score: use "
             "`keys.shape[-1]`.",
-            misconception="M08",
         ),
         Slip(
             "root-of-queries",
             lambda q, k, v: with_scores(q @ k.T / math.sqrt(len(q)), v),
             "the scores are divided by the root of the number of queries. What counts is how long one query "
             "is: `queries.shape[-1]`.",
-            misconception="M08",
         ),
         Slip(
             "times-root",
@@ -214,9 +205,10 @@ MASKED_ATTENTION = Exercise(
     ),
     invariants=(
         Invariant(
-            "where `may_look` is False, the weight is 0",
+            "where `may_look` is False, the weight is exactly 0",
             lambda it: it.weights.masked_fill(it.may_look, 0),
             equals=0,
+            exactly=True,
         ),
         ROWS_SUM_TO_ONE,
         NONE_NEGATIVE,
@@ -235,6 +227,13 @@ MASKED_ATTENTION = Exercise(
             "hidden weights are set to 0 after the softmax, and the rest is not shared out again: the rows "
             "no longer sum to 1. Set the scores to −∞ before it.",
             misconception="M20",
+        ),
+        Slip(
+            "shared-out-again",
+            lambda q, k, v, may_look: mixed(shared_out(scaled(q, k).softmax(-1) * may_look), v),
+            "hidden weights are set to 0 after the softmax, and the rest is shared out again. On paper that "
+            "is right. But where a hidden score is far above the rest, all of the rest is 0, and 0 / 0 is "
+            "NaN: hide the scores before the softmax.",
         ),
         Slip(
             "inverted-mask",
@@ -256,7 +255,6 @@ MASKED_ATTENTION = Exercise(
             "no-scale",
             lambda q, k, v, may_look: with_scores((q @ k.T).masked_fill(~may_look, -math.inf), v),
             "the mask is right, but the scores are not divided by √d_k.",
-            misconception="M06",
         ),
         Slip(
             "softmax-over-queries",
@@ -292,11 +290,7 @@ PROJECT_QKV = Exercise(
         "w_v": gaussian("d_model d_v"),
     },
     returns={"queries": "n d_k", "keys": "n d_k", "values": "n d_v", "scores": "n n"},
-    sizes=(
-        {"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
-        {"n": 2, "d_model": 4, "d_k": 7, "d_v": 5},
-        {"n": 1, "d_model": 6, "d_k": 4, "d_v": 2},
-    ),
+    sizes={"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
     reference=lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x @ w_v),
     by_hand=ByHand(
         inputs={
@@ -327,14 +321,17 @@ PROJECT_QKV = Exercise(
             lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_q, x @ w_v),
             "`w_q` makes the keys too. Then every word fits itself best and A fits B just as B fits A. "
             "Keys come from `w_k`.",
-            misconception="M15",
         ),
         Slip(
             "shared-w_k",
             lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_k, x @ w_v),
             "`w_k` makes the queries too. Then every word fits itself best and A fits B just as B fits A. "
             "Queries come from `w_q`.",
-            misconception="M15",
+        ),
+        Slip(
+            "exchanged",
+            lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_q, x @ w_v),
+            "`w_q` and `w_k` have changed places: queries come from `w_q`, keys from `w_k`.",
         ),
         Slip(
             "root-of-model-width",
@@ -358,13 +355,11 @@ PROJECT_QKV = Exercise(
             "no-scale",
             lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, 1.0),
             "the scores are not divided by √d_k.",
-            misconception="M06",
         ),
         Slip(
             "transposed-scores",
             lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_k, x @ w_q)),
             "the scores lie on their side. A row belongs to a query, a column to a key: `queries @ keys.T`.",
-            misconception="M11",
         ),
         Slip(
             "weights-for-scores",
@@ -380,7 +375,6 @@ PROJECT_QKV = Exercise(
             "values-unprojected",
             lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x),
             "the values are `x` as it came. Queries, keys and values are all projections of `x`: `x @ w_v`.",
-            misconception="M14",
         ),
     ),
 )

@@ -1,4 +1,9 @@
-"""Answers to the exercises of lesson 08, as learners write them: wrong, with what must be said, and right."""
+"""Answers to the exercises of lesson 08, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
+differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
+None where no slip may be named.
+"""
 
 import math
 
@@ -6,24 +11,35 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-# --- soft_lookup(query, keys, values) -> context, weights
+d_k = 16  # left over in the notebook from some other cell
+HIDDEN = -1e9
 
 
-def scores_as_weights(query, keys, values):
-    weights = keys @ query
-    context = weights @ values
-    return context, weights
-
-
-def exp_only(query, keys, values):
-    weights = torch.exp(torch.mv(keys, query))
-    return torch.einsum("n,nv->v", weights, values), weights
-
-
-def scores_over_their_sum(query, keys, values):
-    scores = keys @ query
-    weights = scores / scores.sum()
+def blend(weights, values):
     return weights @ values, weights
+
+
+def scaled(queries, keys):
+    return queries @ keys.T / math.sqrt(keys.shape[-1])
+
+
+# Most wrong answers are wrong in their weights alone.
+
+
+def look_up(weights):
+    return lambda query, keys, values: blend(weights(query, keys), values)
+
+
+def attention(weights):
+    return lambda queries, keys, values: blend(weights(queries, keys), values)
+
+
+def masked(weights):
+    return lambda queries, keys, values, may_look: blend(weights(scaled(queries, keys), may_look), values)
+
+
+def over_sum(weights):
+    return weights / weights.sum(-1, keepdim=True)
 
 
 def best_key_only(query, keys, values):
@@ -33,35 +49,8 @@ def best_key_only(query, keys, values):
     return values[best], weights
 
 
-def mixes_keys(query, keys, values):
-    weights = F.softmax(keys @ query, dim=0)
-    return (weights[:, None] * keys).sum(0), weights
-
-
-def scales_too_early(query, keys, values):
-    d = query.shape[0]
-    weights = torch.softmax(keys @ query / d**0.5, dim=-1)
-    return weights @ values, weights
-
-
-def cosine(query, keys, values):
-    lengths = keys.norm(dim=-1) * query.norm()
-    weights = ((keys @ query) / lengths).softmax(-1)
-    return weights @ values, weights
-
-
-def mean_of_values(query, keys, values):
-    return values.mean(0), torch.ones(len(keys)) / len(keys)
-
-
-def only_context(query, keys, values):
-    return torch.softmax(keys @ query, 0) @ values
-
-
-def three_results(query, keys, values):
-    scores = keys @ query
-    weights = scores.softmax(0)
-    return weights @ values, weights, scores
+def cosine(query, keys):
+    return ((keys @ query) / (keys.norm(dim=-1) * query.norm())).softmax(-1)
 
 
 def weights_first(query, keys, values):
@@ -69,64 +58,16 @@ def weights_first(query, keys, values):
     return weights, weights @ values
 
 
-def parameters_swapped(keys, query, values):
+def doubled_context(query, keys, values):
     weights = torch.softmax(keys @ query, 0)
-    return weights @ values, weights
+    return 2 * weights @ values, weights
 
 
-def rows_kept(query, keys, values):
-    weights = torch.softmax(query[None] @ keys.T, -1)
-    return weights @ values, weights
-
-
-def softmax_over_one(query, keys, values):
-    weights = torch.softmax((keys @ query)[:, None], dim=-1)[:, 0]
-    return weights @ values, weights
-
-
-def lookup_in_numpy(query, keys, values):
-    scores = np.exp(keys.numpy() @ query.numpy())
-    weights = scores / scores.sum()
-    return weights @ values.numpy(), weights
-
-
-def lookup_in_double(query, keys, values):
-    weights = torch.softmax(keys.double() @ query.double(), 0)
-    return weights @ values.double(), weights
-
-
-def lookup_in_place(query, keys, values):
-    weights = torch.softmax(keys @ query, 0)
-    values *= weights[:, None]
-    return values.sum(0), weights
-
-
-def wrong_dim(query, keys, values):
-    weights = torch.softmax(keys @ query, dim=1)
-    return weights @ values, weights
-
-
-def no_dim_matches(query, keys, values):
-    weights = torch.softmax(query @ keys, dim=0)
-    return weights @ values, weights
-
-
-def right_weights_wrong_context(query, keys, values):
-    weights = torch.softmax(keys @ query, 0)
-    return (weights @ values) * 2, weights
-
-
-def cosine_and_doubled(query, keys, values):
-    context, weights = cosine(query, keys, values)
-    return 2 * context, weights
-
-
-# --- scaled_attention(queries, keys, values) -> context, weights
-
-
-def unscaled(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T, dim=-1)
-    return weights @ values, weights
+def numpy_and_back(query, keys, values):
+    scores = keys.numpy() @ query.numpy()
+    weights = np.exp(scores - scores.max())
+    weights = weights / weights.sum()
+    return torch.from_numpy(weights @ values.numpy()), torch.from_numpy(weights)
 
 
 def unscaled_loop(queries, keys, values):
@@ -134,372 +75,161 @@ def unscaled_loop(queries, keys, values):
     return torch.stack([row @ values for row in weights]), weights
 
 
-def by_d(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / queries.shape[1], dim=-1)
-    return weights @ values, weights
-
-
-def by_root_n(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.size(0)), dim=-1)
-    return weights @ values, weights
-
-
-def by_root_v(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / values.shape[1] ** 0.5, dim=-1)
-    return weights @ values, weights
-
-
-def by_root_m(queries, keys, values):
-    scores = queries @ keys.T
-    weights = torch.softmax(scores / scores.shape[0] ** 0.5, dim=-1)
-    return weights @ values, weights
-
-
-def by_root_of_last_score_axis(queries, keys, values):
-    scores = queries @ keys.transpose(0, 1)
-    return F.softmax(scores / scores.shape[-1] ** 0.5, -1) @ values, F.softmax(
-        scores / scores.shape[-1] ** 0.5, -1
-    )
-
-
-def multiplied(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T * queries.shape[-1] ** 0.5, dim=-1)
-    return weights @ values, weights
-
-
-def columns(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[1]), dim=0)
-    return weights @ values, weights
-
-
-def scaled_late(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T, dim=-1) / math.sqrt(keys.shape[1])
-    return weights @ values, weights
-
-
-def without_softmax(queries, keys, values):
-    weights = queries @ keys.T / math.sqrt(keys.shape[1])
-    return weights @ values, weights
-
-
-def keys_mixed(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[1]), dim=-1)
-    return weights @ keys, weights
-
-
-def transposed_weights(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[1]), dim=-1)
-    return weights @ values, weights.T
-
-
-def missing_transpose(queries, keys, values):
-    scores = queries @ keys
-    return scores @ values, scores
+def unscaled_in_double(queries, keys, values):
+    return blend(torch.softmax(queries.double() @ keys.double().T, dim=-1), values.double())
 
 
 def squeezes(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[1]), dim=-1)
-    return (weights @ values).squeeze(), weights.squeeze()
+    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
+    return context.squeeze(), weights.squeeze()
 
 
-def root_of_an_int(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / torch.sqrt(keys.shape[1]), dim=-1)
-    return weights @ values, weights
+def transposed(queries, keys, values):
+    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
+    return context, weights.T
 
 
-def unscaled_in_double(queries, keys, values):
-    weights = torch.softmax(queries.double() @ keys.double().T, dim=-1)
-    return weights @ values.double(), weights
+def left_over(queries, keys, values):
+    return blend(torch.softmax(queries @ keys.T / math.sqrt(d_k), dim=-1), values)
 
 
-def scales_the_input(queries, keys, values):
-    queries /= keys.shape[1] ** 0.5
-    weights = torch.softmax(queries @ keys.T, dim=-1)
-    return weights @ values, weights
+def half_detached(queries, keys, values):
+    weights = torch.softmax(scaled(queries, keys), dim=-1)
+    return weights.detach() @ values, weights
 
 
-def forgets_return(queries, keys, values):
-    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[1]), dim=-1)
-    weights @ values, weights
+@torch.no_grad()
+def without_gradients(queries, keys, values):
+    return blend(torch.softmax(scaled(queries, keys), dim=-1), values)
 
 
-# --- masked_attention(queries, keys, values, may_look) -> context, weights
+def values_detached(queries, keys, values):
+    return blend(torch.softmax(scaled(queries, keys), dim=-1), values.detach())
 
 
-def scaled_scores(queries, keys):
-    return queries @ keys.T / math.sqrt(keys.shape[-1])
-
-
-def times_mask(queries, keys, values, may_look):
-    weights = torch.softmax(scaled_scores(queries, keys) * may_look.float(), dim=-1)
-    return weights @ values, weights
-
-
-def filled_with_zero(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(~may_look, 0).softmax(-1)
-    return weights @ values, weights
-
-
-def zeroed_after(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).softmax(-1).masked_fill(~may_look, 0.0)
-    return weights @ values, weights
-
-
-def upside_down(queries, keys, values, may_look):
-    weights = torch.where(may_look, float("-inf"), scaled_scores(queries, keys)).softmax(-1)
-    return weights @ values, weights
-
-
-def sdpa_thinks_other_way(queries, keys, values, may_look):
-    weights = torch.softmax(scaled_scores(queries, keys) + torch.zeros_like(may_look).float().masked_fill(
-        may_look, -torch.inf), dim=-1)  # fmt: skip
-    return weights @ values, weights
-
-
-def ignores_mask(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).softmax(-1)
-    return weights @ values, weights
-
-
-def adds_mask(queries, keys, values, may_look):
-    weights = (scaled_scores(queries, keys) + may_look.int()).softmax(-1)
-    return weights @ values, weights
+def changed_after_use(queries, keys, values):
+    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
+    return context, weights.mul_(1)
 
 
 def masked_unscaled(queries, keys, values, may_look):
     scores = queries @ keys.T
     scores[~may_look] = -1e9
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ values, weights
+    return blend(torch.softmax(scores, dim=-1), values)
 
 
-def masked_columns(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(~may_look, float("-inf")).softmax(dim=0)
-    return weights @ values, weights
+def masked_and_over_d(queries, keys, values, may_look):
+    scores = queries @ keys.T / keys.shape[-1]
+    return blend(scores.masked_fill(~may_look, -torch.inf).softmax(-1), values)
 
 
-def masked_keys(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(~may_look, float("-inf")).softmax(dim=-1)
-    return weights @ keys, weights
+def exchanged(x, w_q, w_k, w_v):
+    queries, keys = F.linear(x, w_k.T), F.linear(x, w_q.T)
+    return queries, keys, x @ w_v, scaled(queries, keys)
 
 
-def mild_fill(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(~may_look, -1.0).softmax(-1)
-    return weights @ values, weights
-
-
-def infinity_times_zero(queries, keys, values, may_look):
-    weights = (scaled_scores(queries, keys) + ~may_look * float("-inf")).softmax(-1)
-    return weights @ values, weights
-
-
-def flips_mask_in_place(queries, keys, values, may_look):
-    may_look.logical_not_()
-    weights = scaled_scores(queries, keys).masked_fill(may_look, -1e9).softmax(-1)
-    return weights @ values, weights
-
-
-def upside_down_and_keys(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(may_look, -1e9).softmax(-1)
-    return weights @ keys[:, : values.shape[1]], weights
-
-
-def divided_by_d_and_masked(queries, keys, values, may_look):
-    weights = (queries @ keys.T / keys.shape[-1]).masked_fill(~may_look, -torch.inf).softmax(-1)
-    return weights @ values, weights
-
-
-def mask_as_condition(queries, keys, values, may_look):
-    scores = scaled_scores(queries, keys)
-    if may_look:
-        scores = scores.softmax(-1)
-    return scores @ values, scores
-
-
-# --- project_qkv(x, w_q, w_k, w_v) -> queries, keys, values, scores
-
-
-def one_matrix_q(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_q, x @ w_v
-    return queries, keys, values, queries @ keys.T / math.sqrt(w_q.shape[1])
-
-
-def one_matrix_k(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_k, x @ w_k, x @ w_v
-    return queries, keys, values, queries @ keys.T / math.sqrt(w_q.shape[1])
-
-
-def root_d_model(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, queries @ keys.T / math.sqrt(w_q.shape[0])
-
-
-def root_n(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, queries @ keys.T / keys.shape[0] ** 0.5
-
-
-def whole_d_k(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, queries @ keys.T / keys.shape[1]
-
-
-def scale_forgotten(x, w_q, w_k, w_v):
-    queries, keys, values = (x @ w for w in (w_q, w_k, w_v))
-    return queries, keys, values, queries @ keys.T
-
-
-def keys_ask(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, keys @ queries.T / math.sqrt(keys.shape[1])
-
-
-def values_by_w_k(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_k
-    return queries, keys, values, queries @ keys.T / math.sqrt(keys.shape[1])
-
-
-def values_are_x(x, w_q, w_k, w_v):
+def whole_root(x, w_q, w_k, w_v):
     queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x, queries @ keys.T / math.sqrt(keys.shape[1])
+    return queries, keys, x @ w_v, queries @ keys.T / int(math.sqrt(keys.shape[1]))
 
 
-def weights_on_the_left(x, w_q, w_k, w_v):
-    queries, keys, values = w_q @ x, w_k @ x, w_v @ x
-    return queries, keys, values, queries @ keys.T
-
-
-def softmaxed(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, (queries @ keys.T / math.sqrt(keys.shape[1])).softmax(-1)
-
-
-def values_and_scores_wrong(x, w_q, w_k, w_v):
-    queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x, (queries @ keys.T).softmax(-1)
-
-
-def one_matrix_and_plain_values(x, w_q, w_k, w_v):
-    queries = keys = x @ w_q
-    return queries, keys, x, queries @ keys.T / math.sqrt(w_q.shape[1])
+def one_matrix_and_no_scale(x, w_q, w_k, w_v):
+    return x @ w_q, x @ w_q, x @ w_v, x @ w_q @ (x @ w_q).T
 
 
 def keys_then_queries(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return keys, queries, values, queries @ keys.T / math.sqrt(keys.shape[1])
+    return x @ w_k, x @ w_q, x @ w_v, scaled(x @ w_q, x @ w_k)
 
 
-def only_three(x, w_q, w_k, w_v):
-    return x @ w_q, x @ w_k, x @ w_v
+def scores_from_numbers(x, w_q, w_k, w_v):
+    queries, keys = x @ w_q, x @ w_k
+    scores = torch.tensor([[float(q @ k) / math.sqrt(len(k)) for k in keys] for q in queries])
+    return queries, keys, x @ w_v, scores
 
 
-def projected_in_double(x, w_q, w_k, w_v):
-    x, w_q, w_k, w_v = (t.double() for t in (x, w_q, w_k, w_v))
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    return queries, keys, values, queries @ keys.T / math.sqrt(keys.shape[1])
-
+SUM_TO_1 = "the weights of each query sum to 1"
+EXACTLY_0 = "where `may_look` is False, the weight is exactly 0"
+ONLY_LARGE = "Right for ordinary numbers, but not for large ones"
 
 WRONG = {
     "soft_lookup": [
-        (scores_as_weights, "raw-scores"),
-        (exp_only, "no-softmax-division"),
-        (exp_only, "the weights of each query sum to 1"),
-        (scores_over_their_sum, "shared-out-scores"),
+        (look_up(lambda query, keys: torch.exp(torch.mv(keys, query))), "no-softmax-division", SUM_TO_1),
+        (
+            look_up(lambda query, keys: over_sum(torch.exp(keys @ query))),
+            "not-finite",
+            ONLY_LARGE,
+            "above 88",
+        ),
+        (look_up(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
+        (look_up(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),
+        (look_up(lambda query, keys: torch.softmax(query[None] @ keys.T, -1)), "wrong-shape"),
+        (
+            look_up(lambda query, keys: torch.tensor([float(key @ query) for key in keys]).softmax(0)),
+            "no-gradient",
+        ),
+        (look_up(cosine), "cosine"),
+        (lambda query, keys, values: (2 * cosine(query, keys) @ values, cosine(query, keys)), None),
+        (lambda query, keys, values: torch.softmax(keys @ query, 0) @ values, "missing-output"),
+        (lambda query, keys, values: (values[0], keys[0], query), "wrong-count", "`return context, weights`"),
+        (lambda keys, query, values: values, "parameters", "another order"),
         (best_key_only, "hard-choice"),
-        (mixes_keys, "blends-keys"),
-        (scales_too_early, "scaled-already"),
-        (cosine, "cosine"),
-        (mean_of_values, "plain-mean"),
-        (only_context, "missing-output"),
-        (only_context, "`return context, weights`"),
-        (three_results, "wrong-count"),
         (weights_first, "swapped-outputs"),
-        (parameters_swapped, "parameters"),
-        (parameters_swapped, "another order"),
-        (rows_kept, "wrong-shape"),
-        (softmax_over_one, "the weights of each query sum to 1"),
-        (lookup_in_numpy, "numpy"),
-        (lookup_in_double, "dtype"),
-        (lookup_in_place, "in-place"),
-        (lookup_in_place, "its input `values` in place"),
-        (wrong_dim, "There is no such axis"),
-        (no_dim_matches, "The shapes do not fit"),
-        (right_weights_wrong_context, "`context` is not what comes out by hand; `weights` is right"),
-        (cosine_and_doubled, "cosine"),
-        (cosine_and_doubled, "That explains a part"),
+        (doubled_context, None, "`context` is not what comes out by hand; `weights` is right"),
+        (numpy_and_back, "no-gradient", "NumPy"),
     ],
     "scaled_attention": [
-        (unscaled, "no-scale"),
         (unscaled_loop, "no-scale"),
-        (by_d, "over-d"),
-        (by_root_n, "root-of-keys"),
-        (by_root_of_last_score_axis, "root-of-keys"),
-        (by_root_v, "root-of-value-width"),
-        (by_root_m, "root-of-queries"),
-        (multiplied, "times-root"),
-        (columns, "softmax-over-queries"),
-        (scaled_late, "scale-after-softmax"),
-        (without_softmax, "raw-scores"),
-        (keys_mixed, "blends-keys"),
-        (transposed_weights, "Its axes are the wrong way round"),
-        (missing_transpose, "is a transpose (`.T`) missing"),
+        (unscaled_in_double, "no-scale", "Besides: `weights` is torch.float64"),
+        (attention(lambda queries, keys: over_sum((queries @ keys.T).exp())), "no-scale"),
+        (attention(lambda q, k: (q @ k.T / (q @ k.T).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
+        (attention(lambda q, k: (q @ k.T / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (attention(lambda q, k: (q @ k.T / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (attention(lambda q, k: (q @ k.T / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
+        (attention(lambda queries, keys: queries @ keys), "is a transpose (`.T`) missing"),
+        (left_over, "left-over", "It uses `d_k`, a variable of the notebook"),
         (squeezes, "An axis of size 1 was lost"),
-        (root_of_an_int, "for a plain number use `math.sqrt(d)`"),
-        (unscaled_in_double, "no-scale"),
-        (unscaled_in_double, "Besides: `weights` is torch.float64"),
-        (scales_the_input, "in-place"),
-        (forgets_return, "returns-none"),
+        (transposed, "Its axes are the wrong way round"),
+        (attention(lambda queries, keys: over_sum(scaled(queries, keys).exp())), "not-finite", ONLY_LARGE),
+        (attention(lambda queries, keys: scaled(queries, keys).clamp(-2, 2).softmax(-1)), None),
+        (attention(lambda queries, keys: scaled(queries, keys).clamp(-9, 9).softmax(-1)), "large-numbers"),
+        (attention(lambda queries, keys: scaled(queries, keys).clamp(max=80).softmax(-1)), ONLY_LARGE),
+        (attention(lambda queries, keys: scaled(queries, keys).bfloat16().float().softmax(-1)), None),
+        (half_detached, "wrong-gradient", "the gradient that reaches `queries` and `keys` is not"),
+        (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
+        (values_detached, "no-gradient", "no gradient reaches `values`"),
+        (changed_after_use, "no-gradient", "no gradient can be computed"),
     ],
     "masked_attention": [
-        (times_mask, "zero-before-softmax"),
-        (filled_with_zero, "zero-before-softmax"),
-        (zeroed_after, "zero-after-softmax"),
-        (upside_down, "inverted-mask"),
-        (sdpa_thinks_other_way, "inverted-mask"),
-        (ignores_mask, "no-mask"),
-        (adds_mask, "added-mask"),
+        *((masked(lambda s, look, n=n: s.masked_fill(~look, n).softmax(-1)), EXACTLY_0) for n in (-1, -12)),
+        *((masked(lambda s, look, n=n: s.masked_fill(~look, n).softmax(-1)), EXACTLY_0) for n in (-50, -100)),
+        (masked(lambda scores, look: scores.masked_fill(~look, 0).softmax(-1)), "zero-before-softmax"),
+        (masked(lambda scores, look: scores.softmax(-1).masked_fill(~look, 0.0)), "zero-after-softmax"),
+        (
+            masked(lambda s, look: over_sum(torch.where(look, s.softmax(-1), 0))),
+            "shared-out-again",
+            ONLY_LARGE,
+        ),
+        (masked(lambda scores, look: torch.where(look, -torch.inf, scores).softmax(-1)), "inverted-mask"),
+        (masked(lambda scores, look: (scores + ~look * -torch.inf).softmax(-1)), "not-finite"),
+        (masked(lambda scores, look: scores.softmax(-1) if look else scores), "A whole tensor stands where"),
         (masked_unscaled, "no-scale"),
-        (masked_columns, "softmax-over-queries"),
-        (masked_keys, "blends-keys"),
-        (mild_fill, "where `may_look` is False, the weight is 0"),
-        (infinity_times_zero, "not-finite"),
-        (flips_mask_in_place, "in-place"),
-        (upside_down_and_keys, "inverted-mask"),
-        (upside_down_and_keys, "That explains a part"),
-        (divided_by_d_and_masked, "not what comes out by hand"),
-        (mask_as_condition, "A whole tensor stands where one number is wanted"),
+        (masked_and_over_d, None, "not what comes out by hand"),
     ],
     "project_qkv": [
-        (one_matrix_q, "shared-w_q"),
-        (one_matrix_k, "shared-w_k"),
-        (root_d_model, "root-of-model-width"),
-        (root_n, "root-of-words"),
-        (whole_d_k, "over-d"),
-        (scale_forgotten, "no-scale"),
-        (keys_ask, "transposed-scores"),
-        (values_by_w_k, "values-from-w_k"),
-        (values_are_x, "values-unprojected"),
-        (weights_on_the_left, "The shapes do not fit"),
-        (softmaxed, "weights-for-scores"),
-        (values_and_scores_wrong, "values-unprojected"),
-        (one_matrix_and_plain_values, "shared-w_q"),
-        (one_matrix_and_plain_values, "That explains a part"),
+        (exchanged, "exchanged"),
+        (whole_root, None),
+        (one_matrix_and_no_scale, None),
         (keys_then_queries, "swapped-outputs"),
-        (only_three, "wrong-count"),
-        (projected_in_double, "dtype"),
+        (scores_from_numbers, "wrong-gradient"),
     ],
 }
 
 
 def lookup_loop(query, keys, values):
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) for key in keys]
-    largest = max(scores)
-    parts = [torch.exp(score - largest) for score in scores]
+    parts = [torch.exp(score - max(scores)) for score in scores]
     weights = torch.stack([part / sum(parts) for part in parts])
-    context = torch.zeros(values.shape[1])
-    for weight, value in zip(weights, values, strict=True):
-        context = context + weight * value
-    return context, weights
+    return sum(weight * value for weight, value in zip(weights, values, strict=True)), weights
 
 
 def lookup_einsum(query, keys, values):
@@ -515,11 +245,10 @@ def lookup_sdpa(query, keys, values):
 
 
 def attention_loop(queries, keys, values):
-    n_queries, n_keys = len(queries), len(keys)
-    weights = torch.zeros(n_queries, n_keys)
-    for i in range(n_queries):
-        for j in range(n_keys):
-            weights[i, j] = torch.exp(queries[i] @ keys[j] / math.sqrt(queries.shape[1]))
+    weights = torch.zeros(len(queries), len(keys))
+    for i, query in enumerate(queries):
+        scores = torch.stack([query @ key for key in keys]) / math.sqrt(len(query))
+        weights[i] = torch.exp(scores - scores.max())
         weights[i] /= weights[i].sum()
     return weights @ values, weights
 
@@ -537,8 +266,7 @@ def attention_sdpa(queries, keys, values):
 def attention_scaling_queries(queries, keys, values):
     print("shapes:", queries.shape, keys.shape)
     queries = queries / math.sqrt(queries.shape[-1])
-    weights = torch.softmax(queries @ keys.mT, -1)
-    return weights @ values, weights
+    return blend(torch.softmax(queries @ keys.mT, -1), values)
 
 
 def masked_loop(queries, keys, values, may_look):
@@ -547,13 +275,12 @@ def masked_loop(queries, keys, values, may_look):
         seen = [j for j in range(len(keys)) if may_look[i, j]]
         scores = torch.stack([query @ keys[j] for j in seen]) / len(query) ** 0.5
         weights[i, seen] = torch.softmax(scores, 0)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def masked_einsum(queries, keys, values, may_look):
     scores = torch.einsum("md,nd->mn", queries, keys) / math.sqrt(keys.shape[-1])
-    weights = torch.where(may_look, scores, -torch.inf).softmax(-1)
-    return torch.einsum("mn,nv->mv", weights, values), weights
+    return blend(torch.where(may_look, scores, -torch.inf).softmax(-1), values)
 
 
 def masked_sdpa(queries, keys, values, may_look):
@@ -561,23 +288,6 @@ def masked_sdpa(queries, keys, values, may_look):
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look)
 
     return look(values), look(torch.eye(len(keys)))
-
-
-def masked_large_fill(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).masked_fill(~may_look, -1e9).softmax(-1)
-    return weights @ values, weights
-
-
-def zeroed_after_and_shared_out_again(queries, keys, values, may_look):
-    weights = scaled_scores(queries, keys).softmax(-1) * may_look
-    weights = weights / weights.sum(-1, keepdim=True)
-    return weights @ values, weights
-
-
-def project_loop(x, w_q, w_k, w_v):
-    queries, keys, values = (torch.stack([row @ w for row in x]) for w in (w_q, w_k, w_v))
-    scores = torch.tensor([[float(q @ k) / math.sqrt(len(k)) for k in keys] for q in queries])
-    return queries, keys, values, scores
 
 
 def project_einsum(x, w_q, w_k, w_v):
@@ -594,15 +304,13 @@ def project_merged(x, w_q, w_k, w_v):
     return x @ w_q, x @ w_k, x @ w_v, x @ (w_q @ w_k.T) @ x.T / math.sqrt(w_q.shape[1])
 
 
+def masked_with_a_name(queries, keys, values, may_look):
+    return blend(scaled(queries, keys).masked_fill(~may_look, HIDDEN).softmax(-1), values)
+
+
 RIGHT = {
     "soft_lookup": [lookup_loop, lookup_einsum, lookup_sdpa],
     "scaled_attention": [attention_loop, attention_einsum, attention_sdpa, attention_scaling_queries],
-    "masked_attention": [
-        masked_loop,
-        masked_einsum,
-        masked_sdpa,
-        masked_large_fill,
-        zeroed_after_and_shared_out_again,
-    ],
-    "project_qkv": [project_loop, project_einsum, project_linear, project_merged],
+    "masked_attention": [masked_loop, masked_einsum, masked_sdpa, masked_with_a_name],
+    "project_qkv": [project_einsum, project_linear, project_merged],
 }

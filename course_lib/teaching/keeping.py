@@ -1,0 +1,189 @@
+"""The learner's own functions, kept as source in `my_road.py` in their folder, theirs to read and to edit.
+
+    # --- soft_lookup · lesson 08 · 2026-11-15
+    import torch
+
+
+    def soft_lookup(query, keys, values):
+        ...
+
+One block for each exercise, with the imports and helpers it needs: it is loaded by itself, in a module of its
+own, so one broken block does not spoil the others. Nothing that stands in the file can stop a lesson.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from course_lib.runtime import user_folder, write_atomically
+from course_lib.teaching.calling import call
+from course_lib.teaching.exercise import Exercise
+from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.learners_code import uncompiled
+from course_lib.teaching.lessons import lesson
+from course_lib.teaching.written_test import TestExercise
+
+HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
+TOP = (
+    "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit.\n"
+)
+TROUBLE = (OSError, RuntimeError, ValueError, Timeout)  # no disk, no right, no home folder, no text
+SOURCES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
+PLAIN = (int, float, str, bool)
+
+
+class Kept(NamedTuple):
+    """One block of the file: the exercise, the number of its lesson, the day it passed, its source."""
+
+    name: str
+    lesson: str
+    date: str
+    source: str
+
+
+class NotKept(Exception):
+    """Why a function that passed cannot be kept; the message goes to the learner."""
+
+
+def road_file() -> Path:
+    return user_folder() / "my_road.py"
+
+
+def road() -> list[tuple[str, str, str]]:
+    """What is kept: (exercise, number of its lesson, date), in the order of the file."""
+    try:
+        return [(kept.name, kept.lesson, kept.date) for kept in blocks()[1]]
+    except TROUBLE:
+        return []
+
+
+def blocks() -> tuple[str, list[Kept]]:
+    """What stands above the first block, and the blocks. Raises one of TROUBLE where nothing can be read."""
+    file = road_file()
+    if not file.exists():
+        return TOP, []
+    top, *parts = HEADER.split(file.read_text(encoding="utf-8"))
+    return top, [Kept(*parts[i : i + 4]) for i in range(0, len(parts), 4)]
+
+
+def keep(exercise: Exercise | TestExercise, attempt: Any, passes: Callable[[Callable], bool]) -> str:
+    """Put a function that passed into the file, in place of an older one. Gives a sentence where that fails.
+
+    It is kept only if it also `passes` when loaded from there: what needs more of the notebook than its
+    imports and helpers would not serve a later lesson.
+    """
+    try:
+        source = source_of(exercise.name, attempt)
+        function, reason = load(exercise.name, source)
+        if function is None or not passes(function):
+            raise NotKept(reason or "away from this notebook it does not pass")
+        _write(Kept(exercise.name, lesson(exercise.lesson).number, date.today().isoformat(), source))
+    except NotKept as error:
+        return f"It is not kept for later lessons: {error}."
+    except TROUBLE:
+        return "It is not kept for later lessons: `my_road.py` cannot be written."
+    return ""
+
+
+def _write(new: Kept) -> None:
+    file = road_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock"), timeout=10.0, poll_interval=0.01):
+        top, old = blocks()
+        if any(kept.name == new.name and kept.source.strip() == new.source.strip() for kept in old):
+            return  # the day it first passed stays
+        replaced = [new if kept.name == new.name else kept for kept in old]
+        if new not in replaced:
+            replaced.append(new)
+        elif file.exists():  # what is replaced may have been edited by hand
+            write_atomically(file.with_name("my_road_before.py"), file.read_text(encoding="utf-8"))
+        parts = [
+            f"# --- {kept.name} · lesson {kept.lesson} · {kept.date}\n{kept.source.strip()}\n"
+            for kept in replaced
+        ]
+        write_atomically(file, "\n\n".join([top.strip() + "\n", *parts]))
+
+
+def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None, str]:
+    """The function called `name` that a block makes, or None and why there is none."""
+    space: dict[str, Any] = {"__name__": "my_road"}
+    label = f"<my_road.py: {name}>"
+    lines = source.splitlines(keepends=True)
+    linecache.cache[label] = (len(source), None, lines, label)  # so that a fault can show its line
+    outcome = call(lambda: exec(compile(source, label, "exec"), space), (), seconds)
+    if outcome.took_too_long:
+        return None, "it does not end when it is loaded"
+    if outcome.fault:
+        return None, f"it stops with a {outcome.fault.kind}"
+    function = space.get(name)
+    return (function, "") if callable(function) else (None, f"it makes no function `{name}`")
+
+
+def source_of(name: str, attempt: Any) -> str:
+    """The source of a function with what it needs: imports, plain numbers, helpers from the same notebook."""
+    function = inspect.unwrap(uncompiled(attempt))
+    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
+        raise NotKept("only a function written with `def` can be")
+    imports: dict[str, None] = {}
+    parts: list[str] = []
+    _gather(function, imports, parts, seen={function.__name__})
+    if function.__name__ != name:
+        parts.append(f"{name} = {function.__name__}")
+    return "\n\n\n".join(filter(None, ["\n".join(sorted(imports)), *parts]))
+
+
+def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[str]) -> None:
+    """The source of a function or class, after the source of what it uses."""
+    try:
+        source = textwrap.dedent(inspect.getsource(thing)).strip()
+        tree = ast.parse(source)
+    except (OSError, TypeError, SyntaxError):
+        raise NotKept("its source cannot be found") from None
+    space = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
+    for node in ast.walk(tree):
+        name = node.id if isinstance(node, ast.Name) else None
+        if name is None or name in seen or name not in space or hasattr(builtins, name):
+            continue
+        seen.add(name)
+        value = space[name]
+        if line := _import_line(name, value):
+            imports[line] = None
+        elif type(value) in PLAIN:
+            parts.append(f"{name} = {value!r}")
+        elif known := _solved_by_the_library(value):
+            imports["from course_lib.teaching import yours"] = None
+            parts.append(f'{name} = yours("{known}")')
+        elif isinstance(value, FunctionType | type) and value.__name__ == name:
+            _gather(value, imports, parts, seen)
+    parts.append(source)
+
+
+def _solved_by_the_library(value: Any) -> str | None:
+    return next((one.name for one in EXERCISES.values() if value in (one.library, one.reference)), None)
+
+
+def _import_line(name: str, value: Any) -> str:
+    """The line that brings `value` in under this name; empty where no module has it."""
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
+    own = getattr(value, "__name__", name)
+    home = getattr(value, "__module__", None)
+    if home == "__main__" or not isinstance(own, str) or type(value) in PLAIN:
+        return ""
+    for source in filter(None, (home, *SOURCES)):
+        if source in sys.modules and getattr(sys.modules[source], own, None) is value:
+            return f"from {source} import {own}" + (f" as {name}" if name != own else "")
+    return ""

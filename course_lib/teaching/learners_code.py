@@ -1,0 +1,67 @@
+"""What a learner's function is made of: the function itself, and the names it takes from the notebook.
+
+>>> notebook_numbers(scaled_attention)      # d_k = 16 was left over from a cell above
+['d_k']
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from torch import Tensor
+
+
+def uncompiled(attempt: Any) -> Any:
+    """Under `torch.compile` the same function, minus the minutes it takes to compile for eight shapes."""
+    for inner in ("_torchdynamo_orig_callable", "_orig_mod"):
+        attempt = getattr(attempt, inner, attempt)
+    return attempt
+
+
+def globals_used(function: Any) -> dict[str, Any]:
+    """The global names a function reads, with their values, those of its helpers in the notebook included."""
+    found: dict[str, Any] = {}
+    todo = [inspect.unwrap(function)]
+    for one in todo:  # grows on the way
+        space = getattr(one, "__globals__", {})
+        for name in _names(one.__code__) if isinstance(one, FunctionType) else ():
+            if name in space and name not in found:
+                found[name] = space[name]
+                if isinstance(found[name], FunctionType) and found[name].__globals__ is space:
+                    todo.append(found[name])
+    return found
+
+
+def notebook_numbers(function: Any) -> list[str]:
+    """Numbers and tensors it reads that are no parameters: left over in the notebook from something else."""
+    return [name for name, value in globals_used(function).items() if type(value) in (int, float, Tensor)]
+
+
+def ends_the_session(function: Any) -> bool:
+    """Whether it calls the `exit` of a notebook: that raises nothing to be caught, it ends the kernel."""
+    return any(type(value).__module__ == "IPython.core.autocall" for value in globals_used(function).values())
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield step.argval
+        elif isinstance(step.argval, CodeType):
+            yield from _names(step.argval)
+
+
+def same_code(one: Any, other: Any) -> bool:
+    """Whether two functions were written alike, but for names of variables, docstrings and layout."""
+
+    def steps(function: Any) -> list[tuple]:
+        found = dis.get_instructions(inspect.unwrap(function))
+        plain = (str, int, float, type(None))
+        return [
+            (s.opname, "FAST" not in s.opname and isinstance(s.argval, plain) and s.argval) for s in found
+        ]
+
+    return isinstance(inspect.unwrap(one), FunctionType) and steps(one) == steps(other)

@@ -1,0 +1,295 @@
+"""`yours`: a passed function lives on in my_road.py, and nothing in that file can stop a lesson."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching import keeping, yours
+from course_lib.teaching.checking import check
+from course_lib.teaching.exercises import EXERCISES
+
+TWO = 2
+HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
+GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
+
+
+@pytest.fixture(autouse=True)
+def nothing_judged_yet(monkeypatch):
+    monkeypatch.setattr(sys.modules["course_lib.teaching.yours"], "_judged", {})
+
+
+def write(course_home, text: str | bytes) -> None:
+    course_home.mkdir(exist_ok=True)
+    (course_home / "my_road.py").write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def said(capsys, name: str = "double_it") -> str:
+    function = yours(name)
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1, out
+    assert EXERCISES[name].name in out and callable(function)
+    assert torch.equal(function(torch.ones(3)), 2 * torch.ones(3)) if name == "double_it" else True
+    return out.strip()
+
+
+def twice(numbers):
+    return numbers * TWO
+
+
+def double_it(numbers):
+    """With a helper and a number of the notebook."""
+    return twice(numbers)
+
+
+def scaled_attention(queries: torch.Tensor, keys, values):
+    scores = torch.einsum("md,nd->mn", queries, keys) / math.sqrt(keys.shape[-1])
+    weights = F.softmax(scores, dim=-1)
+    return weights @ values, weights
+
+
+def test_what_passed_is_used_in_another_session_and_said(course_home, capsys):
+    assert said(capsys) == "double_it: the library's (yours is not there yet)"
+    assert "kept" not in str(check("double_it", double_it))
+    assert not check("scaled_attention", scaled_attention).details
+    assert [(name, number) for name, number, _ in keeping.road()] == [
+        ("double_it", "00"),
+        ("scaled_attention", "08"),
+    ]
+    assert said(capsys) == "double_it: yours, from lesson 00"
+    script = (
+        "from course_lib.teaching import yours\n"
+        "f, g = yours('double_it'), yours('scaled_attention')\n"
+        "print(f.__doc__, g.__name__, f.__module__)"
+    )
+    environment = {**os.environ, "COURSE_HOME": str(course_home), "PYTHONPATH": str(PROJECT_ROOT)}
+    out = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    ).stdout
+    assert out == (
+        "double_it: yours, from lesson 00\nscaled_attention: yours, from lesson 08\n"
+        "With a helper and a number of the notebook. scaled_attention my_road\n"
+    )
+
+
+def test_the_file_reads_well_and_runs_as_it_stands(course_home):
+    check("double_it", double_it)
+    check("scaled_attention", scaled_attention)
+    text = (course_home / "my_road.py").read_text()
+    day = keeping.road()[0][2]
+    start = textwrap.dedent(f'''\
+        # Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit.
+
+
+        # --- double_it · lesson 00 · {day}
+        TWO = 2
+
+
+        def twice(numbers):
+            return numbers * TWO
+
+
+        def double_it(numbers):
+            """With a helper and a number of the notebook."""
+            return twice(numbers)
+
+
+        # --- scaled_attention · lesson 08 · {day}
+        import math
+        import torch
+        import torch.nn.functional as F
+
+
+        def scaled_attention(''')
+    assert text.startswith(start)
+    exec(compile(text, "my_road.py", "exec"), {})
+    check("double_it", double_it)
+    assert (course_home / "my_road.py").read_text() == text, "the same again changes nothing"
+
+
+def test_passing_again_replaces_that_block_alone_and_the_old_file_is_kept(course_home, capsys):
+    write(course_home, "# My notes\n" + GOOD + "\n\n# --- gone · lesson 99 · 2026-01-01\nx = 1\n")
+    old = (course_home / "my_road.py").read_text()
+    check("double_it", double_it)
+    text = (course_home / "my_road.py").read_text()
+    assert text.startswith("# My notes\n") and text.count("def double_it") == 1 and "lesson 99" in text
+    assert "numbers + numbers" not in text
+    assert (course_home / "my_road_before.py").read_text() == old
+    assert [name for name, *_ in keeping.road()] == ["double_it", "gone"]
+
+
+def by_partial(numbers, factor):
+    return factor * numbers
+
+
+def made(factor):
+    def double_it(numbers):
+        return factor * numbers
+
+    return double_it
+
+
+space: dict = {"torch": torch}
+exec("def without_source(numbers):\n    return 2 * numbers", space)
+IN_THE_NOTEBOOK = torch.tensor(2.0)
+
+
+def needs_a_tensor(numbers):
+    return numbers * IN_THE_NOTEBOOK
+
+
+@pytest.mark.parametrize(
+    ("attempt", "why"),
+    [
+        (lambda numbers: 2 * numbers, "only a function written with `def` can be"),
+        (functools.partial(by_partial, factor=2), "only a function written with `def` can be"),
+        (torch.nn.Module.double, None),
+        (made(2), "away from this notebook it does not pass"),
+        (space["without_source"], "its source cannot be found"),
+        (needs_a_tensor, "away from this notebook it does not pass"),
+    ],
+)
+def test_what_cannot_be_kept_passes_all_the_same_and_it_is_said(course_home, attempt, why):
+    verdict = check("double_it", attempt)
+    if why is None:
+        assert verdict.status == "wrong"
+    else:
+        assert verdict.status == "passed"
+        assert f"It is not kept for later lessons: {why}." in verdict.details
+    assert not (course_home / "my_road.py").exists()
+
+
+def under_another_name(numbers):
+    return 2 * numbers
+
+
+library_double = EXERCISES["double_it"].reference
+
+
+def by_the_library(numbers):
+    return library_double(numbers)
+
+
+def with_what_is_mine(numbers):
+    return yours("double_it")(numbers)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("attempt", [under_another_name, "compiled", by_the_library, with_what_is_mine])
+def test_what_can_be_kept(course_home, capsys, attempt):
+    attempt = torch.compile(under_another_name) if attempt == "compiled" else attempt
+    assert check("double_it", attempt).details == ""
+    assert said(capsys) == "double_it: yours, from lesson 00"
+
+
+CANNOT = "the library's (yours cannot be used: "
+HOSTILE = [
+    (b"", "the library's (yours is not there yet)"),
+    (b"\x00\xff\xfe", "the library's (your my_road.py cannot be read)"),
+    ("no header\ndef double_it(numbers):\n    return numbers\n", "the library's (yours is not there yet)"),
+    (GOOD.replace("# ---", "#---"), "the library's (yours is not there yet)"),
+    (GOOD[:-12], "the library's (yours does not pass its check any more)"),
+    (GOOD[:60], CANNOT + "it "),
+    (HEADER, CANNOT + "it makes no function `double_it`)"),
+    (HEADER + "double_it = 3\n", CANNOT + "it makes no function `double_it`)"),
+    (HEADER + "def double_it(numbers:\n", CANNOT + "it stops with a SyntaxError)"),
+    (HEADER + "\tx = 1\n  y = 2\n", CANNOT + "it stops with a IndentationError)"),
+    (HEADER + "import not_there\n", CANNOT + "it stops with a ModuleNotFoundError)"),
+    (HEADER + "1 / 0\n", CANNOT + "it stops with a ZeroDivisionError)"),
+    (HEADER + "raise SystemExit\n", CANNOT + "it stops with a SystemExit)"),
+    (HEADER + "while True:\n    pass\n", CANNOT + "it does not end when it is loaded)"),
+    (HEADER + "print('hello')\n" + GOOD[len(HEADER) :], "yours, from lesson 00"),
+    (
+        HEADER + "from course_lib.teaching import yours\ndouble_it = yours('double_it')\n",
+        "yours, from lesson 00",
+    ),
+    (
+        HEADER + "from course_lib.teaching import check\ncheck('double_it', 3)\n",
+        CANNOT + "it stops with a CheckInside)",
+    ),
+    (
+        HEADER + "def double_it(numbers):\n    return 3 * numbers\n",
+        "the library's (yours does not pass its check any more)",
+    ),
+    (
+        HEADER + "def double_it(a, b):\n    return a\n",
+        "the library's (yours does not pass its check any more)",
+    ),
+    (HEADER + "import torch\ntorch.manual_seed(1)\n" + GOOD[len(HEADER) :], "yours, from lesson 00"),
+    ("# --- broken · lesson 08 · 2026-01-01\ndef (:\n" + GOOD, "yours, from lesson 00"),
+    (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", "yours, from lesson 00"),
+    (GOOD.replace("\n", "\r\n"), "yours, from lesson 00"),
+    ("\ufeff" + GOOD, "the library's (yours is not there yet)"),
+    (GOOD + GOOD.replace("numbers + numbers", "0 * numbers"), "yours, from lesson 00"),
+    ("x" * 10**6 + "\n" + GOOD, "yours, from lesson 00"),
+]
+
+
+@pytest.mark.parametrize(("content", "line"), HOSTILE)
+def test_no_file_can_stop_a_lesson(course_home, capsys, monkeypatch, content, line):
+    monkeypatch.setattr(keeping.load, "__defaults__", (0.3,))
+    write(course_home, content)
+    assert said(capsys).startswith(f"double_it: {line}")
+    keeping.road()
+
+
+def test_a_folder_in_place_of_the_file_stops_nothing(course_home, capsys):
+    (course_home / "my_road.py").mkdir(parents=True)
+    assert said(capsys) == "double_it: the library's (your my_road.py cannot be read)"
+    assert keeping.road() == []
+    note = "It is not kept for later lessons: `my_road.py` cannot be written."
+    assert note in check("double_it", double_it).details
+
+
+def test_what_cannot_be_read_is_not_written_over(course_home):
+    write(course_home, b"\xff\xfe my notes")
+    assert "cannot be written" in check("double_it", double_it).details
+    assert (course_home / "my_road.py").read_bytes() == b"\xff\xfe my notes"
+
+
+def test_two_notebooks_at_once_lose_nothing(course_home):
+    script = (
+        "from course_lib.teaching import keeping\n"
+        "for i in range(8):\n"
+        "    keeping._write(keeping.Kept(f'NAME_{i}', '08', '2026-01-01', 'x = 1'))"
+    )
+    environment = {**os.environ, "COURSE_HOME": str(course_home), "PYTHONPATH": str(PROJECT_ROOT)}
+    names = "one", "two"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script.replace("NAME", n)], env=environment) for n in names
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert len(keeping.road()) == 16
+
+
+def test_in_a_notebook(course_home):
+    """The cells of a real IPython session: source comes from the cell, also of the second definition."""
+    cells = [
+        "from course_lib.teaching import check, yours",
+        "import torch as t",
+        "def double_it(numbers):\n    return 3 * numbers",
+        "def twice(numbers):\n    return t.mul(numbers, 2)",
+        "def double_it(numbers):\n    return twice(numbers)",
+        "print(repr(check('double_it', double_it).details))",
+        "print(yours('double_it').__code__.co_names)",
+    ]
+    script = (
+        "import json, sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell()\n"
+        "for cell in json.loads(sys.argv[1]): shell.run_cell(cell).raise_error()"
+    )
+    environment = {**os.environ, "COURSE_HOME": str(course_home), "PYTHONPATH": str(PROJECT_ROOT)}
+    run = [sys.executable, "-c", script, json.dumps(cells)]
+    out = subprocess.run(run, env=environment, capture_output=True, text=True, cwd=PROJECT_ROOT)
+    assert out.stdout.splitlines() == ["''", "double_it: yours, from lesson 00", "('twice',)"], out.stderr
+    assert "import torch as t\n" in (course_home / "my_road.py").read_text()

@@ -13,88 +13,102 @@ About {minutes} minutes. You need a little Python. No mathematics yet.
 r"""
 After this lesson you can
 
-1. **run** a lesson and know that your computer is ready;
-2. **use** the five things every lesson is made of: predict, explore, exercise, quiz, progress;
-3. **say** what problem the whole course is about, with one pair of sentences.
+1. **translate** a sentence of your own with three networks that run on your machine;
+2. **say** what problem the whole course is about, with one pair of sentences;
+3. **use** what every lesson is made of: predict, explore, estimate, exercise, explain, quiz.
 
 **How to run it.** Click into a cell and press **Shift + Enter**: it runs, and the next one is selected. From the menu, *Run → Run All Cells* runs
 everything. Nothing you do here can break the course: to get a lesson back as it was, see the end of this page.
 """
 
 # %% kind="setup" minutes=0.5
-import sys
-
-import torch
+import json
 
 from course_lib import views
 from course_lib.explore import SoftmaxDial
-from course_lib.teaching import check, predict, quiz, start_lesson
-from course_lib.teaching import progress_summary, road_map
+from course_lib.models.sizes import n_parameters
+from course_lib.runtime import data_path
+from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
+from course_lib.teaching import progress_summary, road_map, yours
+from course_lib.translation.shipped import load_shipped
 
 start_lesson("start_here")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-## Is everything there?
+## Your computer translates
 
-Three lines, three times `yes`. If one says `no`, or the cell above showed an error, close JupyterLab and start it again with
-`python3 -m course_lib lab`: that sets up whatever is missing.
+Three networks came with the course. Each was trained on the same 20,000 small English sentences and their French translations, and on nothing else. They stand for three
+stations of the road: 2014, 2015 and 2017. Run the cell: they load, and each translates two sentences.
 """
 
-# %% kind="example" minutes=0.5
-def yes_or_no(ready):
-    return "yes" if ready else "no"
+# %% kind="example" minutes=1
+systems = {name: load_shipped(name) for name in ("seq2seq", "bahdanau", "transformer")}
 
 
-slope = torch.func.grad(lambda x: x**3)(torch.tensor(2.0))  # 3 times 2 squared
+def all_say(sentence):
+    print(f"             {sentence}")
+    for name, system in systems.items():
+        print(f"{name:12} {system(sentence).target}")
+    print()
 
-print("Python 3.11 or newer:   ", yes_or_no(sys.version_info >= (3, 11)))
-print("torch can compute:      ", yes_or_no(torch.ones(2, 2).sum() == 4))
-print("torch can differentiate:", yes_or_no(slope == 12))
+
+all_say("the cat drank the water because it was thirsty")
+all_say("the cat drank the water because it was cold")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-## The problem of the whole course
+Watch the word **it**. In the first sentence it is the cat, in the second the water. English does not care. French must choose: *il* for the cat (le chat), *elle* for the
+water (l'eau is feminine). Only the last word of the sentence tells which. All three networks got it right.
 
-Read these two sentences, and watch the word **it**.
+Here is another pair of that kind. A cow is *une vache* (elle), milk is *le lait* (il).
 
-| English | French |
-|---|---|
-| the cat drank the water because **it** was thirsty | le chat a bu l' eau parce qu' **il** avait soif |
-| the cat drank the water because **it** was cold | le chat a bu l' eau parce qu' **elle** était froide |
-
-In the first, *it* is the cat. In the second, *it* is the water. English does not care. French must choose: *il* for the cat (le chat), *elle* for the
-water (l'eau is feminine). The choice hangs on the last word of the sentence.
-
-A program that translates word by word cannot do this. It has to **look** at other words, and to know **which**. How a network learns to look is the story from
-recurrent networks to the Transformer. Here is what looking means, drawn by hand: for every French word, the English words it comes from.
+> **Before you run the cell:** one of the three networks will get one of the two wrong. Which one, do you think: 2014, 2015 or 2017?
 """
 
-# %% kind="see" minutes=0.5
-english = "the cat drank the water because it was thirsty".split()
-french = "le chat a bu l' eau parce qu' il avait soif".split()
-comes_from = [0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8]  # "a" and "bu": both from "drank"
+# %% kind="example" minutes=1
+pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
+telling = next(pair for pair in pairs if pair["src"].startswith("a cow"))
 
-alignment = torch.zeros(len(french), len(english))
-alignment[torch.arange(len(french)), torch.tensor(comes_from)] = 1
+all_say(telling["src"])
+all_say(telling["twin"]["src"])
 
-title = "For each French word: where does it come from?"
-views.heatmap(
-    alignment, rows=french, columns=english, title=title, numbers=False,
-    row_name="French", column_name="English",
-)
+# %% [markdown] kind="text" minutes=1
+r"""
+The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two may **look back** at every English word
+while they write. That is *attention*, and how it works is what this course is about. (One sentence proves nothing, of course. Over 400 sentences of this kind, and three trainings of each network, the network of 2014 gets 87% of the
+pronouns right, that of 2015 96%, that of 2017 all of them. Lesson 18 has the whole table.)
+
+Now you. Type a sentence between the quotation marks, with words like *dog, apple, boy, sees, eats, big, red, because*. The networks know about 300 English words. What they do not know is named, and
+they then guess wildly.
+"""
+
+# %% kind="example" minutes=1.5
+sentence = "The dog sleeps in the garden because it is tired."
+
+all_say(sentence)
+for note in systems["transformer"](sentence).notes:
+    print(note)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-You will see many pictures like this one. In lesson 06 a network learns to draw it, and nobody tells it how. This one looks easy, nearly a diagonal. What it does *not* show is the hard part: that to
-write *il*, one must have looked from *it* to *cat* and to *thirsty*. That kind of looking begins in lesson 09.
+## Estimate, before you are told
 
+A network is a great many numbers, its *weights* (also called parameters), which training has set. Large language models have billions. How many has the Transformer that just translated? Commit to a number first: an estimate is judged by its
+order of magnitude, so 1,000 or 1,000,000 is a real difference, and 300,000 or 400,000 is none.
+"""
+
+# %% kind="estimate" minutes=1
+estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].model))
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
 ## Look: an explorable
 
-A **softmax** turns any scores into shares that sum to 1. It is in every lesson from 06 on. Instead of reading about it, turn its dial.
+To look at words, a network gives each word a score and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. It is in every lesson from 06 on. Instead of reading about it, turn its dial.
 
 First comes a question, though. In this course an explorable is covered until you have **committed a guess**. It is worth it: people who predict first remember what they
-see. Nobody grades the guess. If you are in a hurry, there is a button for that.
+see. Nobody grades the guess. If you are in a hurry, there is a button for that. Beside the slider stand two small **goals**. They tick themselves off.
 """
 
 # %% kind="predict" minutes=2
@@ -112,7 +126,7 @@ it. Try a wrong answer first, to see what the check says.
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 minutes=2 track="core"
 def double_it(numbers):
-    """A tensor of numbers  ->  a tensor with every number doubled."""
+    """A tensor (torch's list of numbers)  ->  a tensor with every number doubled."""
     # solution
     return 2 * numbers
     # end solution
@@ -132,24 +146,31 @@ One line: `return 2 * numbers`.
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-You are never stuck. An exercise you skip says *not tried yet*, and the lesson goes on without it.
-
-## Answer: a quiz
-
-The first try counts for your score. Then try as often as you like: every answer comes with its reason.
+You are never stuck. An exercise you skip says *not tried yet*, and the lesson goes on with the library's version. One that passed is **kept**: later lessons call `yours("double_it")` and get your own function back, from a file `my_road.py` that
+is yours to read and edit. By lesson 14 it holds the parts of a whole Transformer.
 """
 
-# %% kind="quiz" minutes=1.5
-quiz("00", "tour")
+# %% kind="example" minutes=0.5
+double = yours("double_it")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Explain, in your own words
+
+Nobody marks this. Write two sentences, then compare with a model answer and tick what yours says too.
+"""
+
+# %% kind="explain" minutes=2
+explain("00", "why-look")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
 ## The road
 
-Every station below will run on your machine, trained on the same small language, and measured the same way.
+Every station below runs on your machine, trained on the same small language, and measured the same way.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 stations = {
     1997: ["LSTM"],
     2013: ["RCTM"],
@@ -167,7 +188,7 @@ road_map()
 r"""
 ## Your progress
 
-This page shows what you have done and what comes next. It lives in one file on your machine, and nothing is sent anywhere. In a terminal, `python3 -m course_lib progress` prints the same,
+This card shows what you have done and what comes next. It lives in one file on your machine, and nothing is sent anywhere. In a terminal, `python3 -m course_lib progress` prints the same,
 and `python3 -m course_lib progress --delete` deletes it.
 """
 
@@ -176,23 +197,26 @@ progress_summary()
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-One more round of questions, about the two sentences and about what the course remembers.
+## Answer: a quiz
+
+The first try counts for your score. Then try as often as you like: every answer comes with its reason. What you get wrong comes back some lessons later, when you have nearly forgotten it. That is when it sticks.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz" minutes=2
 quiz("00", "closing")
 
-# %% [markdown] kind="summary"
+# %% [markdown] kind="summary" minutes=1
 r"""
 ## What you have now
 
 | word | what it is |
 |---|---|
-| predict | a guess before you look; wrong ones help most |
-| explorable | a picture with at most three controls |
+| predict, estimate | a guess before you look; wrong ones help most |
+| explorable, goals | a picture with at most three controls, and something to reach with them |
 | exercise, check | a function to write, and a verdict that says what is wrong and why |
+| `yours("name")` | your own function, where it passed its check |
+| explain | your words beside a model answer |
 | quiz | questions with a reason for every answer |
-| progress | what you did, on your machine only |
 | softmax | turns scores into shares that sum to 1 |
 
 **To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another lesson's name).
@@ -205,5 +229,5 @@ r"""
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), the abstract only. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). In lesson 13 you build it.
+- Vaswani and others, *Attention Is All You Need* (2017), the abstract only. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). In lesson 14 you build it.
 """

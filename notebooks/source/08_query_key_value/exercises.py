@@ -1,15 +1,18 @@
-"""The exercises of lesson 08: look up softly, scale, mask, and project."""
+"""The exercises of lesson 08: look up softly, scale, write the test, project, and smooth a curve."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.layers.scores import dot
-from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian, look_mask
+from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
+from course_lib.teaching.written_test import TestExercise
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -20,6 +23,11 @@ BLENDS_KEYS = "the keys are blended. Keys decide the weights; what is blended ar
 OVER_QUERIES = (
     "the softmax runs over the queries. Each query shares out its own attention: over the keys, `dim=-1`."
 )
+
+
+def half(axes: str) -> Given:
+    """The width of a smoother: half a unit."""
+    return Given(axes, lambda size, generator: torch.full(size, 0.5))
 
 
 def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,19 +105,19 @@ def with_scores(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def scaled(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.T / math.sqrt(keys.shape[-1])
-
-
-def shared_out(weights: Tensor) -> Tensor:
-    return weights / weights.sum(-1, keepdim=True)
+    return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
 SCALED_ATTENTION = Exercise(
     name="scaled_attention",
     lesson="query_key_value",
-    inputs={"queries": gaussian("m d"), "keys": gaussian("n d"), "values": gaussian("n v")},
-    returns={"context": "m v", "weights": "m n"},
-    sizes={"m": 3, "n": 5, "d": 16, "v": 7},
+    inputs={
+        "queries": gaussian("*batch m d"),
+        "keys": gaussian("*batch n d"),
+        "values": gaussian("*batch n v"),
+    },
+    returns={"context": "*batch m v", "weights": "*batch m n"},
+    sizes={"batch": (2,), "m": 3, "n": 5, "d": 16, "v": 7},
     reference=attend,
     by_hand=ByHand(
         inputs={
@@ -125,49 +133,55 @@ SCALED_ATTENTION = Exercise(
     slips=(
         Slip(
             "no-scale",
-            lambda q, k, v: with_scores(q @ k.T, v),
+            lambda q, k, v: with_scores(q @ k.mT, v),
             "the scores are not divided by √d_k. They then grow with the width of a key, and the softmax "
             "picks almost one key alone.",
         ),
         Slip(
             "over-d",
-            lambda q, k, v: with_scores(q @ k.T / k.shape[-1], v),
+            lambda q, k, v: with_scores(q @ k.mT / k.shape[-1], v),
             "the scores are divided by d_k itself, not by its root. That makes the weights too flat.",
             misconception="M07",
         ),
         Slip(
             "root-of-keys",
-            lambda q, k, v: with_scores(q @ k.T / math.sqrt(len(k)), v),
+            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(k.shape[-2]), v),
             "the scores are divided by the root of the number of keys. What counts is how long one key is: "
             "`keys.shape[-1]`.",
             misconception="M08",
         ),
         Slip(
             "root-of-value-width",
-            lambda q, k, v: with_scores(q @ k.T / math.sqrt(v.shape[-1]), v),
+            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(v.shape[-1]), v),
             "the scores are divided by the root of the values' width. Values take no part in a score: use "
             "`keys.shape[-1]`.",
         ),
         Slip(
             "root-of-queries",
-            lambda q, k, v: with_scores(q @ k.T / math.sqrt(len(q)), v),
+            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(q.shape[-2]), v),
             "the scores are divided by the root of the number of queries. What counts is how long one query "
             "is: `queries.shape[-1]`.",
         ),
         Slip(
+            "softmax-over-batch",
+            lambda q, k, v: mixed(scaled(q, k).softmax(0), v),
+            "the softmax runs along the first axis. With a batch in front that is the sentences: count from "
+            "the back, `dim=-1`.",
+        ),
+        Slip(
             "times-root",
-            lambda q, k, v: with_scores(q @ k.T * math.sqrt(k.shape[-1]), v),
+            lambda q, k, v: with_scores(q @ k.mT * math.sqrt(k.shape[-1]), v),
             "the scores are multiplied by √d_k. They are too spread out already: divide.",
         ),
         Slip(
             "softmax-over-queries",
-            lambda q, k, v: mixed(scaled(q, k).softmax(0), v),
+            lambda q, k, v: mixed(scaled(q, k).softmax(-2), v),
             OVER_QUERIES,
             misconception="M11",
         ),
         Slip(
             "scale-after-softmax",
-            lambda q, k, v: mixed((q @ k.T).softmax(-1) / math.sqrt(k.shape[-1]), v),
+            lambda q, k, v: mixed((q @ k.mT).softmax(-1) / math.sqrt(k.shape[-1]), v),
             "the weights are divided by √d_k, after the softmax. The scores are, before it.",
         ),
         Slip(
@@ -184,90 +198,48 @@ SCALED_ATTENTION = Exercise(
 )
 
 
-MASKED_ATTENTION = Exercise(
-    name="masked_attention",
+def right_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return with_scores(scaled(queries, keys), values)
+
+
+def by_einsum(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    weights = torch.einsum("...md,...nd->...mn", queries, keys).div(keys.shape[-1] ** 0.5).softmax(-1)
+    return torch.einsum("...mn,...nv->...mv", weights, values), weights
+
+
+def by_torch(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    eye = torch.eye(keys.shape[-2]).expand(*keys.shape[:-1], keys.shape[-2])
+    return (
+        F.scaled_dot_product_attention(queries, keys, values),
+        F.scaled_dot_product_attention(queries, keys, eye),
+    )
+
+
+def careful_test(implementation: Callable) -> None:
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((2, 3, 16), (2, 5, 16), (2, 5, 7))
+    given = [torch.randn(shape, generator=generator) for shape in shapes]
+    for got, expected in zip(implementation(*given), right_attention(*given), strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+TEST_ATTENTION = TestExercise(
+    name="test_attention",
     lesson="query_key_value",
-    stretch=True,
-    inputs={**SCALED_ATTENTION.inputs, "may_look": look_mask("m n")},
-    returns={"context": "m v", "weights": "m n"},
-    sizes=SCALED_ATTENTION.sizes,
-    reference=lambda q, k, v, may_look: attend(q, k, v, may_look=may_look),
-    by_hand=ByHand(
-        inputs={
-            "queries": [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]],
-            "keys": [[0.0, 0.0, 0.0, 0.0], [LN3, 0.0, 0.0, 0.0], [9.0, 9.0, 9.0, 9.0]],
-            "values": [[4.0], [8.0], [100.0]],
-            "may_look": [[True, True, False], [False, True, False]],
-        },
-        answer={"context": [[7.0], [8.0]], "weights": [[0.25, 0.75, 0.0], [0.0, 1.0, 0.0]]},
-        says="The third key fits best, and nobody may look at it. The first query sees scores 0 and "
-        "ln 3 ≈ 1.099: weights 1/4, 3/4, 0, blend 7. The second sees one key: weights 0, 1, 0, blend 8.",
-    ),
-    invariants=(
-        Invariant(
-            "where `may_look` is False, the weight is exactly 0",
-            lambda it: it.weights.masked_fill(it.may_look, 0),
-            equals=0,
-            exactly=True,
-        ),
-        ROWS_SUM_TO_ONE,
-        NONE_NEGATIVE,
-    ),
-    slips=(
-        Slip(
-            "zero-before-softmax",
-            lambda q, k, v, may_look: with_scores(scaled(q, k) * may_look, v),
-            "hidden scores are set to 0 before the softmax. exp(0) is 1, so a hidden key still gets weight: "
-            "set them to −∞.",
-            misconception="M19",
-        ),
-        Slip(
-            "zero-after-softmax",
-            lambda q, k, v, may_look: mixed(scaled(q, k).softmax(-1) * may_look, v),
-            "hidden weights are set to 0 after the softmax, and the rest is not shared out again: the rows "
-            "no longer sum to 1. Set the scores to −∞ before it.",
-            misconception="M20",
-        ),
-        Slip(
-            "shared-out-again",
-            lambda q, k, v, may_look: mixed(shared_out(scaled(q, k).softmax(-1) * may_look), v),
-            "hidden weights are set to 0 after the softmax, and the rest is shared out again. On paper that "
-            "is right. But where a hidden score is far above the rest, all of the rest is 0, and 0 / 0 is "
-            "NaN: hide the scores before the softmax.",
-        ),
-        Slip(
-            "inverted-mask",
-            lambda q, k, v, may_look: with_scores(scaled(q, k).masked_fill(may_look, -math.inf), v),
-            "the mask is the wrong way round. True means may look: hide where it is False, `~may_look`.",
-            misconception="M22",
-        ),
-        Slip(
-            "no-mask",
-            lambda q, k, v, may_look: with_scores(scaled(q, k), v),
-            "the mask is not used. Set the scores to −∞ where `may_look` is False.",
-        ),
-        Slip(
-            "added-mask",
-            lambda q, k, v, may_look: with_scores(scaled(q, k) + may_look, v),
-            "True and False are added to the scores as 1 and 0. A hidden score must become −∞.",
-        ),
-        Slip(
-            "no-scale",
-            lambda q, k, v, may_look: with_scores((q @ k.T).masked_fill(~may_look, -math.inf), v),
-            "the mask is right, but the scores are not divided by √d_k.",
-        ),
-        Slip(
-            "softmax-over-queries",
-            lambda q, k, v, may_look: mixed(scaled(q, k).masked_fill(~may_look, -math.inf).softmax(0), v),
-            OVER_QUERIES,
-            misconception="M11",
-        ),
-        Slip(
-            "blends-keys",
-            lambda q, k, v, may_look: attend(q, k, k, may_look=may_look),
-            BLENDS_KEYS,
-        ),
-    ),
+    inputs={"attention": "a function"},
+    of=SCALED_ATTENTION,
+    what="attention",
+    accepts={"with matrices": right_attention, "with einsum": by_einsum, "with torch's own": by_torch},
+    rejects={
+        "no-scale": "does not divide by √d_k",
+        "over-d": "divides by d_k itself",
+        "root-of-keys": "divides by the root of the number of keys",
+        "softmax-over-queries": "shares out over the queries instead of the keys",
+        "scale-after-softmax": "divides after the softmax",
+        "raw-scores": "leaves the softmax out",
+        "blends-keys": "blends the keys instead of the values",
+    },
+    reference=careful_test,
 )
 
 
@@ -315,6 +287,7 @@ PROJECT_QKV = Exercise(
             equals=0,
         ),
     ),
+    unrepaired=lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, math.sqrt(x.shape[-1])),
     slips=(
         Slip(
             "shared-w_q",
@@ -332,12 +305,6 @@ PROJECT_QKV = Exercise(
             "exchanged",
             lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_q, x @ w_v),
             "`w_q` and `w_k` have changed places: queries come from `w_q`, keys from `w_k`.",
-        ),
-        Slip(
-            "root-of-model-width",
-            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, math.sqrt(x.shape[-1])),
-            "the scores are divided by √d_model. A dot product runs over the d_k numbers of a key: √d_k.",
-            misconception="M08",
         ),
         Slip(
             "root-of-words",
@@ -379,4 +346,57 @@ PROJECT_QKV = Exercise(
     ),
 )
 
-EXERCISES = (SOFT_LOOKUP, SCALED_ATTENTION, PROJECT_QKV, MASKED_ATTENTION)
+
+def smoothed(scores: Tensor, y: Tensor) -> Tensor:
+    return scores.softmax(-1) @ y
+
+
+def steps(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
+    return (places[:, None] - x) / width
+
+
+SMOOTH_CURVE = Exercise(
+    name="smooth_curve",
+    lesson="query_key_value",
+    stretch=True,
+    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": half("")},
+    returns={"smoothed": "m"},
+    sizes={"m": 4, "n": 7},
+    large=(),
+    reference=lambda places, x, y, width: smoothed(-0.5 * steps(places, x, width) ** 2, y),
+    by_hand=ByHand(
+        inputs={"places": [0.0, 1.0], "x": [0.0, 2.0], "y": [4.0, 8.0], "width": 0.5},
+        answer={"smoothed": [4.0 + 4 / (1 + math.exp(8)), 6.0]},
+        says="The second place lies half way between both measurements, so it gets half of each: 6. At the "
+        "first place one lies at distance 0, the other four widths away: a score of −8, next to nothing.",
+    ),
+    slips=(
+        Slip(
+            "far-ones-count",
+            lambda places, x, y, width: smoothed(0.5 * steps(places, x, width) ** 2, y),
+            "far measurements count more than near ones. The score is *minus* half the squared distance.",
+        ),
+        Slip(
+            "no-half",
+            lambda places, x, y, width: smoothed(-(steps(places, x, width) ** 2), y),
+            "the ½ in the score is missing.",
+        ),
+        Slip(
+            "not-squared",
+            lambda places, x, y, width: smoothed(-0.5 * steps(places, x, width).abs(), y),
+            "the distance is not squared.",
+        ),
+        Slip(
+            "width-outside",
+            lambda places, x, y, width: smoothed(-0.5 * (places[:, None] - x) ** 2 / width, y),
+            "the width stands outside the square. It belongs inside: distance over width, squared.",
+        ),
+        Slip(
+            "no-width",
+            lambda places, x, y, width: smoothed(-0.5 * (places[:, None] - x) ** 2, y),
+            "the width is not used.",
+        ),
+    ),
+)
+
+EXERCISES = (SOFT_LOOKUP, SCALED_ATTENTION, TEST_ATTENTION, PROJECT_QKV, SMOOTH_CURVE)

@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 
 d_k = 16  # left over in the notebook from some other cell
-HIDDEN = -1e9
 
 
 def blend(weights, values):
@@ -20,7 +19,7 @@ def blend(weights, values):
 
 
 def scaled(queries, keys):
-    return queries @ keys.T / math.sqrt(keys.shape[-1])
+    return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
 # Most wrong answers are wrong in their weights alone.
@@ -32,10 +31,6 @@ def look_up(weights):
 
 def attention(weights):
     return lambda queries, keys, values: blend(weights(queries, keys), values)
-
-
-def masked(weights):
-    return lambda queries, keys, values, may_look: blend(weights(scaled(queries, keys), may_look), values)
 
 
 def over_sum(weights):
@@ -70,13 +65,12 @@ def numpy_and_back(query, keys, values):
     return torch.from_numpy(weights @ values.numpy()), torch.from_numpy(weights)
 
 
-def unscaled_loop(queries, keys, values):
-    weights = torch.stack([torch.softmax(keys @ query, dim=0) for query in queries])
-    return torch.stack([row @ values for row in weights]), weights
+def no_batch(queries, keys, values):
+    return blend(torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values)
 
 
 def unscaled_in_double(queries, keys, values):
-    return blend(torch.softmax(queries.double() @ keys.double().T, dim=-1), values.double())
+    return blend(torch.softmax(queries.double() @ keys.double().mT, dim=-1), values.double())
 
 
 def squeezes(queries, keys, values):
@@ -86,11 +80,11 @@ def squeezes(queries, keys, values):
 
 def transposed(queries, keys, values):
     context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-    return context, weights.T
+    return context, weights.mT
 
 
 def left_over(queries, keys, values):
-    return blend(torch.softmax(queries @ keys.T / math.sqrt(d_k), dim=-1), values)
+    return blend(torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1), values)
 
 
 def half_detached(queries, keys, values):
@@ -112,17 +106,6 @@ def changed_after_use(queries, keys, values):
     return context, weights.mul_(1)
 
 
-def masked_unscaled(queries, keys, values, may_look):
-    scores = queries @ keys.T
-    scores[~may_look] = -1e9
-    return blend(torch.softmax(scores, dim=-1), values)
-
-
-def masked_and_over_d(queries, keys, values, may_look):
-    scores = queries @ keys.T / keys.shape[-1]
-    return blend(scores.masked_fill(~may_look, -torch.inf).softmax(-1), values)
-
-
 def exchanged(x, w_q, w_k, w_v):
     queries, keys = F.linear(x, w_k.T), F.linear(x, w_q.T)
     return queries, keys, x @ w_v, scaled(queries, keys)
@@ -130,7 +113,7 @@ def exchanged(x, w_q, w_k, w_v):
 
 def whole_root(x, w_q, w_k, w_v):
     queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x @ w_v, queries @ keys.T / int(math.sqrt(keys.shape[1]))
+    return queries, keys, x @ w_v, queries @ keys.mT / int(math.sqrt(keys.shape[1]))
 
 
 def one_matrix_and_no_scale(x, w_q, w_k, w_v):
@@ -148,7 +131,6 @@ def scores_from_numbers(x, w_q, w_k, w_v):
 
 
 SUM_TO_1 = "the weights of each query sum to 1"
-EXACTLY_0 = "where `may_look` is False, the weight is exactly 0"
 ONLY_LARGE = "Right for ordinary numbers, but not for large ones"
 
 WRONG = {
@@ -162,7 +144,7 @@ WRONG = {
         ),
         (look_up(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
         (look_up(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),
-        (look_up(lambda query, keys: torch.softmax(query[None] @ keys.T, -1)), "wrong-shape"),
+        (look_up(lambda query, keys: torch.softmax(query[None] @ keys.mT, -1)), "wrong-shape"),
         (
             look_up(lambda query, keys: torch.tensor([float(key @ query) for key in keys]).softmax(0)),
             "no-gradient",
@@ -178,17 +160,17 @@ WRONG = {
         (numpy_and_back, "no-gradient", "NumPy"),
     ],
     "scaled_attention": [
-        (unscaled_loop, "no-scale"),
+        (no_batch, "raises"),
         (unscaled_in_double, "no-scale", "Besides: `weights` is torch.float64"),
-        (attention(lambda queries, keys: over_sum((queries @ keys.T).exp())), "no-scale"),
-        (attention(lambda q, k: (q @ k.T / (q @ k.T).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
-        (attention(lambda q, k: (q @ k.T / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (attention(lambda q, k: (q @ k.T / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (attention(lambda q, k: (q @ k.T / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
-        (attention(lambda queries, keys: queries @ keys), "is a transpose (`.T`) missing"),
+        (attention(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
+        (attention(lambda q, k: (q @ k.mT / (q @ k.mT).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
+        (attention(lambda q, k: (q @ k.mT / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (attention(lambda q, k: (q @ k.mT / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (attention(lambda q, k: (q @ k.mT / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
+        (attention(lambda queries, keys: queries @ keys), "raises"),
         (left_over, "left-over", "It uses `d_k`, a variable of the notebook"),
         (squeezes, "An axis of size 1 was lost"),
-        (transposed, "Its axes are the wrong way round"),
+        (transposed, "wrong-shape"),
         (attention(lambda queries, keys: over_sum(scaled(queries, keys).exp())), "not-finite", ONLY_LARGE),
         (attention(lambda queries, keys: scaled(queries, keys).clamp(-2, 2).softmax(-1)), None),
         (attention(lambda queries, keys: scaled(queries, keys).clamp(-9, 9).softmax(-1)), "large-numbers"),
@@ -198,22 +180,6 @@ WRONG = {
         (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
         (values_detached, "no-gradient", "no gradient reaches `values`"),
         (changed_after_use, "no-gradient", "no gradient can be computed"),
-    ],
-    "masked_attention": [
-        *((masked(lambda s, look, n=n: s.masked_fill(~look, n).softmax(-1)), EXACTLY_0) for n in (-1, -12)),
-        *((masked(lambda s, look, n=n: s.masked_fill(~look, n).softmax(-1)), EXACTLY_0) for n in (-50, -100)),
-        (masked(lambda scores, look: scores.masked_fill(~look, 0).softmax(-1)), "zero-before-softmax"),
-        (masked(lambda scores, look: scores.softmax(-1).masked_fill(~look, 0.0)), "zero-after-softmax"),
-        (
-            masked(lambda s, look: over_sum(torch.where(look, s.softmax(-1), 0))),
-            "shared-out-again",
-            ONLY_LARGE,
-        ),
-        (masked(lambda scores, look: torch.where(look, -torch.inf, scores).softmax(-1)), "inverted-mask"),
-        (masked(lambda scores, look: (scores + ~look * -torch.inf).softmax(-1)), "not-finite"),
-        (masked(lambda scores, look: scores.softmax(-1) if look else scores), "A whole tensor stands where"),
-        (masked_unscaled, "no-scale"),
-        (masked_and_over_d, None, "not what comes out by hand"),
     ],
     "project_qkv": [
         (exchanged, "exchanged"),
@@ -245,21 +211,22 @@ def lookup_sdpa(query, keys, values):
 
 
 def attention_loop(queries, keys, values):
-    weights = torch.zeros(len(queries), len(keys))
-    for i, query in enumerate(queries):
-        scores = torch.stack([query @ key for key in keys]) / math.sqrt(len(query))
-        weights[i] = torch.exp(scores - scores.max())
-        weights[i] /= weights[i].sum()
+    weights = torch.zeros(*queries.shape[:-1], keys.shape[-2])
+    for i in range(queries.shape[-2]):
+        scores = (queries[..., i, None, :] * keys).sum(-1) / math.sqrt(keys.shape[-1])
+        raised = torch.exp(scores - scores.max(-1, keepdim=True).values)
+        weights[..., i, :] = raised / raised.sum(-1, keepdim=True)
     return weights @ values, weights
 
 
 def attention_einsum(queries, keys, values):
-    weights = F.softmax(torch.einsum("md,nd->mn", queries, keys) * keys.size(-1) ** -0.5, dim=1)
-    return torch.einsum("mn,nv->mv", weights, values), weights
+    weights = F.softmax(torch.einsum("...md,...nd->...mn", queries, keys) * keys.size(-1) ** -0.5, dim=-1)
+    return torch.einsum("...mn,...nv->...mv", weights, values), weights
 
 
 def attention_sdpa(queries, keys, values):
-    weights = F.scaled_dot_product_attention(queries, keys, torch.eye(len(keys)))
+    eye = torch.eye(keys.shape[-2]).expand(*keys.shape[:-1], keys.shape[-2])
+    weights = F.scaled_dot_product_attention(queries, keys, eye)
     return [F.scaled_dot_product_attention(queries, keys, values), weights]
 
 
@@ -267,27 +234,6 @@ def attention_scaling_queries(queries, keys, values):
     print("shapes:", queries.shape, keys.shape)
     queries = queries / math.sqrt(queries.shape[-1])
     return blend(torch.softmax(queries @ keys.mT, -1), values)
-
-
-def masked_loop(queries, keys, values, may_look):
-    weights = torch.zeros(may_look.shape)
-    for i, query in enumerate(queries):
-        seen = [j for j in range(len(keys)) if may_look[i, j]]
-        scores = torch.stack([query @ keys[j] for j in seen]) / len(query) ** 0.5
-        weights[i, seen] = torch.softmax(scores, 0)
-    return blend(weights, values)
-
-
-def masked_einsum(queries, keys, values, may_look):
-    scores = torch.einsum("md,nd->mn", queries, keys) / math.sqrt(keys.shape[-1])
-    return blend(torch.where(may_look, scores, -torch.inf).softmax(-1), values)
-
-
-def masked_sdpa(queries, keys, values, may_look):
-    def look(values):
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look)
-
-    return look(values), look(torch.eye(len(keys)))
 
 
 def project_einsum(x, w_q, w_k, w_v):
@@ -304,13 +250,119 @@ def project_merged(x, w_q, w_k, w_v):
     return x @ w_q, x @ w_k, x @ w_v, x @ (w_q @ w_k.T) @ x.T / math.sqrt(w_q.shape[1])
 
 
-def masked_with_a_name(queries, keys, values, may_look):
-    return blend(scaled(queries, keys).masked_fill(~may_look, HIDDEN).softmax(-1), values)
+# --- tests of an attention
+
+
+def drawn(*shapes):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def expected(queries, keys, values):
+    return blend(torch.softmax(queries @ keys.mT / math.sqrt(keys.shape[-1]), dim=-1), values)
+
+
+def test_by_loop(attention):
+    queries, keys, values = drawn((3, 16), (5, 16), (5, 7))
+    context, weights = attention(queries, keys, values)
+    for i, query in enumerate(queries):
+        right = torch.softmax(keys @ query / 4, dim=0)
+        assert torch.allclose(weights[i], right, atol=1e-4) and torch.allclose(
+            context[i], right @ values, atol=1e-4
+        )
+
+
+def test_by_formula(attention):
+    given = drawn((2, 3, 16), (2, 5, 16), (2, 5, 7))
+    torch.testing.assert_close(list(attention(*given)), list(expected(*given)))
+
+
+def test_by_hand(attention):
+    keys = torch.tensor([[0.0, 0.0, 0.0, 0.0], [math.log(3), 0.0, 0.0, 0.0], [0.0] * 4])
+    queries = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0] * 4])
+    context, weights = attention(queries, keys, torch.tensor([[4.0, 1.0], [8.0, 2.0], [0.0, 3.0]]))
+    torch.testing.assert_close(weights, torch.tensor([[0.2, 0.6, 0.2], [1 / 3, 1 / 3, 1 / 3]]))
+    torch.testing.assert_close(context, torch.tensor([[5.6, 2.0], [4.0, 2.0]]))
+
+
+def only_rows(attention):
+    _, weights = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    assert torch.allclose(weights.sum(-1), torch.ones(3))
+
+
+def only_shapes(attention):
+    context, weights = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    assert context.shape == (3, 7) and weights.shape == (3, 5)
+
+
+def says_false(attention):
+    given = drawn((3, 16), (5, 16), (5, 7))
+    return all(map(torch.allclose, attention(*given), expected(*given)))
+
+
+def rejects_all(attention):
+    attention(*drawn((3, 16), (5, 16), (5, 7)))
+    raise AssertionError("no")
+
+
+def never_calls(attention):
+    assert callable(attention)
+
+
+def misspelt(attention):
+    _context, _ = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    assert context.shape == (3, 7)  # noqa: F821
+
+
+WRONG["test_attention"] = [
+    (only_rows, "let through one that does not divide by √d_k"),
+    (only_shapes, "let through"),
+    (says_false, "raising"),
+    (rejects_all, "It rejects the right attention."),
+    (never_calls, "It never calls the attention"),
+    (misspelt, "NameError"),
+]
+
+
+# --- the smoother
+
+
+def loop_smoother(places, x, y, width):
+    found = []
+    for place in places:
+        weights = torch.exp(-0.5 * ((place - x) / width) ** 2 + 0.0)
+        found.append((weights * y).sum() / weights.sum())
+    return torch.stack(found)
+
+
+def wide_smoother(places, x, y, width):
+    return torch.softmax(-((places.unsqueeze(1) - x.unsqueeze(0)) ** 2) / (2 * width**2), dim=1) @ y
+
+
+def cdist_smoother(places, x, y, width):
+    distances = (places[:, None] - x[None]).abs() / width
+    return (torch.softmax(-distances.square() / 2, -1) * y).sum(-1)
+
+
+def over_places(places, x, y, width):
+    return torch.softmax(-0.5 * ((places[:, None] - x) / width) ** 2, dim=0) @ y
+
+
+def sums_only(places, x, y, width):
+    return torch.exp(-0.5 * ((places[:, None] - x) / width) ** 2) @ y
+
+
+def nearest(places, x, y, width):
+    return y[(places[:, None] - x).abs().argmin(-1)]
+
+
+WRONG["smooth_curve"] = [(over_places, None), (sums_only, None), (nearest, None)]
 
 
 RIGHT = {
     "soft_lookup": [lookup_loop, lookup_einsum, lookup_sdpa],
     "scaled_attention": [attention_loop, attention_einsum, attention_sdpa, attention_scaling_queries],
-    "masked_attention": [masked_loop, masked_einsum, masked_sdpa, masked_with_a_name],
+    "test_attention": [test_by_loop, test_by_formula, test_by_hand],
     "project_qkv": [project_einsum, project_linear, project_merged],
+    "smooth_curve": [loop_smoother, wide_smoother, cdist_smoother],
 }

@@ -1,6 +1,6 @@
 """Call a learner's function and come back whatever it does.
 
-    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), seconds=5).answer
+    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), until=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
 A plain call, with copies of the inputs. A timer ends a loop without end, where the system has one and we are
@@ -66,11 +66,11 @@ class Ear(io.TextIOBase):
 def call(
     function: Callable,
     inputs: tuple[Tensor, ...],
-    seconds: float,
+    until: float,
     read: Callable[[Any, tuple[Tensor, ...]], Any] = lambda value, given: value,
     with_gradients: bool = False,
 ) -> Outcome:
-    """Call `function` with copies of `inputs`, and `read` what it returns, in `seconds` together."""
+    """Call `function` with copies of `inputs` and `read` what it returns, `until` then (`time.monotonic`)."""
     outcome, ear = Outcome(), Ear()
     given = tuple(tensor.clone() for tensor in inputs)
     if with_gradients:
@@ -78,7 +78,7 @@ def call(
     error = None
     with _surroundings_kept(), _heard_by(ear):
         try:
-            with _time_limit(seconds, outcome):
+            with _time_limit(until - time.monotonic(), outcome):
                 value = function(*given)
                 outcome.returned = True
                 outcome.answer = read(value, given)
@@ -87,25 +87,11 @@ def call(
         except BaseException as caught:  # SystemExit and the learner's own classes too
             error = caught
         if error is not None:
-            with (
-                contextlib.suppress(TimeUp),
-                _time_limit(1.0, outcome),
-            ):  # its message is the learner's code too
+            with contextlib.suppress(TimeUp), _time_limit(1.0, outcome):  # its __str__ may be the learner's
                 outcome.fault = fault_of(error)
     outcome.printed = str(ear)
     outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i])]
     return outcome
-
-
-class Budget:
-    """The seconds that all calls of one check share."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    @property
-    def left(self) -> float:
-        return self._end - time.monotonic()
 
 
 _depth = 0

@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from course_lib.teaching.fault import Fault, fault_of, message_of
 
 MOST_PRINTED = 1000  # characters of one call
 AGAIN = 0.1  # seconds until the timer rings again: `except:` in a loop can swallow the first time
+OURS = (__file__, contextlib.__file__)
 
 
 class TimeUp(BaseException):
@@ -107,9 +109,9 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     global _depth
     rings, on = 0, True
 
-    def ring(number: int, frame: object) -> None:
+    def ring(number: int, frame: FrameType) -> None:
         nonlocal rings
-        if not on:
+        if not on or not _may_be_stopped(frame):
             return
         rings, outcome.took_too_long = rings + 1, True
         if rings > 3:  # swallowed by `except:` in a loop. Ring soon after: at some moment it stands outside
@@ -121,16 +123,24 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     before = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.05), AGAIN) if timed else None
     _depth += 1
     try:
-        try:
-            yield
-        finally:
-            on = False
-    finally:  # runs even if the timer rings at the very end, before it is told not to
+        yield
+    finally:
         on = False
         if timed:
             signal.setitimer(signal.ITIMER_REAL, *before)
             signal.signal(signal.SIGALRM, handler)
         _depth -= 1
+
+
+def _may_be_stopped(frame: FrameType | None) -> bool:
+    """Not our own code, which puts things back; and no import, which would stay half done for the session."""
+    if frame.f_code.co_filename in OURS:
+        return False
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _differ(before: Tensor, after: Tensor) -> bool:

@@ -148,15 +148,16 @@ def source_of(name: str, attempt: Any) -> str:
     function = inspect.unwrap(uncompiled(attempt))
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotKept("only a function written with `def` can be")
-    imports: dict[str, None] = {}
+    head: dict[str, None] = {}  # imports, then numbers
     parts: list[str] = []
-    _gather(function, imports, parts, seen={function.__name__})
+    _gather(function, head, parts, seen={function.__name__})
     if function.__name__ != name:
         parts.append(f"{name} = {function.__name__}")
-    return "\n\n\n".join(filter(None, ["\n".join(sorted(imports)), *parts]))
+    lines = sorted(head, key=lambda line: (not line.startswith(("import ", "from ")), line))
+    return "\n\n\n".join(filter(None, ["\n".join(lines), *parts]))
 
 
-def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[str]) -> None:
+def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str]) -> None:
     """The source of a function or class, after the source of what it uses."""
     try:
         source = textwrap.dedent(inspect.getsource(thing)).strip()
@@ -171,15 +172,15 @@ def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[st
         seen.add(name)
         value = space[name]
         if line := _import_line(name, value, here=space.get("__name__")):
-            imports[line] = None
+            head[line] = None
         elif type(value) in PLAIN:
             written = f'float("{value}")' if value in (math.inf, -math.inf) else repr(value)
-            parts.append(f"{name} = {written}")
+            head[f"{name} = {written}"] = None
         elif known := _solved_by_the_library(value):
-            imports["from course_lib.teaching import yours"] = None
-            parts.append(f'{name} = yours("{known}")')
+            head["from course_lib.teaching import yours"] = None
+            head[f'{name} = yours("{known}")'] = None
         elif isinstance(value, FunctionType | type) and value.__name__ == name:
-            _gather(value, imports, parts, seen)
+            _gather(value, head, parts, seen)
     parts.append(source)
 
 

@@ -269,6 +269,19 @@ def test_in_another_thread_it_works_without_a_timer():
     assert found[0].status == "passed"
 
 
+def test_an_import_is_never_left_half_done(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.5)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def attempt(numbers):
+        import slow_to_import
+
+        return 2 * numbers if slow_to_import.whole else None
+
+    assert judge(IMPATIENT, attempt).slip == "too-slow"
+    assert sys.modules.pop("slow_to_import").whole
+
+
 def test_prints_and_warnings_are_kept_and_limited(capsys):
     def attempt(numbers):
         print("shape:", tuple(numbers.shape))

@@ -92,10 +92,8 @@ def test_the_file_reads_well_and_runs_as_it_stands(course_home):
 
 
         # --- double_it · lesson 00 · {day}
-        TWO = 2
-
-
         LEAST = float("-inf")
+        TWO = 2
 
 
         def twice(numbers):

@@ -1,6 +1,6 @@
 """Call a learner's function and come back whatever it does.
 
-    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), seconds=5).answer
+    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), until=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
 A plain call, with copies of the inputs. A timer ends a loop without end, where the system has one and we are
@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from course_lib.teaching.fault import Fault, fault_of, message_of
 
 MOST_PRINTED = 1000  # characters of one call
 AGAIN = 0.1  # seconds until the timer rings again: `except:` in a loop can swallow the first time
+OURS = (__file__, contextlib.__file__)
 
 
 class TimeUp(BaseException):
@@ -66,11 +68,11 @@ class Ear(io.TextIOBase):
 def call(
     function: Callable,
     inputs: tuple[Tensor, ...],
-    seconds: float,
+    until: float,
     read: Callable[[Any, tuple[Tensor, ...]], Any] = lambda value, given: value,
     with_gradients: bool = False,
 ) -> Outcome:
-    """Call `function` with copies of `inputs`, and `read` what it returns, in `seconds` together."""
+    """Call `function` with copies of `inputs` and `read` what it returns, `until` then (`time.monotonic`)."""
     outcome, ear = Outcome(), Ear()
     given = tuple(tensor.clone() for tensor in inputs)
     if with_gradients:
@@ -78,7 +80,7 @@ def call(
     error = None
     with _surroundings_kept(), _heard_by(ear):
         try:
-            with _time_limit(seconds, outcome):
+            with _time_limit(until - time.monotonic(), outcome):
                 value = function(*given)
                 outcome.returned = True
                 outcome.answer = read(value, given)
@@ -87,25 +89,11 @@ def call(
         except BaseException as caught:  # SystemExit and the learner's own classes too
             error = caught
         if error is not None:
-            with (
-                contextlib.suppress(TimeUp),
-                _time_limit(1.0, outcome),
-            ):  # its message is the learner's code too
+            with contextlib.suppress(TimeUp), _time_limit(1.0, outcome):  # its __str__ may be the learner's
                 outcome.fault = fault_of(error)
     outcome.printed = str(ear)
     outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i])]
     return outcome
-
-
-class Budget:
-    """The seconds that all calls of one check share."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    @property
-    def left(self) -> float:
-        return self._end - time.monotonic()
 
 
 _depth = 0
@@ -121,9 +109,9 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     global _depth
     rings, on = 0, True
 
-    def ring(number: int, frame: object) -> None:
+    def ring(number: int, frame: FrameType) -> None:
         nonlocal rings
-        if not on:
+        if not on or not _may_be_stopped(frame):
             return
         rings, outcome.took_too_long = rings + 1, True
         if rings > 3:  # swallowed by `except:` in a loop. Ring soon after: at some moment it stands outside
@@ -135,16 +123,24 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     before = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.05), AGAIN) if timed else None
     _depth += 1
     try:
-        try:
-            yield
-        finally:
-            on = False
-    finally:  # runs even if the timer rings at the very end, before it is told not to
+        yield
+    finally:
         on = False
         if timed:
             signal.setitimer(signal.ITIMER_REAL, *before)
             signal.signal(signal.SIGALRM, handler)
         _depth -= 1
+
+
+def _may_be_stopped(frame: FrameType | None) -> bool:
+    """Not our own code, which puts things back; and no import, which would stay half done for the session."""
+    if frame.f_code.co_filename in OURS:
+        return False
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _differ(before: Tensor, after: Tensor) -> bool:

@@ -10,6 +10,7 @@ to write a test goes its own way (`written_test`). What passes is kept for later
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from course_lib import runtime
 from course_lib.teaching import keeping, progress
 from course_lib.teaching.answer import Remark
-from course_lib.teaching.calling import Budget, inside_a_call
+from course_lib.teaching.calling import inside_a_call
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import uncompiled
@@ -69,8 +70,8 @@ def judge(exercise: Exercise | TestExercise, attempt: Any) -> Verdict:
 
 
 def _judge_function(exercise: Exercise, attempt: Callable) -> tuple[Verdict, str]:
-    budget = Budget(exercise.seconds)
-    trials, printed = tried(exercise, attempt, budget)
+    until = time.monotonic() + exercise.seconds
+    trials, printed = tried(exercise, attempt, until)
     if isinstance(trials, Verdict):
         return trials, printed
     remarks = list(dict.fromkeys(remark for trial in trials for remark in trial.answer.remarks))
@@ -83,7 +84,7 @@ def _judge_function(exercise: Exercise, attempt: Callable) -> tuple[Verdict, str
         slip = found.slip or (remarks[0].slip if remarks else None)
         details = "\n\n".join(filter(None, [found.details, *besides]))
         return replace(found, slip=slip, details=details), printed
-    if problem := _only(remarks) or (exercise.trains and wrong_gradients(exercise, attempt, budget)):
+    if problem := _only(remarks) or (exercise.trains and wrong_gradients(exercise, attempt, until)):
         return problem, printed
     headline = f"Right on the case worked by hand, and the same as the reference on {len(trials) - 1} others."
     return Verdict(exercise.name, "passed", headline, leftover), printed

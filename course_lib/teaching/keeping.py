@@ -17,9 +17,11 @@ import ast
 import builtins
 import inspect
 import linecache
+import math
 import re
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -75,7 +77,7 @@ def blocks() -> tuple[str, list[Kept]]:
     file = road_file()
     if not file.exists():
         return TOP, []
-    top, *parts = HEADER.split(file.read_text(encoding="utf-8"))
+    top, *parts = HEADER.split(file.read_text(encoding="utf-8-sig"))
     return top, [Kept(*parts[i : i + 4]) for i in range(0, len(parts), 4)]
 
 
@@ -86,7 +88,7 @@ def keep(exercise: Exercise | TestExercise, attempt: Any, passes: Callable[[Call
     imports and helpers would not serve a later lesson.
     """
     try:
-        source = source_of(exercise.name, attempt)
+        source = _source_or_not(exercise.name, attempt)
         function, reason = load(exercise.name, source)
         if function is None or not passes(function):
             raise NotKept(reason or "away from this notebook it does not pass")
@@ -114,7 +116,7 @@ def _write(new: Kept) -> None:
             f"# --- {kept.name} · lesson {kept.lesson} · {kept.date}\n{kept.source.strip()}\n"
             for kept in replaced
         ]
-        write_atomically(file, "\n\n".join([top.strip() + "\n", *parts]))
+        write_atomically(file, "\n\n".join([(top.strip() or TOP.strip()) + "\n", *parts]))
 
 
 def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None, str]:
@@ -123,7 +125,7 @@ def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None,
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[label] = (len(source), None, lines, label)  # so that a fault can show its line
-    outcome = call(lambda: exec(compile(source, label, "exec"), space), (), seconds)
+    outcome = call(lambda: exec(compile(source, label, "exec"), space), (), time.monotonic() + seconds)
     if outcome.took_too_long:
         return None, "it does not end when it is loaded"
     if outcome.fault:
@@ -132,20 +134,30 @@ def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None,
     return (function, "") if callable(function) else (None, f"it makes no function `{name}`")
 
 
+def _source_or_not(name: str, attempt: Any) -> str:
+    try:
+        return source_of(name, attempt)
+    except NotKept:
+        raise
+    except Exception as error:  # the learner's objects may answer anything to a question
+        raise NotKept("its source cannot be gathered") from error
+
+
 def source_of(name: str, attempt: Any) -> str:
     """The source of a function with what it needs: imports, plain numbers, helpers from the same notebook."""
     function = inspect.unwrap(uncompiled(attempt))
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotKept("only a function written with `def` can be")
-    imports: dict[str, None] = {}
+    head: dict[str, None] = {}  # imports, then numbers
     parts: list[str] = []
-    _gather(function, imports, parts, seen={function.__name__})
+    _gather(function, head, parts, seen={function.__name__})
     if function.__name__ != name:
         parts.append(f"{name} = {function.__name__}")
-    return "\n\n\n".join(filter(None, ["\n".join(sorted(imports)), *parts]))
+    lines = sorted(head, key=lambda line: (not line.startswith(("import ", "from ")), line))
+    return "\n\n\n".join(filter(None, ["\n".join(lines), *parts]))
 
 
-def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[str]) -> None:
+def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str]) -> None:
     """The source of a function or class, after the source of what it uses."""
     try:
         source = textwrap.dedent(inspect.getsource(thing)).strip()
@@ -153,35 +165,37 @@ def _gather(thing: Any, imports: dict[str, None], parts: list[str], seen: set[st
     except (OSError, TypeError, SyntaxError):
         raise NotKept("its source cannot be found") from None
     space = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
-    for node in ast.walk(tree):
-        name = node.id if isinstance(node, ast.Name) else None
-        if name is None or name in seen or name not in space or hasattr(builtins, name):
+    own = getattr(getattr(thing, "__code__", None), "co_varnames", ())
+    for name in [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]:
+        if name in seen or name in own or name not in space or hasattr(builtins, name):
             continue
         seen.add(name)
         value = space[name]
-        if line := _import_line(name, value):
-            imports[line] = None
+        if line := _import_line(name, value, here=space.get("__name__")):
+            head[line] = None
         elif type(value) in PLAIN:
-            parts.append(f"{name} = {value!r}")
+            written = f'float("{value}")' if value in (math.inf, -math.inf) else repr(value)
+            head[f"{name} = {written}"] = None
         elif known := _solved_by_the_library(value):
-            imports["from course_lib.teaching import yours"] = None
-            parts.append(f'{name} = yours("{known}")')
+            head["from course_lib.teaching import yours"] = None
+            head[f'{name} = yours("{known}")'] = None
         elif isinstance(value, FunctionType | type) and value.__name__ == name:
-            _gather(value, imports, parts, seen)
+            _gather(value, head, parts, seen)
     parts.append(source)
 
 
 def _solved_by_the_library(value: Any) -> str | None:
-    return next((one.name for one in EXERCISES.values() if value in (one.library, one.reference)), None)
+    both = ((one.name, solved) for one in EXERCISES.values() for solved in (one.library, one.reference))
+    return next((name for name, solved in both if solved is value and value is not None), None)
 
 
-def _import_line(name: str, value: Any) -> str:
-    """The line that brings `value` in under this name; empty where no module has it."""
+def _import_line(name: str, value: Any, here: str) -> str:
+    """The line that brings `value` in under this name; empty where no other module than this one has it."""
     if isinstance(value, ModuleType):
         return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
     own = getattr(value, "__name__", name)
     home = getattr(value, "__module__", None)
-    if home == "__main__" or not isinstance(own, str) or type(value) in PLAIN:
+    if home == here or not isinstance(own, str) or type(value) in PLAIN:
         return ""
     for source in filter(None, (home, *SOURCES)):
         if source in sys.modules and getattr(sys.modules[source], own, None) is value:

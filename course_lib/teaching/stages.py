@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
 from course_lib.teaching.answer import listed
-from course_lib.teaching.calling import Budget, call
+from course_lib.teaching.calling import call
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.trying import Trial, mishap
 from course_lib.teaching.verdict import Verdict, wrong
@@ -116,11 +116,11 @@ def _assigned(name: str, text: str) -> str:
     return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
 
 
-def wrong_gradients(exercise: Exercise, attempt: Callable, budget: Budget) -> Verdict | None:
+def wrong_gradients(exercise: Exercise, attempt: Callable, until: float) -> Verdict | None:
     """Whether the gradients that reach the inputs are those of the reference: what is learned needs them."""
     case = exercise.cases()[1]
-    right = call(exercise.reference, case.inputs, budget.left, _gradients, with_gradients=True)
-    theirs = call(attempt, case.inputs, budget.left, _gradients, with_gradients=True)
+    right = call(exercise.reference, case.inputs, until, _gradients, with_gradients=True)
+    theirs = call(attempt, case.inputs, until, _gradients, with_gradients=True)
     if theirs.took_too_long:
         return mishap(theirs, exercise.seconds, "")
     if theirs.fault:

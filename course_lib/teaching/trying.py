@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_lib.formatting import shape_text
 from course_lib.teaching.answer import Answer, Remark, listed, read
-from course_lib.teaching.calling import Budget, Outcome, call
+from course_lib.teaching.calling import Outcome, call
 from course_lib.teaching.exercise import Case, Exercise
 from course_lib.teaching.learners_code import ends_the_session
 from course_lib.teaching.verdict import Verdict, wrong
@@ -73,14 +73,14 @@ def misuse(name: str, inputs: Mapping[str, object], attempt: Any) -> Verdict | N
     return None
 
 
-def tried(exercise: Exercise, attempt: Callable, budget: Budget) -> tuple[list[Trial] | Verdict, str]:
+def tried(exercise: Exercise, attempt: Callable, until: float) -> tuple[list[Trial] | Verdict, str]:
     """The trials, one for each case, or the first mishap; and what was printed."""
     trials: list[Trial] = []
     printed: list[str] = []
     cases = exercise.cases()
     types = {name: t.dtype for name, t in zip(exercise.returns, cases[1].expected, strict=True)}
     for number, case in enumerate(cases, start=1):
-        outcome = call(attempt, case.inputs, budget.left, lambda value, given: read(value, types))
+        outcome = call(attempt, case.inputs, until, lambda value, given: read(value, types))
         if outcome.printed and number <= 3:
             printed.append(f"call {number}:\n{outcome.printed}")
         answer = mishap(outcome, exercise.seconds, call_text(exercise, case)) or outcome.answer

@@ -12,10 +12,11 @@ It must let the reference through, and the other right ones of `accepts`, and ra
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from course_lib.teaching.calling import Budget, Outcome, call
+from course_lib.teaching.calling import Outcome, call
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.trying import mishap
 from course_lib.teaching.verdict import Verdict, wrong
@@ -56,7 +57,7 @@ class TestExercise:
 
 def judge_test(exercise: TestExercise, attempt: Callable) -> tuple[Verdict, str]:
     """The verdict on a learner's test, and what it printed when it met the right implementation."""
-    budget, what = Budget(exercise.seconds), exercise.what
+    until, what = time.monotonic() + exercise.seconds, exercise.what
     calls = []
 
     def meets(implementation: Callable) -> Outcome:
@@ -64,7 +65,7 @@ def judge_test(exercise: TestExercise, attempt: Callable) -> tuple[Verdict, str]
             calls.append(implementation)
             return implementation(*inputs)
 
-        return call(lambda: attempt(watched), (), budget.left)
+        return call(lambda: attempt(watched), (), until)
 
     first = meets(exercise.of.reference)
     if problem := mishap(first, exercise.seconds, "This was with the right one."):

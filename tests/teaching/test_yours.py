@@ -19,7 +19,7 @@ from course_lib.teaching import keeping, yours
 from course_lib.teaching.checking import check
 from course_lib.teaching.exercises import EXERCISES
 
-TWO = 2
+TWO, LEAST = 2, -math.inf
 HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
 GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
@@ -44,7 +44,7 @@ def said(capsys, name: str = "double_it") -> str:
 
 
 def twice(numbers):
-    return numbers * TWO
+    return (numbers * TWO).clamp(min=LEAST)
 
 
 def double_it(numbers):
@@ -92,11 +92,12 @@ def test_the_file_reads_well_and_runs_as_it_stands(course_home):
 
 
         # --- double_it · lesson 00 · {day}
+        LEAST = float("-inf")
         TWO = 2
 
 
         def twice(numbers):
-            return numbers * TWO
+            return (numbers * TWO).clamp(min=LEAST)
 
 
         def double_it(numbers):
@@ -229,7 +230,7 @@ HOSTILE = [
     ("# --- broken · lesson 08 · 2026-01-01\ndef (:\n" + GOOD, "yours, from lesson 00"),
     (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", "yours, from lesson 00"),
     (GOOD.replace("\n", "\r\n"), "yours, from lesson 00"),
-    ("\ufeff" + GOOD, "the library's (yours is not there yet)"),
+    ("\ufeff" + GOOD, "yours, from lesson 00"),
     (GOOD + GOOD.replace("numbers + numbers", "0 * numbers"), "yours, from lesson 00"),
     ("x" * 10**6 + "\n" + GOOD, "yours, from lesson 00"),
 ]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -57,6 +58,8 @@ def build_all(
             drafts[path] = draft(path, root)
         except* LessonError as group:
             complaints += [str(problem) for problem in group.exceptions] if path in chosen else []
+        if path in chosen:
+            complaints += quiz_problems(path.with_name("quiz.json"), root)
     lessons = [made.lesson for made in drafts.values()]
     twice = defined_twice(lessons)
     complaints += map(str, twice)
@@ -83,6 +86,20 @@ def build_all(
         print(text, file=sys.stderr)
     print(f"{done}; problems: {len(complaints)}" if complaints else f"{done}; all well")
     return 1 if complaints else 0
+
+
+def quiz_problems(path: Path, root: Path) -> list[str]:
+    """What is wrong with a lesson's quiz.json, if it has one."""
+    from course_lib.teaching.quiz_rules import problems  # jsonschema takes a while to load
+
+    if not path.exists():
+        return []
+    shown = path.relative_to(root).as_posix()
+    try:
+        found = problems(json.loads(path.read_text(encoding="utf-8")))
+        return [f"{shown}: {problem}" for problem in found]
+    except ValueError as error:
+        return [f"{shown}: this is not JSON: {error}"]
 
 
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 
 from course_lib import theme
+from course_lib.explore.base import Explorable
 from course_lib.explore.guard import guard_events
 from course_lib.runtime import seed_everything
 from course_lib.teaching import progress
@@ -17,6 +18,7 @@ from course_lib.teaching.lessons import lesson
 def start_lesson(topic: str, *, seed: int = 0) -> None:
     """Put figure and number style in force, seed all randomness, and note that the lesson was opened.
 
+    From here on goals that are reached are kept in the learner's progress, and remembered.
     Prints nothing, unless there is something to tell about the learner's progress file.
     """
     opened = lesson(topic)
@@ -27,3 +29,10 @@ def start_lesson(topic: str, *, seed: int = 0) -> None:
     for note in progress.read().notes:
         progress.say_once(note)
     progress.record({"kind": "lesson", "lesson": opened.topic})
+    Explorable.reached = staticmethod(lambda name, goal: _reached(opened.topic, name, goal))
+    Explorable.remembered = staticmethod(lambda name: progress.read().goals(name))
+
+
+def _reached(topic: str, explorable: str, goal: str) -> None:
+    event = {"kind": "goal", "lesson": topic, "name": f"{explorable}/{goal}"}
+    progress.record({**event, "explorable": explorable, "goal": goal})

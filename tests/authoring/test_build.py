@@ -225,6 +225,16 @@ def test_a_notebook_without_a_source_and_a_stale_glossary_are_told(copy_of_built
     assert copy_of_built.build(check=True)[2][-1] == GLOSSARY
 
 
+def test_a_bad_quiz_file_is_told(copy_of_built):
+    quiz = copy_of_built.root / "notebooks" / "source" / "42_tiny" / "quiz.json"
+    quiz.write_text('{"lesson": "tiny", "questions": []}')
+    _, _, complaints = copy_of_built.build(check=True)
+    assert complaints == ["notebooks/source/42_tiny/quiz.json: quiz: [] should be non-empty"]
+    quiz.write_text("{")
+    (told,) = copy_of_built.build(check=True)[2]
+    assert told.startswith("notebooks/source/42_tiny/quiz.json: this is not JSON")
+
+
 def test_terms_used_too_early_and_defined_twice_are_told(copy_of_built, tiny, line_of):
     line = line_of("A formula")
     early = tiny.replace("A formula", "A softmax").replace('kind="quiz"', 'kind="quiz" tags="x"')

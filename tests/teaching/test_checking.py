@@ -33,7 +33,7 @@ def test_a_stub_is_not_tried_yet_and_leaves_no_trace(course_home):
 
 def test_results_are_recorded(course_home):
     check("double_it", lambda numbers: 2 * numbers)
-    check("scaled_attention", lambda q, k, v: ((w := (q @ k.T / k.shape[1]).softmax(-1)) @ v, w))
+    check("scaled_attention", lambda q, k, v: ((w := (q @ k.mT / k.shape[-1]).softmax(-1)) @ v, w))
     first, second = events(course_home)
     assert first.pop("at") and second.pop("at")
     assert first == {"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"}

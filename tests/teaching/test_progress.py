@@ -53,7 +53,7 @@ def test_exercises_are_tried_then_passed_and_stay_passed():
         exercise("soft_lookup", "wrong"),
         exercise("gone"),
     ).lesson("query_key_value")
-    assert (one.exercises, one.exercises_tried, one.exercises_passed) == (4, 1, 1)
+    assert (one.exercises, one.exercises_tried, one.exercises_passed) == (5, 1, 1)
 
 
 def test_goals_and_misses_are_worked_out():
@@ -168,7 +168,7 @@ def test_the_report_says_it_all(monkeypatch, course_home):
         "  ✓ 00 · Start here\n"
         "      exercises 1 of 1\n"
         "  … 08 · Query, key, value\n"
-        "      exercises 1 of 4\n"
+        "      exercises 1 of 5\n"
         "      quiz 0 of 1 at the first try\n"
         "\n"
         f"Next: 08 · Query, key, value ({lesson('query_key_value').minutes} minutes)\n"

@@ -53,7 +53,7 @@ def double_it(numbers):
 
 
 def scaled_attention(queries: torch.Tensor, keys, values):
-    scores = torch.einsum("md,nd->mn", queries, keys) / math.sqrt(keys.shape[-1])
+    scores = torch.einsum("...md,...nd->...mn", queries, keys) / math.sqrt(keys.shape[-1])
     weights = F.softmax(scores, dim=-1)
     return weights @ values, weights
 

@@ -105,7 +105,7 @@ estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].m
 r"""
 ## Look: an explorable
 
-To look at words, a network gives each word a score and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. It is in every lesson from 06 on. Instead of reading about it, turn its dial.
+To look at words, a network gives each word a {term:score}, a number that says how much the word matters just now, and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. It is in every lesson from 06 on. Instead of reading about it, turn its dial.
 
 First comes a question, though. In this course an explorable is covered until you have **committed a guess**. It is worth it: people who predict first remember what they
 see. Nobody grades the guess. If you are in a hurry, there is a button for that. Beside the slider stand two small **goals**. They tick themselves off.

@@ -67,7 +67,7 @@ actually get, its {term:value}. You come with a wish in the same numbers as the 
 | cake | (0, 2) | (0, 9, 5) |
 | tea | (1, 1) | (0, 2, 0) |
 
-The query "something warm, please" is (1, 0). How well does a dish match? Multiply query and key number by number and add up: the {term:dot product}. For soup that is 1 · 3 + 0 · 0 = 3. This number is the dish's {term:score}.
+The query "something warm, please" is (1, 0). How well does a dish match? Multiply query and key number by number and add up: the {term:dot product}. For soup that is 1 · 3 + 0 · 0 = 3. This number is the dish's **score**.
 """
 
 # %% kind="example" minutes=0.5

@@ -18,6 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -96,17 +97,16 @@ def call(
     return outcome
 
 
-_depth = 0
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 def inside_a_call() -> bool:
     """Whether this is asked from within a function that is being called here."""
-    return _depth > 0
+    return _inside.get()
 
 
 @contextlib.contextmanager
 def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
-    global _depth
     rings, on = 0, True
 
     def ring(number: int, frame: FrameType) -> None:
@@ -121,7 +121,7 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
     timed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGALRM, ring) if timed else None
     before = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.05), AGAIN) if timed else None
-    _depth += 1
+    token = _inside.set(True)
     try:
         yield
     finally:
@@ -129,7 +129,7 @@ def _time_limit(seconds: float, outcome: Outcome) -> Iterator[None]:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, *before)
             signal.signal(signal.SIGALRM, handler)
-        _depth -= 1
+        _inside.reset(token)
 
 
 def _may_be_stopped(frame: FrameType | None) -> bool:

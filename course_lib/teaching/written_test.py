@@ -24,6 +24,7 @@ from course_lib.teaching.verdict import Verdict, wrong
 MOST_NAMED = 3
 ONE_PARAMETER: Mapping[str, str] = {"implementation": "a function"}
 HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
+TOO_STRICT = "Does it ask for more than was said, or leave no room for rounding?"
 UNRELATED = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 
@@ -61,9 +62,10 @@ def judge_test(exercise: TestExercise, attempt: Callable) -> tuple[Verdict, str]
     calls = []
 
     def meets(implementation: Callable) -> Outcome:
-        def watched(*inputs: object) -> object:
+        def watched(*inputs: object, **named: object) -> object:
             calls.append(implementation)
-            return implementation(*inputs)
+            names = list(exercise.of.inputs)[len(inputs) :]  # the wrong ones call their parameters otherwise
+            return implementation(*inputs, *(named[name] for name in names))
 
         return call(lambda: attempt(watched), (), until)
 
@@ -74,12 +76,9 @@ def judge_test(exercise: TestExercise, attempt: Callable) -> tuple[Verdict, str]
         advice = "Call it with inputs of yours, and look at what comes out."
         return wrong(f"It never calls the {what} that it is given.", advice, "never-calls"), first.printed
     for style, function in exercise.accepts.items():
-        if problem := mishap(
-            meets(function), exercise.seconds, "Does it ask for more than was said, or for no rounding?"
-        ):
-            return replace(
-                problem, headline=f"It rejects a right {what}, written {style}.", slip="too-strict"
-            ), first.printed
+        if problem := mishap(meets(function), exercise.seconds, TOO_STRICT):
+            headline = f"It rejects a right {what}, written {style}."
+            return replace(problem, headline=headline, slip="too-strict"), first.printed
     met = {words: meets(function) for words, function in exercise.wrong_ones().items()}
     for words, outcome in met.items():
         if outcome.took_too_long or (outcome.fault and outcome.fault.kind in UNRELATED):

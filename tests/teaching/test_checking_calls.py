@@ -278,7 +278,7 @@ def test_an_import_is_never_left_half_done(tmp_path, monkeypatch):
 
         return 2 * numbers if slow_to_import.whole else None
 
-    assert judge(IMPATIENT, attempt).slip == "too-slow"
+    assert judge(IMPATIENT, attempt).status == "passed"
     assert sys.modules.pop("slow_to_import").whole
 
 

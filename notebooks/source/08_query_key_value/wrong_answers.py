@@ -140,7 +140,7 @@ WRONG = {
             look_up(lambda query, keys: over_sum(torch.exp(keys @ query))),
             "not-finite",
             ONLY_LARGE,
-            "above 88",
+            "more than 88",
         ),
         (look_up(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
         (look_up(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),

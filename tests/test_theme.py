@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import subprocess
 import sys
 
@@ -108,6 +109,30 @@ def test_scores_are_lightest_at_zero_and_darken_to_both_sides(eye):
     assert lightness.argmax() == 32
     assert (np.diff(lightness[:33]) > 0).all() and (np.diff(lightness[32:]) < 0).all()
     assert np.linalg.norm(oklab(theme.SCORES(0.1), eye) - oklab(theme.SCORES(0.9), eye)) > 0.12
+
+
+def at_night(colour) -> np.ndarray:
+    """What the page's style makes of a colour in JupyterLab's dark theme, by CSS's own arithmetic."""
+    [(part, turn)] = re.findall(r"invert\(([\d.]+)\) hue-rotate\((\d+)deg\)", theme.PAGE_STYLE)
+    assert turn == "180"
+    turned_round = float(part) + (1 - 2 * float(part)) * np.asarray(to_rgb(colour))
+    grey = np.tile([0.213, 0.715, 0.072], (3, 1))
+    return np.clip((2 * grey - np.eye(3)) @ turned_round, 0, 1)
+
+
+def test_at_night_paper_is_dark_text_readable_and_hues_stay():
+    paper = at_night(theme.PAPER)
+    assert contrast(paper, "#111111") < 1.15, "no glare beside JupyterLab's own dark"
+    assert contrast(at_night(theme.INK), paper) > 7 and contrast(at_night(theme.SOFT_INK), paper) > 4.5
+    for eye in EYES:
+        night = {name: at_night(colour) for name, colour in CYCLE.items()}
+        distance, pair = closest(night, eye)
+        assert distance > 0.03, pair  # pink and sky come near each other: curves have names and shapes too
+        assert closest({name: night[name] for name in ("BLUE", "ORANGE", "GREEN")}, eye)[0] > 0.08, eye
+    for name, colour in CYCLE.items():
+        assert contrast(at_night(colour), paper) > 3, name
+        day, night = (oklab(one)[1:] for one in (colour, at_night(colour)))
+        assert day @ night > 0.8 * np.linalg.norm(day) * np.linalg.norm(night), f"{name} is another hue"
 
 
 @pytest.fixture

@@ -141,11 +141,11 @@ def draw_contents(axes: Axes) -> Show:
 
 
 def fat_by_values(now: Facts, start: Facts) -> bool:
-    return abs(now["plate"][FAT] - 15) < 0.25 and np.array_equal(now["weights"], start["weights"])
+    return abs(now["plate"][FAT] - 15) < 0.25 and np.allclose(now["weights"], start["weights"])
 
 
 def fat_by_weights(now: Facts, start: Facts) -> bool:
-    return abs(now["plate"][FAT] - 10) < 0.25 and np.array_equal(now["values"], start["values"])
+    return abs(now["plate"][FAT] - 10) < 0.25 and np.allclose(now["values"], start["values"])
 
 
 def tie(now: Facts, start: Facts) -> bool:

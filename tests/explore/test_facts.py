@@ -277,6 +277,8 @@ def test_goals_have_the_answers_that_lessons_tell():
     assert answers(lab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
     assert answers(lab, "spared", divisor="1", d_k=512, query=range(1, 9)) == [2]
     assert answers(cafe, "fat-by-values", cream=range(41)) == [27]
+    back = -1 + 12 * 0.1  # where a slider comes back to: not quite 0.2
+    assert back != 0.2 and answers(cafe, "fat-by-values", crunch=back, cream=range(41)) == [27]
     assert answers(cafe, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES) == [0.02, 2.0, 3.0]
     assert answers(cafe, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
     assert answers(who, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]

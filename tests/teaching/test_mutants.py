@@ -100,7 +100,7 @@ def test_an_exercise_is_declared_well(exercise: Exercise | TestExercise):
     names = [slip.name for slip in exercise.slips]
     assert len(set(names)) == len(names) and not GENERAL & set(names)
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
-    sizes = list(exercise.sizes.values())
+    sizes = [size for size in exercise.sizes.values() if isinstance(size, int)]
     assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
     by_hand = exercise.cases()[0]
     assert all(map(by_hand.agree, by_hand.expected, outputs(exercise.reference, by_hand.inputs)))

@@ -17,7 +17,7 @@ from course_lib import runtime
 from course_lib.teaching import progress
 from course_lib.teaching.maths import dollars, inline_html
 from course_lib.teaching.questions import question
-from course_lib.teaching.static import static_text
+from course_lib.teaching.static import CARD_STYLE, static_text
 
 LONGEST = 2000  # characters
 
@@ -34,7 +34,7 @@ class Explanation(anywidget.AnyWidget):
     """The card. `state` tells the page what was written, the model answer and the ticks."""
 
     _esm = static_text("card.js", "explain.js")
-    _css = static_text("card.css")
+    _css = CARD_STYLE
 
     payload = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

@@ -27,7 +27,7 @@ from course_lib.teaching import progress
 from course_lib.teaching.maths import dollars, inline_html
 from course_lib.teaching.questions import Answer, Feedback, Question, mark, question, received
 from course_lib.teaching.quiz import question_payload
-from course_lib.teaching.static import static_text
+from course_lib.teaching.static import CARD_STYLE, static_text
 from course_lib.views import Still
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class GuessCard(anywidget.AnyWidget):
     """The question, the cover, and later guess beside truth."""
 
     _esm = static_text("card.js", "guess.js")
-    _css = static_text("card.css")
+    _css = CARD_STYLE
 
     payload = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

@@ -34,7 +34,7 @@ from course_lib.teaching.questions import (
     used_for,
 )
 from course_lib.teaching.quiz_still import still_html
-from course_lib.teaching.static import static_text
+from course_lib.teaching.static import CARD_STYLE, static_text
 
 TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
 DISCUSS = "Discuss with a neighbour, then vote again."
@@ -76,7 +76,7 @@ class Quiz(anywidget.AnyWidget):
     """The widget. `states` tells the page how each question stands; `tries` are the answers, oldest first."""
 
     _esm = static_text("card.js", "quiz.js")
-    _css = static_text("card.css")
+    _css = CARD_STYLE
 
     payload = traitlets.Dict().tag(sync=True)
     states = traitlets.Dict().tag(sync=True)

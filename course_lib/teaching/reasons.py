@@ -16,13 +16,15 @@ from course_lib.teaching.learners_code import notebook_numbers, same_code
 from course_lib.teaching.trying import Trial
 from course_lib.teaching.verdict import Verdict
 
+FIRST_VERSION = "This does what the first version did, and that is not right yet."
+
 
 def explained(problem: Verdict, trials: list[Trial], attempt: Callable) -> Verdict:
     """The problem with its likely reason, where one is known."""
     exercise = trials[0].exercise
     if exercise.unrepaired and _does_as(exercise.unrepaired, trials):
         status = "not tried" if same_code(attempt, exercise.unrepaired) else "wrong"
-        return replace(problem, status=status, headline="The bug is still there.", slip="unrepaired")
+        return replace(problem, status=status, headline=FIRST_VERSION, slip="unrepaired")
     if _swapped(trials):
         order = f"The right things in the wrong order: `return {', '.join(exercise.returns)}`."
         return replace(problem, slip="swapped-outputs", details=order)

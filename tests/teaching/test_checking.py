@@ -148,7 +148,9 @@ def test_a_bug_that_is_still_there_is_said_and_not_named():
     untouched, tried = judge(exercise, as_it_was), judge(exercise, still_forgets_half)
     assert untouched.status == "not tried" and tried.status == "wrong"
     for verdict in untouched, tried:
-        assert verdict.headline == "The bug is still there." and "half" not in str(verdict)
+        assert verdict.headline.startswith("This does what the first version did") and "half" not in str(
+            verdict
+        )
     assert judge(exercise, lambda numbers: numbers).slip == "unchanged"
     assert judge(exercise, lambda numbers: numbers + numbers).status == "passed"
 

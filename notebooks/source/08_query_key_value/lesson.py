@@ -195,7 +195,7 @@ Think of a video search. You type a few words: the query. They are compared with
 value. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
 
 The first attention for translation had no such split. In Bahdanau's network (2015) the part that writes the translation asks, with its own state. What it searches are the states of the source words, and what it gets are those same states: key and value in one vector.
-(Luong's dot score, the same year, likewise.) What if one vector must do both jobs? With our menu you would be served the label: 2.6 of warm, and no salt at all.
+(Luong's dot score, the same year, likewise.) What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
 
 So here is a test with room for both, run beforehand. Four pairs, each a name and a content out of 16, are stored as four vectors. A name is asked for, its content is wanted: a tiny network has to learn the whole look-up. In one version a single matrix makes the vector that is searched *and* handed
 out, in the other there is a matrix for keys and one for values. The vectors are 2 to 32 numbers wide; three trainings each.

@@ -145,10 +145,6 @@ def by_luck(now: Facts, start: Facts) -> bool:
     return now["projections"] == SEPARATE and now["on_diagonal"] >= N_WORDS / 2
 
 
-def just_short(now: Facts, start: Facts) -> bool:
-    return now["rank"] < N_WORDS <= 2 * now["d_k"]
-
-
 class WhoAttends(Explorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, and not one for both?"
@@ -168,7 +164,6 @@ class WhoAttends(Explorable):
     goals = (
         Goal("others-win", "One shared matrix, yet in most rows another word wins", others_win),
         Goal("by-luck", "Two matrices, and by luck half of the words look most at themselves", by_luck),
-        Goal("just-short", "The largest d_k whose scores are not of full rank", just_short),
     )
     panels = (
         Panel("Scores (circle: largest of its row)", draw_scores, 1.35),

@@ -33,7 +33,8 @@ HINTS = {
         "The shapes do not fit for `@`: is a transpose (`.T`) missing, or are the factors swapped?"
     ),
     r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
-        "Two tensors of different shape met: print their `.shape` just before this line."
+        "Two tensors of different shape met: print their `.shape` just before this line. (`.T` turns all "
+        "axes round; `.mT` swaps the last two.)"
     ),
     r"Dimension out of range": "There is no such axis: a vector has only `dim=0`, which is also `dim=-1`.",
     r"to have the same dtype|expected scalar type|must have the same dtype": (

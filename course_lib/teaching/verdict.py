@@ -90,9 +90,8 @@ def wrong(headline: str, details: str = "", slip: str | None = None) -> Verdict:
 
 def _known(misconception: str) -> str:
     """In words; the id is for the list of misconceptions and for progress."""
-    return (
-        f"A common belief behind this: “{misconceptions()[misconception].belief}” Not so ({misconception})."
-    )
+    known = misconceptions()[misconception]
+    return f"A common belief behind this: “{known.belief}” In truth: {known.truth}"
 
 
 def _indented(text: str) -> str:

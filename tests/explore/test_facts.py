@@ -282,5 +282,4 @@ def test_goals_have_the_answers_that_lessons_tell():
     assert answers(cafe, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES) == [0.02, 2.0, 3.0]
     assert answers(cafe, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
     assert answers(who, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]
-    assert answers(who, "just-short", d_k=who_attends.WIDTHS) == [4]
     assert answers(who, "by-luck", seed=range(20)) == [19]

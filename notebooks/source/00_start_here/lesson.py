@@ -76,11 +76,17 @@ all_say(telling["twin"]["src"])
 # %% [markdown] kind="text" minutes=1
 r"""
 The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two may **look back** at every English word
-while they write. That is *attention*, and how it works is what this course is about. (One sentence proves nothing, of course. Over 400 sentences of this kind, and three trainings of each network, the network of 2014 gets 87% of the
+while they write. That is *attention*, and how it works is what this course is about. (One sentence proves nothing, of course. Over 400 sentences of this kind, and three trainings of each network from different random starts, the network of 2014 gets 87% of the
 pronouns right, that of 2015 96%, that of 2017 all of them. Lesson 18 has the whole table.)
 
-Now you. Type a sentence between the quotation marks, with words like *dog, apple, boy, sees, eats, big, red, because*. The networks know about 300 English words. What they do not know is named, and
-they then guess wildly.
+Now you. Type a sentence between the quotation marks. The networks know about 300 English words and nothing else; a word that is not among them is named (`<unk>` stands for *unknown*), and they then guess wildly.
+
+<details><summary>Words they know</summary>
+
+boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter key box bottle cup hat dress flower chair table bed car door window ·
+garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these every in on and but because it they not
+
+</details>
 """
 
 # %% kind="example" minutes=1.5
@@ -94,8 +100,8 @@ for note in systems["transformer"](sentence).notes:
 r"""
 ## Estimate, before you are told
 
-A network is a great many numbers, its *weights* (also called parameters), which training has set. Large language models have billions. How many has the Transformer that just translated? Commit to a number first: an estimate is judged by its
-order of magnitude, so 1,000 or 1,000,000 is a real difference, and 300,000 or 400,000 is none.
+A network is a great many numbers, its *parameters*, which training has set. Large language models have billions. How many has the Transformer that just translated? Commit to a number first. An estimate is judged by its
+order of magnitude: off by half is fine, off by a factor of ten is not.
 """
 
 # %% kind="estimate" minutes=1
@@ -126,7 +132,7 @@ it. Try a wrong answer first, to see what the check says.
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 minutes=2 track="core"
 def double_it(numbers):
-    """A tensor (torch's list of numbers)  ->  a tensor with every number doubled."""
+    """A tensor (torch's kind of NumPy array)  ->  one with every number doubled."""
     # solution
     return 2 * numbers
     # end solution

@@ -6,7 +6,7 @@ r"""
 
 **The question:** how can a network look something up when nothing matches exactly?
 
-About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb). In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
+About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb). In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns. What comes from a lesson you have not met is said in passing, and you may pass it by.
 """
 
 # %% [markdown] kind="goals" minutes=0.5
@@ -30,8 +30,6 @@ from course_lib import views
 from course_lib.bench.inside import spreads
 from course_lib.explore import SaturationLab, SoftDictionary, WhoAttends
 from course_lib.formatting import fixed, significant
-from course_lib.layers.attention import attend
-from course_lib.layers.scores import dot
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import recorded, start_lesson, yours
 from course_lib.text.batch import make_batch
@@ -43,7 +41,7 @@ start_lesson("query_key_value", seed=8)
 r"""
 ## Warm up
 
-Answer from memory. If you came straight from lesson 00, skip this: nothing below needs it.
+Answer from memory. If you came straight from lesson 00, skip this and go to section 1: nothing below needs it.
 """
 
 # %% kind="recall" minutes=2
@@ -142,9 +140,9 @@ quiz("08", "first-blend")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Soup got more than 75%: the softmax favours the best, since $e^3$ is 20 times $e^0$.
+Soup got more than 75%: the softmax favours the best, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$.
 
-Now a larger cafeteria. You can turn the temperature (hot shares, cold picks) and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
+Now a larger cafeteria. You can turn the {term:temperature}, by which all scores are divided before the softmax (hot shares, cold picks; the dial of lesson 00 turned round), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
 
 # %% kind="predict" minutes=2
@@ -171,13 +169,13 @@ Query and keys must share their width, because they are compared. Values may hav
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
     "query": (0, 0), "keys": (0, 1), "values": (0, 2),
-    "scores": (1, 0.5), "÷ √d_k": (2, 0.5), "softmax": (3, 0.5), "weights": (4, 0.5),
-    "blend": (5, 1), "context": (6, 1),
+    "scores": (1, 0.5), "softmax": (2, 0.5), "weights": (3, 0.5),
+    "blend": (4, 1), "context": (5, 1),
 }
 ARROWS = [
-    ("query", "scores"), ("keys", "scores"), ("scores", "÷ √d_k"),
-    ("÷ √d_k", "softmax"), ("softmax", "weights"), ("weights", "blend"),
-    ("values", "blend"), ("blend", "context"),
+    ("query", "scores"), ("keys", "scores"), ("scores", "softmax"),
+    ("softmax", "weights"), ("weights", "blend"), ("values", "blend"),
+    ("blend", "context"),
 ]
 views.diagram(PARTS, ARROWS, lit=("query", "keys", "values"), title="One look-up")
 
@@ -194,11 +192,11 @@ r"""
 Think of a video search. You type a few words: the query. They are compared with titles: the keys. A film plays: the
 value. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
 
-The first attention for translation had no such split. In Bahdanau's network (2015) the part that writes the translation asks, with its own state. What it searches are the states of the source words, and what it gets are those same states: key and value in one vector.
-(Luong's dot score, the same year, likewise.) What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
+The first attention for translation had no such split. In Bahdanau's network (2015) one part, the *encoder*, reads the source and makes a vector for each of its words; another, the *decoder*, writes the translation and asks. The vectors of the source words are what it searches, and also what it gets: key and value in one.
+(In Luong's, the same year, likewise.) What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
 
-So here is a test with room for both, run beforehand. Four pairs, each a name and a content out of 16, are stored as four vectors. A name is asked for, its content is wanted: a tiny network has to learn the whole look-up. In one version a single matrix makes the vector that is searched *and* handed
-out, in the other there is a matrix for keys and one for values. The vectors are 2 to 32 numbers wide; three trainings each.
+So here is a test with room for both, run beforehand. Four pairs are stored, each of a name and a content; there are 16 names and 16 contents. A name is asked for, its content is wanted. A tiny network has to learn the whole look-up. It makes keys by multiplying each pair's vector with a learned matrix. In one version these keys are also what is handed
+out; in the other a second matrix makes values. The made vectors are 2 to 32 numbers wide; three trainings each. (Guessing blindly is right one time in 16, guessing among the four contents one time in four.)
 """
 
 # %% kind="predict" minutes=1.5
@@ -216,11 +214,11 @@ predict("08", "one-or-two", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. With eight there is, and one matrix does as well as two. The split buys **freedom**, and freedom counts where room is scarce.
+With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. From four numbers on there nearly is, and one matrix does as well as two. The split buys **freedom**, and freedom counts where room is scarce.
 
-Does it help real models? Key–value memories (Miller and others, 2016) split them to read facts. Daniluk and others (2017) tried it in language models: each word got a vector to be found by, one to hand out, even a third to predict with. They report gains from each
-split, and two honest surprises: the models hardly looked back more than five words, and a plain network that just joins the last few states kept up. Our own, trained on the toy French with one recipe for all: the plain LSTM wavers between 7.6 words on average (its {term:perplexity}; lower is better), with
-attention between 8.0, with key and value split 8.3, with the third vector 8.2, with the last states joined 8.2. On our short sentences the split makes it worse, not better. It is no law. What the Transformer makes of it, key and value *and query* for every word, is another story, and it begins below.
+Does it help larger models? Key–value memories (Miller and others, 2016) split them to read facts. Daniluk and others (2017) tried it in {term:language models}, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
+last few states kept up. Ours say something else again. Each is measured by its {term:perplexity}: among how many words, all equally likely, it would be as unsure (lower is better). A recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
+less. So it is no law. What the Transformer makes of it, with a query for every word too, is another story, and it begins below.
 """
 
 # %% kind="quiz" minutes=1.5
@@ -232,7 +230,7 @@ r"""
 
 $d_k$ is the width of a key. Ours had two numbers; those of our Transformer have 16, those of the 2017 paper 64. Does the width matter?
 
-Before training, the numbers in a query and a key are random: say each has mean 0 and {term:variance} 1 (the mean squared distance from the mean; its root is the {term:standard deviation}, the usual distance). Derive what happens to a score, in four small steps.
+Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean; its root, the {term:standard deviation}, is a typical distance. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
 """
 
 # %% kind="quiz" minutes=2.5
@@ -253,7 +251,7 @@ r"""
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; \sum_{i=1}^{d_k} \underbrace{E[q_i^2]}_{1}\,\underbrace{E[k_i^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
-So what? A softmax looks at *differences* between scores. A difference of 1 shares gently: 73 to 27. A difference of 20 leaves nothing to share. Guess how bad it gets at $d_k = 512$.
+($E$ is the mean.) So what? A softmax looks at *differences* between scores. A difference of 1 shares gently, 73 to 27; a large one hardly shares at all. Guess how it is at $d_k = 512$. The picture also shows the softmax's *slope*: how much its weights move when a score is nudged.
 """
 
 # %% kind="predict" minutes=2.5
@@ -261,9 +259,9 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Try the three divisors at 512, and the goals. Dividing by 1: one key takes nearly all. Dividing by $d_k$: every score is close to 0, so everybody gets an eighth. Dividing by $\sqrt{d_k}$: the same picture at every width.
+Try the three divisors at 512, and the goals. (A divisor is a temperature, only a fixed one.) Dividing by 1: one key takes nearly all. Dividing by $d_k$: every score is close to 0, so everybody gets an eighth. Dividing by $\sqrt{d_k}$: the same picture at every width.
 
-Why is "one takes all" bad? Because then nothing can be learned. Learning needs to know what a small change would do. Nudge one score by 0.1, and print what moves:
+Why is "one takes all" a bad start? Learning needs to know what a small change would do. Nudge one score by 0.1, and print what moves:
 """
 
 # %% kind="example" minutes=0.5
@@ -275,7 +273,7 @@ for gap in (0.0, 2.0, 8.0, 20.0):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the {term:gradient} training follows (lesson 01). Where it is nearly 0, the network is sure of itself and cannot be corrected. That is the reason the 2017 paper gives ("we suspect", it says). It is about the
+At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the {term:gradient} training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes; the rest of the batch has to pull it out. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. All this is about the
 **start**: training then changes the scores as it needs.
 
 It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble:
@@ -295,11 +293,17 @@ $Q$ holds a query in each row, $K$ a key, $V$ a value. The softmax runs along ea
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-views.diagram(PARTS, ARROWS, lit="÷ √d_k", title="Scaled dot-product attention")
+WIDER = {name: (column + (column > 1), row) for name, (column, row) in PARTS.items()}
+SCALED = [arrow for arrow in ARROWS if arrow != ("scores", "softmax")]
+SCALED += [("scores", "÷ √d_k"), ("÷ √d_k", "softmax")]
+views.diagram(
+    {**WIDER, "÷ √d_k": (2, 0.5)}, SCALED, lit="÷ √d_k",
+    title="Scaled dot-product attention",
+)
 
 # %% [markdown] kind="text" minutes=1 exercise="scaled_attention"
 r"""
-**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have any number of axes in front, such as (batch, heads), and your function must not care. No loops. You will use it again in lessons 09 to 14, where it drives a trained Transformer.
+**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a {term:batch} of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09 to 14, where it drives a trained Transformer.
 
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
@@ -372,7 +376,7 @@ Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and valu
 # %% [markdown] kind="text" minutes=1
 r"""
 **Does the divisor matter for learning?** A small task: eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn two matrices so that
-the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate (the size of a step), 0.003, run live:
+the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one {term:learning rate} (the size of a step), 0.003, run live. The {term:loss} says how wrong the answers are. You need not read the first cell: it is the training loop of lesson 01.
 """
 
 # %% kind="train" minutes=0.5
@@ -414,15 +418,16 @@ table = [[at[f"d_k {d_k}, divided by {name}"] for at in end] for d_k, name in ro
 figure = views.heatmap(
     torch.tensor(table).clamp(max=1.0), columns=list(rates),
     rows=[f"d_k {d_k}, ÷ {'√d_k' if name == 'root' else name}" for d_k, name in rows],
-    title="Loss after 100 steps (1 and more shown as 1)", column_name="learning rate",
+    title="Loss after 100 steps (1 and more shown as 1)", digits=3, alt="Loss by rate.",
+    row_name="width and divisor", column_name="learning rate",
 )
 predict("08", "divisor-map", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The root is best at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And each divisor has *some* rate at which it learns well (dividing by 1 at width 512: only near 0.003). So the root is a good start, not a law.
+The root is best, or as good as the best, at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And at *some* rate each divisor learns, though dividing by 1 at width 512 never gets as far as the others. So the root is a good start, not a law.
 
-One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation near 1. Estimate what training made of it where the French side looks at the English words.
+One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation near 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, attentions side by side: lesson 12.)
 """
 
 # %% kind="estimate" minutes=1.5
@@ -472,7 +477,7 @@ predict("08", "one-matrix", WhoAttends())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Only the product $W_Q W_K^\top$ enters a score. One full matrix in its place could do the same (Luong's *general* score, lesson 07); two thin ones cost less, and limit what a score can tell apart to $d_k$ directions.
+Only the product $W_Q W_K^\top$ enters a score, so one full matrix in its place could do the same (Luong's *general* score, lesson 07). Two thin ones have fewer numbers.
 
 Before the next exercise, put it into words.
 """
@@ -529,18 +534,19 @@ Give a fixed layer the very weights that attention found for "it". Then move the
 def weights_of_it(words):
     """Where "it" looks, with the two matrices wired above."""
     x = describe(words)
-    _, weights = attend(x @ w_query, x @ w_key, x, score=dot)
+    _, weights = attention(x @ w_query, x @ w_key, x)
     return weights[words.index("it")]
 
 
+attention = yours("scaled_attention")
 moved = "because it was cold the cat drank the water".split()
-fixed_layer = weights_of_it(words)  # learned on one sentence, kept for the other
-for name, row in (("fixed layer", fixed_layer), ("attention", weights_of_it(moved))):
+kept = weights_of_it(words)  # a fixed layer: learned on one sentence, then kept
+for name, row in (("fixed layer", kept), ("attention", weights_of_it(moved))):
     share = row[moved.index("cat")] + row[moved.index("water")]
     print(f"{name}: {fixed(100 * share, 0)}% on cat and water")
 
 views.word_rows(
-    [weights_of_it(words), fixed_layer, weights_of_it(moved)],
+    [weights_of_it(words), kept, weights_of_it(moved)],
     words=[words, moved, moved], marked=["it", "it", "it"],
     title="Where 'it' looks; then the clause moved: fixed weights, computed weights",
 )

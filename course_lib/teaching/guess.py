@@ -99,6 +99,7 @@ class Guess:
         self._card = GuessCard(
             payload={
                 "title": "Estimate first" if asked.kind == "estimate" else "Predict first",
+                "truth": "What it is" if asked.kind == "estimate" else "What happens",
                 "question": question_payload(asked),
                 "cover": [getattr(covered, "title", "A figure"), COVER] if covered else [],
             }

@@ -58,10 +58,15 @@ def same_code(one: Any, other: Any) -> bool:
     """Whether two functions were written alike, but for names of variables, docstrings and layout."""
 
     def steps(function: Any) -> list[tuple]:
-        found = dis.get_instructions(inspect.unwrap(function))
-        plain = (str, int, float, type(None))
+        # A module imported in the same file is called by other instructions than one of another cell.
+        found = [s for s in dis.get_instructions(inspect.unwrap(function)) if s.opname != "PUSH_NULL"]
+        plain, alike = (str, int, float, type(None)), {"LOAD_METHOD": "LOAD_ATTR"}
         return [
-            (s.opname, "FAST" not in s.opname and isinstance(s.argval, plain) and s.argval) for s in found
+            (
+                alike.get(s.opname, s.opname),
+                "FAST" not in s.opname and isinstance(s.argval, plain) and s.argval,
+            )
+            for s in found
         ]
 
     return isinstance(inspect.unwrap(one), FunctionType) and steps(one) == steps(other)

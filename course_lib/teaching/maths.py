@@ -63,7 +63,8 @@ def inline_html(text: str, formula: Callable[[str], str] | None = None) -> str:
     if "$" in marked:
         raise ValueError(f"A $ has no partner in {text!r}. Write \\$ for a dollar sign.")
     marked = EMPHASIS.sub(r"<em>\1</em>", BOLD.sub(r"<strong>\1</strong>", html.escape(marked)))
-    marked = re.sub(r"(\x00\d+\x00)(?=[.,;:!?)])", "\\1\u2060", marked)  # no full stop on a line of its own
+    if formula is None:  # no full stop on a line of its own
+        marked = re.sub(r"(\x00\d+\x00)(?=[.,;:!?)])", "\\1\u2060", marked)
     return re.sub(r"\x00(\d+)\x00", lambda match: atoms[int(match[1])], marked)
 
 

@@ -273,7 +273,8 @@ def test_a_guess_stands_beside_the_truth(page, name, act, guess, said):
     field = card.get_by_label(label)
     field.check() if typed is None else field.fill(typed)
     field.press("Enter")
-    for text in (said, "Your guess", "What happens", "spreads" if name == "sample-largest" else ""):
+    truth = "What it is" if name == "sample-size" else "What happens"
+    for text in (said, "Your guess", truth, "spreads" if name == "sample-largest" else ""):
         expect(card).to_contain_text(text)
     assert made.guess == guess
     expect(card.get_by_role("button")).to_have_count(0)

@@ -37,7 +37,7 @@ function render({ model, el }) {
       inputs.lock(true);
       inputs.node.hidden = true;
     });
-    const columns = [...(state.guess === null ? [] : [column("Your guess", state.guess)]), column("What happens", state.truth)];
+    const columns = [...(state.guess === null ? [] : [column("Your guess", state.guess)]), column(setup.truth, state.truth)];
     result.replaceChildren(panel(state.look, state.word, make("div", { className: "cq-columns" }, ...columns),
       make("p", { html: state.because })));
   }

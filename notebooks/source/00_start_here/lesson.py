@@ -83,7 +83,7 @@ Now you. Type a sentence between the quotation marks. The networks know about 30
 
 <details><summary>Words they know</summary>
 
-boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter key box bottle cup hat dress flower chair table bed car door window ·
+boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window ·
 garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these every in on and but because it they not
 
 </details>
@@ -100,7 +100,7 @@ for note in systems["transformer"](sentence).notes:
 r"""
 ## Estimate, before you are told
 
-A network is a great many numbers, its *parameters*, which training has set. Large language models have billions. How many has the Transformer that just translated? Commit to a number first. An estimate is judged by its
+A network is a great many numbers, its *parameters*, which training has set. The largest networks of today have hundreds of billions. How many has the Transformer that just translated? Commit to a number first. An estimate is judged by its
 order of magnitude: off by half is fine, off by a factor of ten is not.
 """
 

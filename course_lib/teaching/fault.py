@@ -36,7 +36,7 @@ HINTS = {
         "Two tensors of different shape met: print their `.shape` just before this line. (`.T` turns all "
         "axes round; `.mT` swaps the last two.)"
     ),
-    r"Dimension out of range": "There is no such axis: a vector has only `dim=0`, which is also `dim=-1`.",
+    r"Dimension out of range": "There is no such axis. Count from the back: the last is `dim=-1`.",
     r"to have the same dtype|expected scalar type|must have the same dtype": (
         "Two different number types met: keep everything in the inputs' type, torch.float32."
     ),

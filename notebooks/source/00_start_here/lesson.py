@@ -61,9 +61,9 @@ r"""
 Watch the word **it**. In the first sentence it is the cat, in the second the water. English does not care. French must choose: *il* for the cat (le chat), *elle* for the
 water (l'eau is feminine). Only the last word of the sentence tells which. All three networks got it right.
 
-Here is another pair of that kind. A cow is *une vache* (elle), milk is *le lait* (il).
+Here is another pair of that kind, picked because one network fails on it. A cow is *une vache* (elle), milk is *le lait* (il).
 
-> **Before you run the cell:** one of the three networks will get one of the two wrong. Which one, do you think: 2014, 2015 or 2017?
+> **Before you run the cell:** which of the three will it be: 2014, 2015 or 2017? And will it fail on *thirsty* or on *cold*?
 """
 
 # %% kind="example" minutes=1
@@ -76,8 +76,8 @@ all_say(telling["twin"]["src"])
 # %% [markdown] kind="text" minutes=1
 r"""
 The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two may **look back** at every English word
-while they write. That is *attention*, and how it works is what this course is about. (One sentence proves nothing, of course. Over 400 sentences of this kind, and three trainings of each network from different random starts, the network of 2014 gets 87% of the
-pronouns right, that of 2015 96%, that of 2017 all of them. Lesson 18 has the whole table.)
+while they write. That is *attention*, and how it works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings of each network from different random starts, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them. Another network of 2014 that cannot look back gets 94%, so pronouns are not where
+looking back shows most. Long sentences are: of those longer than any in training the network of 2014 gets none right, that of 2015 59%. And there the Transformer gets only 12%. Lesson 18 has the whole table.)
 
 Now you. Type a sentence between the quotation marks. The networks know about 300 English words and nothing else; a word that is not among them is named (`<unk>` stands for *unknown*), and they then guess wildly.
 
@@ -111,7 +111,7 @@ estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].m
 r"""
 ## Look: an explorable
 
-To look at words, a network gives each word a {term:score}, a number that says how much the word matters just now, and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. It is in every lesson from 06 on. Instead of reading about it, turn its dial.
+To look at words, a network gives each word a {term:score}, a number that says how much the word matters just now, and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. You will meet it again and again. Instead of reading about it, turn its dial.
 
 First comes a question, though. In this course an explorable is covered until you have **committed a guess**. It is worth it: people who predict first remember what they
 see. Nobody grades the guess. If you are in a hurry, there is a button for that. Beside the slider stand two small **goals**. They tick themselves off.
@@ -173,7 +173,7 @@ explain("00", "why-look")
 r"""
 ## The road
 
-Every station below runs on your machine, trained on the same small language, and measured the same way.
+Every idea below runs on your machine, on the same small language. All translators among them are measured the same way.
 """
 
 # %% kind="see" minutes=0.5

@@ -25,9 +25,9 @@ OVER_QUERIES = (
 )
 
 
-def half(axes: str) -> Given:
-    """The width of a smoother: half a unit."""
-    return Given(axes, lambda size, generator: torch.full(size, 0.5))
+def some_width(axes: str) -> Given:
+    """The width of a smoother, another one in each case."""
+    return Given(axes, lambda size, generator: 0.3 + torch.rand(size, generator=generator))
 
 
 def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,7 +117,7 @@ SCALED_ATTENTION = Exercise(
         "values": gaussian("*batch n v"),
     },
     returns={"context": "*batch m v", "weights": "*batch m n"},
-    sizes={"batch": (2,), "m": 3, "n": 5, "d": 16, "v": 7},
+    sizes={"batch": (2, 3), "m": 4, "n": 5, "d": 16, "v": 7},
     reference=attend,
     by_hand=ByHand(
         inputs={
@@ -169,6 +169,16 @@ SCALED_ATTENTION = Exercise(
             "the back, `dim=-1`.",
         ),
         Slip(
+            "weights-are-scores",
+            lambda q, k, v: (with_scores(scaled(q, k), v)[0], scaled(q, k)),
+            "the context is right, but scores are returned in place of the weights.",
+        ),
+        Slip(
+            "last-row",
+            lambda q, k, v: tuple(part * not_last(part) for part in with_scores(scaled(q, k), v)),
+            "the last query gets nothing: does a loop end too early?",
+        ),
+        Slip(
             "times-root",
             lambda q, k, v: with_scores(q @ k.mT * math.sqrt(k.shape[-1]), v),
             "the scores are multiplied by √d_k. They are too spread out already: divide.",
@@ -198,6 +208,12 @@ SCALED_ATTENTION = Exercise(
 )
 
 
+def not_last(part: Tensor) -> Tensor:
+    """1 for every row but the last, of several; with one row alone there is nothing to forget."""
+    n = part.shape[-2]
+    return (torch.arange(n) < max(n - 1, 1)).to(part.dtype)[:, None]
+
+
 def right_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return with_scores(scaled(queries, keys), values)
 
@@ -208,11 +224,16 @@ def by_einsum(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Te
 
 
 def by_torch(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    eye = torch.eye(keys.shape[-2]).expand(*keys.shape[:-1], keys.shape[-2])
+    eye = torch.eye(keys.shape[-2], dtype=keys.dtype).expand(*keys.shape[:-1], keys.shape[-2])
     return (
         F.scaled_dot_product_attention(queries, keys, values),
         F.scaled_dot_product_attention(queries, keys, eye),
     )
+
+
+def scaled_first(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    root = keys.shape[-1] ** 0.25
+    return with_scores((queries / root) @ (keys / root).mT, values)
 
 
 def careful_test(implementation: Callable) -> None:
@@ -229,7 +250,12 @@ TEST_ATTENTION = TestExercise(
     inputs={"attention": "a function"},
     of=SCALED_ATTENTION,
     what="attention",
-    accepts={"with matrices": right_attention, "with einsum": by_einsum, "with torch's own": by_torch},
+    accepts={
+        "with matrices": right_attention,
+        "with einsum": by_einsum,
+        "with torch's own": by_torch,
+        "scaled before the product": scaled_first,
+    },
     rejects={
         "no-scale": "does not divide by √d_k",
         "over-d": "divides by d_k itself",
@@ -238,6 +264,10 @@ TEST_ATTENTION = TestExercise(
         "scale-after-softmax": "divides after the softmax",
         "raw-scores": "leaves the softmax out",
         "blends-keys": "blends the keys instead of the values",
+        "root-of-value-width": "divides by the root of the values' width",
+        "softmax-over-batch": "shares out over the sentences of a batch",
+        "weights-are-scores": "hands back scores in place of the weights",
+        "last-row": "forgets the last query",
     },
     reference=careful_test,
 )
@@ -358,17 +388,18 @@ SMOOTH_CURVE = Exercise(
     name="smooth_curve",
     lesson="query_key_value",
     stretch=True,
-    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": half("")},
+    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": some_width("")},
     returns={"smoothed": "m"},
     sizes={"m": 4, "n": 7},
     large=(),
     trains=False,
     reference=lambda places, x, y, width: smoothed(-0.5 * steps(places, x, width) ** 2, y),
     by_hand=ByHand(
-        inputs={"places": [0.0, 1.0], "x": [0.0, 2.0], "y": [4.0, 8.0], "width": 0.5},
-        answer={"smoothed": [4.0 + 4 / (1 + math.exp(8)), 6.0]},
-        says="The second place lies half way between both measurements, so it gets half of each: 6. At the "
-        "first place one lies at distance 0, the other four widths away: a score of −8, next to nothing.",
+        inputs={"places": [2.0, 0.0, 90.0], "x": [0.0, 4.0], "y": [4.0, 8.0], "width": 2.0},
+        answer={"smoothed": [6.0, 4.0 + 4 / (1 + math.exp(2)), 8.0]},
+        says="The first place lies half way between both measurements, so it gets half of each: 6. At the "
+        "second one lies at distance 0, the other two widths away: scores 0 and −2, weights 0.88 and 0.12. "
+        "The third is far from both, and still gets an answer: the nearer one's.",
     ),
     slips=(
         Slip(
@@ -390,6 +421,12 @@ SMOOTH_CURVE = Exercise(
             "width-outside",
             lambda places, x, y, width: smoothed(-0.5 * (places[:, None] - x) ** 2 / width, y),
             "the width stands outside the square. It belongs inside: distance over width, squared.",
+        ),
+        Slip(
+            "width-for-the-half",
+            lambda places, x, y, width: smoothed(-((places[:, None] - x) ** 2) / width, y),
+            "the score is minus the squared distance over the width. It is minus *half* the square of "
+            "distance over width.",
         ),
         Slip(
             "no-width",

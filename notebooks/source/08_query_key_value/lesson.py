@@ -140,7 +140,7 @@ quiz("08", "first-blend")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Soup got more than 75%: the softmax favours the best, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$.
+Soup got more than 75%, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, the same proportions, it would get 39%: a softmax looks at differences, not at proportions.
 
 Now a larger cafeteria. You can turn the {term:temperature}, by which all scores are divided before the softmax (hot shares, cold picks; the dial of lesson 00 turned round), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
@@ -192,8 +192,8 @@ r"""
 Think of a video search. You type a few words: the query. They are compared with titles: the keys. A film plays: the
 value. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
 
-The first attention for translation had no such split. In Bahdanau's network (2015) one part, the *encoder*, reads the source and makes a vector for each of its words; another, the *decoder*, writes the translation and asks. The vectors of the source words are what it searches, and also what it gets: key and value in one.
-(In Luong's, the same year, likewise.) What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
+The first attention for translation had no such split. In Bahdanau's network (2015) one part, the *encoder*, reads the source and makes a vector for each of its words; another, the *decoder*, writes the translation and asks. The vectors of the source words are what it gets, and also what it searches, though for searching they pass through a matrix first: half a split.
+In Luong's dot score, the same year, key and value are one and the same vector. What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
 
 So here is a test with room for both, run beforehand. Four pairs are stored, each of a name and a content; there are 16 names and 16 contents. A name is asked for, its content is wanted. A tiny network has to learn the whole look-up. It makes keys by multiplying each pair's vector with a learned matrix. In one version these keys are also what is handed
 out; in the other a second matrix makes values. The made vectors are 2 to 32 numbers wide; three trainings each. (Guessing blindly is right one time in 16, guessing among the four contents one time in four.)
@@ -214,10 +214,11 @@ predict("08", "one-or-two", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. From four numbers on there nearly is, and one matrix does as well as two. The split buys **freedom**, and freedom counts where room is scarce.
+With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. (15% is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
+other's way, and that each may have its own width.
 
-Does it help larger models? Key–value memories (Miller and others, 2016) split them to read facts. Daniluk and others (2017) tried it in {term:language models}, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
-last few states kept up. Ours say something else again. Each is measured by its {term:perplexity}: among how many words, all equally likely, it would be as unsure (lower is better). A recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
+Does it help larger models? Memory networks (Sukhbaatar and others, 2015) had a matrix for each of the three roles, and key–value memories (Miller and others, 2016) made keys and values different texts altogether. Daniluk and others (2017) tried it in {term:language models}, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
+last few states kept up. Ours say something else again. Each is measured by its {term:perplexity}: among how many words, all equally likely, it would be as unsure (lower is better). With equal parameters and one untuned recipe, a recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
 less. So it is no law. What the Transformer makes of it, with a query for every word too, is another story, and it begins below.
 """
 
@@ -259,7 +260,7 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Try the three divisors at 512, and the goals. (A divisor is a temperature, only a fixed one.) Dividing by 1: one key takes nearly all. Dividing by $d_k$: every score is close to 0, so everybody gets an eighth. Dividing by $\sqrt{d_k}$: the same picture at every width.
+Try the three divisors at 512, and the goals. (A divisor is a temperature, only a fixed one.) Dividing by 1: one key takes nearly all. Dividing by $d_k$: every score is close to 0, so everybody gets an eighth. Dividing by $\sqrt{d_k}$: nearly the same picture at every width.
 
 Why is "one takes all" a bad start? Learning needs to know what a small change would do. Nudge one score by 0.1, and print what moves:
 """
@@ -273,10 +274,10 @@ for gap in (0.0, 2.0, 8.0, 20.0):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the {term:gradient} training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes; the rest of the batch has to pull it out. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. All this is about the
-**start**: training then changes the scores as it needs.
+At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the {term:gradient} training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
+**start**. The divisor also acts later: it decides how far one step of training moves a score, as you will see below.
 
-It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble:
+It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble. (In half precision a score itself can become infinite before that; there one divides the queries first.)
 """
 
 # %% kind="example" minutes=0.5
@@ -366,7 +367,7 @@ check("test_attention", test_attention)
 # %% [markdown] kind="hints" exercise="test_attention"
 r"""
 ### A nudge
-What must be true of every right attention? Each row sums to 1, for one. But a softmax along the wrong axis of a square matrix passes many such tests: choose sizes that are all different.
+What must be true of every right attention? Each row sums to 1, for one. That catches a softmax along the wrong axis, but no wrong divisor: those rows sum to 1 too. And where two sizes are equal, dividing by the root of the wrong one goes unseen: choose sizes that are all different.
 
 ---
 ### The recipe
@@ -403,8 +404,6 @@ divisors = {"÷ 1": 1, "÷ √d_k": 8, "÷ d_k": 64}
 curves = {name: learn_to_look_up(divisor) for name, divisor in divisors.items()}
 smooth = {name: torch.tensor(c).view(20, 5).mean(dim=1) for name, c in curves.items()}
 
-assert sum(curves["÷ √d_k"][40:50]) < 0.5 * sum(curves["÷ 1"][40:50])
-assert sum(curves["÷ 1"][40:50]) < sum(curves["÷ d_k"][40:50])
 views.lines(
     range(5, 101, 5), smooth, x_name="training step", y_name="loss, mean of 5 steps",
     title="Learning to look up, d_k = 64, learning rate 0.003", log_y=True,
@@ -427,7 +426,7 @@ predict("08", "divisor-map", figure)
 r"""
 The root is best, or as good as the best, at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And at *some* rate each divisor learns, though dividing by 1 at width 512 never gets as far as the others. So the root is a good start, not a law.
 
-One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation near 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, attentions side by side: lesson 12.)
+One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation somewhat below 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, attentions side by side: lesson 12.)
 """
 
 # %% kind="estimate" minutes=1.5
@@ -477,7 +476,7 @@ predict("08", "one-matrix", WhoAttends())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Only the product $W_Q W_K^\top$ enters a score, so one full matrix in its place could do the same (Luong's *general* score, lesson 07). Two thin ones have fewer numbers.
+Only the product $W_Q W_K^\top$ enters a score, so one full matrix in its place could do the same (Luong's *general* score, lesson 07). Two thin ones have fewer numbers if $d_k$ is less than half the width of a word. (One *full* matrix in place of the product is not one *shared* matrix for both roles.)
 
 Before the next exercise, put it into words.
 """
@@ -524,7 +523,7 @@ Over how many numbers does the dot product of a query and a key run? That number
 r"""
 ## 5 · Weights that depend on what they see
 
-An ordinary layer also takes weighted sums over positions. Its weights are **learned once** and then fixed: position 7 always takes the same share from position 2, whatever stands there. Attention's weights are **computed anew** for every sentence. What is learned are the matrices
+A layer with fixed weights over positions also takes weighted sums. Its weights are **learned once** and then fixed: position 7 always takes the same share from position 2, whatever stands there. Attention's weights are **computed anew** for every sentence. What is learned are the matrices
 that compute them.
 
 Give a fixed layer the very weights that attention found for "it". Then move the clause to the front.
@@ -559,7 +558,7 @@ The fixed layer looks at the same *places*. Attention finds the same *words*. Wh
 # %% [markdown] kind="text" minutes=0.5 exercise="smooth_curve"
 r"""
 **The same idea somewhere else.** You have noisy measurements `y` at places `x`, and want a smooth value at a place of your own. Take a weighted mean of all measurements, where near ones count more. It is a soft look-up: the query is your place, the keys are the places, the values the measurements. As a score take $-\frac{1}{2}\left(\frac{\text{distance}}{\text{width}}\right)^2$.
-(Statisticians have used it since 1964.)
+(Nadaraya and Watson, 1964.)
 """
 
 # %% kind="exercise" exercise="smooth_curve" mode="transfer" title="A curve smoother" difficulty=3 importance=2 minutes=5 track="stretch"
@@ -604,7 +603,7 @@ print("columns", fixed(wrong.sum(dim=0)))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The *keys* are now sharing out the *queries*. With three queries and three keys not even the shapes can tell. Would your test have caught it?
+The *keys* are now sharing out the *queries*. No shape can ever tell: a softmax returns the shape it was given, whichever axis it runs along. What tells are the sums of the rows. Would your test have caught it?
 
 ## Check yourself
 

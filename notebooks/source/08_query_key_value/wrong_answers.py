@@ -87,6 +87,18 @@ def left_over(queries, keys, values):
     return blend(torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1), values)
 
 
+def bmm_attention(queries, keys, values):
+    if queries.dim() == 2:
+        return blend(torch.softmax(scaled(queries, keys), dim=-1), values)
+    scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(keys.shape[-1])
+    return blend(torch.softmax(scores, dim=-1), values)
+
+
+def across_heads(queries, keys, values):
+    flat = [t.reshape(*t.shape[:1], -1, t.shape[-1]) if t.dim() > 2 else t for t in (queries, keys, values)]
+    return blend(torch.softmax(scaled(*flat[:2]), dim=-1), flat[2])
+
+
 def half_detached(queries, keys, values):
     weights = torch.softmax(scaled(queries, keys), dim=-1)
     return weights.detach() @ values, weights
@@ -161,6 +173,8 @@ WRONG = {
     ],
     "scaled_attention": [
         (no_batch, "raises"),
+        (bmm_attention, "raises"),
+        (across_heads, "wrong-shape"),
         (unscaled_in_double, "no-scale", "Besides: `weights` is torch.float64"),
         (attention(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
         (attention(lambda q, k: (q @ k.mT / (q @ k.mT).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
@@ -330,9 +344,15 @@ WRONG["test_attention"] = [
 def loop_smoother(places, x, y, width):
     found = []
     for place in places:
-        weights = torch.exp(-0.5 * ((place - x) / width) ** 2 + 0.0)
+        scores = -0.5 * ((place - x) / width) ** 2
+        weights = torch.exp(scores - scores.max())
         found.append((weights * y).sum() / weights.sum())
     return torch.stack(found)
+
+
+def without_the_maximum(places, x, y, width):
+    weights = torch.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
+    return (weights @ y) / weights.sum(-1)
 
 
 def wide_smoother(places, x, y, width):
@@ -356,7 +376,14 @@ def nearest(places, x, y, width):
     return y[(places[:, None] - x).abs().argmin(-1)]
 
 
-WRONG["smooth_curve"] = [(over_places, None), (sums_only, None), (nearest, None)]
+WRONG["smooth_curve"] = [
+    (over_places, None),
+    (sums_only, None),
+    (nearest, None),
+    (without_the_maximum, "not-finite"),
+    (lambda places, x, y, width: wide_smoother(places, x, y, 0.5), None),
+    (lambda places, x, y, width: torch.softmax(-2 * (places[:, None] - x) ** 2, -1) @ y, None),
+]
 
 
 RIGHT = {

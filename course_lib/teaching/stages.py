@@ -18,7 +18,7 @@ from course_lib.teaching.trying import Trial, mishap
 from course_lib.teaching.verdict import Verdict, wrong
 
 ONLY_LARGE = "Right for ordinary numbers, but not for large ones: "
-OVERFLOW = "An `exp` of more than 88 is infinite, and far below 0 it is 0: what can come off each row's scores?"
+OVERFLOW = "An `exp` of more than 88 is infinite, and far below 0 it is 0: what can come off a row first?"
 CUTS = (
     "Training needs it. Gradients end at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, NumPy "
     "and `torch.no_grad()`."

@@ -53,7 +53,7 @@ def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
 def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
     lab.open("08_query_key_value.ipynb")
     lab.run_all()
-    cell = lab.cell(lab.indices_of("predict")[1])  # the number: how large is the largest weight?
+    cell = lab.cell(lab.indices_of("predict")[2])  # the number: how large is the largest weight?
     picture = cell.get_by_role("img")
     expect(picture).to_have_count(0)
     cell.get_by_label("Your number").fill("0.5")
@@ -75,17 +75,43 @@ def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
     lab.open("08_query_key_value.ipynb")
     lab.run_all()
     cell = lab.cell(lab.indices_of("quiz")[-1])
-    question = cell.locator("form", has_text="Why do we divide the scores")
-    question.get_by_label(re.compile("does not overflow")).check()
+    question = cell.locator("form", has_text="T5 (2019)")
+    question.get_by_label(re.compile("cannot overflow")).check()
     question.get_by_role("button", name="Check").click()
     expect(question).to_contain_text("subtracts the largest score first")
     photograph(cell, "wrong")
-    question.get_by_label(re.compile("spread alike at any width")).check()
+    question.get_by_label(re.compile("starts with smaller numbers")).check()
     question.get_by_role("button", name="Check").click()
-    expect(question).to_contain_text("gradients survive")
+    expect(question).to_contain_text("built into the numbers the matrix starts with")
     photograph(cell, "right")
     heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")
     assert "M06" in heard
+    assert_clean(lab)
+
+
+def test_a_goal_is_reached_by_keyboard_and_an_estimate_and_an_explanation_are_kept(lab, photograph):
+    lab.open("00_start_here.ipynb")
+    lab.run_all()
+    estimate = lab.cell(lab.indices_of("estimate")[0])
+    estimate.get_by_label("Your number").fill("1,000")
+    estimate.get_by_role("button", name="Commit my guess").click()
+    expect(estimate).to_contain_text("Is that 1000 or 1.000?")
+    estimate.get_by_label("Your number").fill("500000")
+    estimate.get_by_role("button", name="Commit my guess").click()
+    expect(estimate).to_contain_text("Within 2 ×")
+    explanation = lab.cell(lab.indices_of("explain")[0])
+    explanation.get_by_label("Your explanation").fill("The word alone does not tell.")
+    explanation.get_by_role("button", name="Compare with a model answer").click()
+    explanation.get_by_label(re.compile("French must choose")).check()
+    dial = lab.cell(lab.indices_of("predict")[0])
+    dial.get_by_role("button", name="Show me without guessing").click()
+    dial.locator(".widget-slider .noUi-handle").first.focus()
+    lab.page.keyboard.press("Home")  # all the way to 0: three equal weights
+    expect(dial.get_by_role("listitem").filter(has_text="all three weights equal")).to_contain_text("✓")
+    photograph(dial, "goal")
+    heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")
+    for counted in ("estimates within 2 × 1 of 1", "goals 1", "explanations 1"):
+        assert counted in heard
     assert_clean(lab)
 
 
@@ -141,4 +167,6 @@ def test_typing_a_solution_makes_its_check_pass(lab, photograph):
     lab.run_cell(check)
     expect(lab.cell(check)).to_contain_text("Passed")
     photograph(lab.cell(check), "passed")
+    said = lab.in_kernel("from course_lib.teaching import yours; yours('soft_lookup')")
+    assert said.strip() == "soft_lookup: yours, from lesson 08"
     assert_clean(lab)

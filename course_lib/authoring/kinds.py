@@ -83,7 +83,6 @@ OPTIONS: dict[str, tuple[tuple[str, ...], str, Callable[[object], bool]]] = {
     "ignore_output": (RUNS, "true or false", between(False, True, bool)),
     "hide_input": (RUNS, "true or false", between(False, True, bool)),
     "short": (("title",), "true or false", between(False, True, bool)),
-    "second_edition": (("title",), "true or false", between(False, True, bool)),
     "exercise": (("text", "exercise", "check", "hints"), "the exercise's name", text),
     "title": (("exercise",), "the exercise's title", text),
     "difficulty": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),

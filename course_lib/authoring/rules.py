@@ -3,7 +3,7 @@
     notebooks/source/08_query_key_value/lesson.py:340: no prediction comes before this explorable; ...
 
 A title cell with `short=true` (lesson 00) excuses a lesson from its length and from much of the learner's
-work, one with `second_edition=false` (a lesson of the first edition) from the rules of `second_edition`.
+work.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ def breaches(draft: Draft) -> list[LessonError]:
     found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(draft.lesson), *remote_pictures(cells)]
     found += code_layout([*draft.cells["learner"], *draft.cells["solved"]])
     if not short:
-        found += [*length(draft), *unpredicted(cells)]
-        if draft.lesson.switch("second_edition", True):
-            found += [*second_edition(draft), *given_away(draft)]
+        found += [*length(draft), *unpredicted(cells), *mixture(draft), *given_away(draft)]
     return list({str(problem): problem for problem in found}.values())
 
 
@@ -120,7 +118,7 @@ def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
             yield LessonError(cell.line, f"no prediction comes before this explorable; {remedy}")
 
 
-def second_edition(draft: Draft) -> Iterator[LessonError]:
+def mixture(draft: Draft) -> Iterator[LessonError]:
     """A mix of what the learner does, and enough of it."""
     cells = draft.lesson.cells
     long = [each for each in draft.exercises if each.mode == "build" and each.solved.minutes >= LONG_BUILD]

@@ -109,7 +109,7 @@ class Lesson:
         return sum(cell.minutes for cell in self.cells)
 
     def switch(self, name: str, default: bool) -> bool:
-        """A switch of the title cell's header: `short` or `second_edition`."""
+        """A switch of the title cell's header: `short`."""
         return next((cell.options[name] for cell in self.cells if name in cell.options), default)
 
 

@@ -127,14 +127,7 @@ def test_what_keeps_the_rules_is_welcome(course, change):
     assert course.problems("".join(lesson(change).values())) == []
 
 
-def test_a_short_lesson_and_one_of_the_first_edition_are_excused(course):
+def test_a_short_lesson_is_excused(course):
     parts = PARTS | {"title": markdown("title", "# A question", " short=true")}
     names = ["title", "goals", "setup", "explore", "quiz", "summary", "reading"]
     assert course.problems("".join(parts[name] for name in names)) == []
-    first = without("estimate") | {"title": markdown("title", "# A question", " second_edition=false")}
-    first |= {
-        "one": PARTS["one"].replace("=15", "=5"),
-        "explain": "",
-        "two": exercise("two", "", "minutes=5"),
-    }
-    assert course.problems("".join(first.values())) == []

@@ -20,7 +20,7 @@ LARGEST_NOTEBOOK = 1_000_000
 
 FOLDERS = "home|Users|root|tmp|var|usr|opt|etc|mnt|srv|private|proc|dev|media|Volumes|Library|Applications"
 TELLTALES = [
-    ("an absolute path", re.compile(rf"(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*|{re.escape(str(PROJECT_ROOT))}")),
+    ("an absolute path", re.compile(rf"{re.escape(str(PROJECT_ROOT))}|(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*")),
     # Upper case and a second part: `f:\mathbb{R}` in a formula is no drive.
     ("an absolute path", re.compile(r"(?<!\w)[A-Z]:(?:\\+[\w .-]+(?:\\|\.\w)|[\\/]+(?:Users|Windows)\b)\S*")),
     ("a file address", re.compile(r"file://\S*")),

@@ -157,6 +157,13 @@ def test_ctrl_c_ends_all_runs(tmp_path):
 # ---- the kinds
 
 
+def test_recall_trained_anew_on_each_distance():
+    found = run_recall({"system": "gru_lm", "each": [1, 2], "n_steps": 2}, seed=0, device="cpu")
+    assert list(found["right"]) == ["1", "2"] and found["n_steps"] == 2
+    again = run_recall({"system": "gru_lm", "each": [1], "n_steps": 2}, seed=0, device="cpu")
+    assert again["right"]["1"] == found["right"]["1"] and len(again["loss"]) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_recall_over_short_distances_can_be_learned(name, monkeypatch):

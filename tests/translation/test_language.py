@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -115,6 +116,16 @@ def test_one_great_surprise_does_not_swallow_the_small_ones():
     found = perplexity(Bigrams(table), [[4] * 24, [4, 5]])
     # BOS 4 and 5 EOS have one chance in six; 4 4 and 4 EOS one in two; 4 5 costs it all.
     assert found.nats == pytest.approx(1e8 + 24 * math.log(2) + 3 * math.log(6), rel=0, abs=1e-3)
+
+
+def test_word_by_word_a_sound_model_is_the_same_and_a_leaky_one_is_found_out():
+    sentences = [[4, 5, 6, 7], [8, 9], [5]]
+    for leaky in (False, True):
+        torch.manual_seed(0)
+        config = make_config("transformer_lm", scale="tiny", vocab_size=11)
+        model = build("transformer_lm", replace(config, leaky=leaky)).eval()
+        at_once, stepwise = (perplexity(model, sentences, word_by_word=way).nats for way in (False, True))
+        assert (at_once == pytest.approx(stepwise, rel=1e-5)) == (not leaky)
 
 
 def test_a_word_held_impossible_makes_the_perplexity_infinite():

@@ -34,6 +34,11 @@ def test_08_tells_of_one_matrix_and_two_what_was_found():
     assert right["width 2, one matrix"] < 0.25 and right["width 2, two matrices"] > 0.99
     assert all(right[f"width {width}, one matrix"] > 0.99 for width in (8, 16, 32))
     surprise = recorded("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
+    told = [f"{surprise[name]:.1f}" for name in ("lstm_lm", "attention_lm", "key_value_lm")]
+    assert told == ["7.6", "8.0", "8.3"] and f"{right['width 2, one matrix']:.0%}" == "15%"
+    text = source("query_key_value")
+    assert "has 7.6 on our toy French; with attention 8.0, with key and value split 8.3" in text
+    assert "(15% is below choosing among the four" in text
     rest = ("attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm")
     assert all(surprise["lstm_lm"] < surprise[name] for name in rest)
     assert surprise["attention_lm"] < min(surprise["key_value_lm"], surprise["key_value_predict_lm"])
@@ -60,6 +65,9 @@ def test_08_tells_the_spreads_of_trained_heads_as_they_were_measured():
     among = [
         head for run in runs for use in ("encoder", "decoder") for row in run["spreads"][use] for head in row
     ]
+    for run in runs:
+        first, second, third = (sum(row) for row in run["spreads"]["cross"])
+        assert first < min(second, third)
     assert 0.4 < min(among) < 0.6 and 2.5 < max(among) < 4.5
     cross = [head for run in runs for row in run["spreads"]["cross"] for head in row]
     assert 3 < sum(cross) / len(cross) < 6

@@ -155,10 +155,13 @@ class Explorable(HasTraits):
         return f"{type(self).__name__}({state})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """Live and still. What is stored knows nothing of goals reached: it is the same for everyone."""
-        width, height = still.shown_size(self.stage().figure)
-        data, metadata = still.bundle(self.still(), alt=self.description, width=width, height=height)
+        data, metadata = self.stored()
         return {**self.view._repr_mimebundle_(), **data}, metadata
+
+    def stored(self) -> tuple[dict, dict]:
+        """What a notebook keeps: a picture that knows nothing of goals reached, the same for everyone."""
+        width, height = still.shown_size(self.stage().figure)
+        return still.bundle(self.still(), alt=self.description, width=width, height=height)
 
     # -- how it works ---------------------------------------------------------------------------------
 
@@ -213,8 +216,11 @@ class Explorable(HasTraits):
 
     def _judge(self, facts: Facts, before: dict[str, Any]) -> list[Goal]:
         """Tick the goals that this move has reached."""
+        left = [goal for goal in self.goals if goal.id not in self.ticked]
+        if not left:  # a slider asks at every step
+            return []
         start = self.facts_at(self.start)
-        met = [goal for goal in self.goals if goal.id not in self.ticked and goal.met(facts, start)]
+        met = [goal for goal in left if goal.met(facts, start)]
         news = [goal for goal in met if not goal.met(self.facts_at(before), start)]
         self.ticked |= {goal.id for goal in news}
         return news

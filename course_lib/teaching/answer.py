@@ -56,7 +56,12 @@ def read(value: Any, wanted: Mapping[str, torch.dtype]) -> Answer | Verdict:
 
 def listed(names: Sequence[str]) -> str:
     """`a`, `b` and `c`."""
-    *most, last = [f"`{name}`" for name in names]
+    return joined([f"`{name}`" for name in names])
+
+
+def joined(texts: Sequence[str]) -> str:
+    """a, b and c."""
+    *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -38,7 +38,7 @@ def append(path: Path, event: dict) -> tuple[str, ...]:
     """Add one event; the notes tell of a file that had to be repaired first."""
     line = json.dumps(event, ensure_ascii=False, default=str).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path):
+    with locked(path):
         notes = () if _ends_well(path) else _repair(path)
         with path.open("ab") as file:
             file.write(line)
@@ -55,7 +55,7 @@ def read(path: Path) -> Log:
     if not bad:
         return Log(_parsed(events))
     try:
-        with _locked(path):  # another notebook may just have been writing that line: look again, alone
+        with locked(path):  # another notebook may just have been writing that line: look again, alone
             notes = _repair(path)
             events, _ = _sorted_out(path.read_bytes())
     except OSError as error:
@@ -67,7 +67,7 @@ def delete(path: Path) -> int:
     """Remove the file and all copies of damaged ones; gives how many files that were."""
     if not path.parent.exists():
         return 0
-    with _locked(path):
+    with locked(path):
         files = [path] if path.exists() else []
         files += path.parent.glob(f"{path.stem}.damaged-*{path.suffix}")
         for file in files:
@@ -81,7 +81,8 @@ def reason(error: Exception) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file. A held lock is waited for once a session; then Timeout comes at once."""
     lock = path.with_suffix(".lock")
     try:
         held = FileLock(lock, timeout=0 if lock in _held else LONGEST_WAIT, poll_interval=0.01)

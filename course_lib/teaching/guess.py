@@ -26,7 +26,7 @@ from course_lib.formatting import significant
 from course_lib.teaching import progress
 from course_lib.teaching.maths import dollars, inline_html
 from course_lib.teaching.questions import Answer, Feedback, Question, mark, question, received
-from course_lib.teaching.quiz import question_payload
+from course_lib.teaching.quiz import asked_again, question_payload
 from course_lib.teaching.static import CARD_STYLE, static_text
 from course_lib.views import Still
 
@@ -95,7 +95,8 @@ class Guess:
         self.feedback: Feedback | None = None
         self.opened = False
         self._lesson, self._asked, self._covered, self._measure = lesson, asked, covered, measure
-        self._stored = covered._repr_mimebundle_() if covered else ({}, {})  # as it starts
+        # As it starts. An explorable's live view is not built before it is opened.
+        self._stored = getattr(covered, "stored", covered._repr_mimebundle_)() if covered else ({}, {})
         self._card = GuessCard(
             payload={
                 "title": "Estimate first" if asked.kind == "estimate" else "Predict first",
@@ -145,8 +146,7 @@ class Guess:
         try:
             self.commit(content.get("guess")) if "guess" in content else self.open()
         except ValueError as error:
-            asked = self._card.state.get("asked", 0) + 1
-            self._card.state = {"note": str(error), "asked": asked}
+            self._card.state = {"note": str(error), "asked": asked_again(self._card.state)}
 
     def _told(self, truth: float | None) -> dict[str, Any]:
         right = self._asked.right[0] if self._asked.options else truth

@@ -28,10 +28,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.teaching.calling import call
+from course_lib.teaching.event_log import locked
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import uncompiled
@@ -103,7 +104,7 @@ def keep(exercise: Exercise | TestExercise, attempt: Any, passes: Callable[[Call
 def _write(new: Kept) -> None:
     file = road_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file.with_suffix(".lock"), timeout=10.0, poll_interval=0.01):
+    with locked(file):
         top, old = blocks()
         if any(kept.name == new.name and kept.source.strip() == new.source.strip() for kept in old):
             return  # the day it first passed stays

@@ -131,7 +131,7 @@ class Quiz(anywidget.AnyWidget):
             self.answer(name, content.get("answer"))
         except ValueError as error:
             state = self.states.get(name, {"tries": 0})
-            self.states = {**self.states, name: {**state, "note": str(error), "asked": _again(state)}}
+            self.states = {**self.states, name: {**state, "note": str(error), "asked": asked_again(state)}}
 
     def _tell(self, question: Question, feedback: Feedback) -> None:
         tries = self.tries[question.id]
@@ -151,7 +151,7 @@ class Quiz(anywidget.AnyWidget):
             "others": [_page(remark) for remark in others] if feedback.correct else [],
             "votes": [_said(question, one) for one in tries[:2]] if self._classroom else [],
             "note": "",
-            "asked": _again(self.states.get(question.id, {})),
+            "asked": asked_again(self.states.get(question.id, {})),
         }
         self.states = {**self.states, question.id: state}
 
@@ -211,7 +211,7 @@ def _said(question: Question, answer: Answer) -> str:
     return ", ".join(sorted(question.letter(place) for place in chosen))
 
 
-def _again(state: dict[str, Any]) -> int:
+def asked_again(state: dict[str, Any]) -> int:
     """A number that changes with every reply, so that the page hears an equal one too."""
     return state.get("asked", 0) + 1
 

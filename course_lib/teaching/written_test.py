@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from course_lib.teaching.answer import joined
 from course_lib.teaching.calling import Outcome, call
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.trying import mishap
@@ -103,6 +104,5 @@ def _told(let_through: list[str], n_wrong: int, what: str) -> str:
         return f"It lets every {what} through, also the {n_wrong} wrong ones: does it assert anything?"
     named = [f"one that {words}" for words in let_through[:MOST_NAMED]]
     more = [f"{len(let_through) - MOST_NAMED} more"] if len(let_through) > MOST_NAMED else []
-    *most, last = [*named, *more]
-    names = f"{', '.join(most)} and {last}" if most else last
-    return f"It catches {n_wrong - len(let_through)} of {n_wrong} wrong ones. It let through {names}."
+    caught = f"It catches {n_wrong - len(let_through)} of {n_wrong} wrong ones."
+    return f"{caught} It let through {joined([*named, *more])}."

@@ -10,6 +10,7 @@ import ipywidgets
 import pytest
 
 from course_lib import theme, views
+from course_lib.explore import SoftmaxDial
 from course_lib.teaching import guess as module
 from course_lib.teaching import progress
 from course_lib.teaching.guess import Guess, estimate, predict
@@ -166,6 +167,14 @@ def test_the_stored_form_is_a_picture_and_the_question_and_never_changes():
     asked, _ = Guess("08", ASKED["sample-size"])._repr_mimebundle_()
     assert asked["text/plain"].startswith("Estimate first: How many") and "512 × 512" in asked["text/html"]
     assert "262" not in asked["text/html"]
+
+
+def test_an_explorable_is_not_built_before_it_is_opened(events):
+    dial = SoftmaxDial()
+    prediction = Guess("08", ASKED["sample-moves"], covered=dial)
+    assert "image/png" in prediction._repr_mimebundle_()[0] and dial._view is None
+    prediction.open()
+    assert prediction.view.children[1] is dial._view
 
 
 def test_a_figure_may_be_covered_too(events):

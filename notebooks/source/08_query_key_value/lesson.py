@@ -417,7 +417,8 @@ table = [[at[f"d_k {d_k}, divided by {name}"] for at in end] for d_k, name in ro
 figure = views.heatmap(
     torch.tensor(table).clamp(max=1.0), columns=list(rates),
     rows=[f"d_k {d_k}, ÷ {'√d_k' if name == 'root' else name}" for d_k, name in rows],
-    title="Loss after 100 steps (1 and more shown as 1)", digits=3, alt="Loss by rate.",
+    title="Loss after 100 steps (1 and more shown as 1)", digits=3,
+    alt="Loss after 100 steps: d_k 64 and 512, three divisors, six learning rates.",
     row_name="width and divisor", column_name="learning rate",
 )
 predict("08", "divisor-map", figure)

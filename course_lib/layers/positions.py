@@ -81,13 +81,19 @@ def rotate(
             "Expected an angle for each position and each pair of numbers, (len, head_dim / 2), but got "
             f"{tuple(turned.shape)} for features {tuple(features.shape)}. `angles(len, head_dim)` makes them."
         )
-    return _rotate(features, turned.cos(), turned.sin())
+    return _rotate(features, *_cos_and_sin(turned))
+
+
+def _cos_and_sin(turned: Tensor) -> tuple[Tensor, Tensor]:
+    """For each number of each pair: (x, y) becomes (x cos - y sin, y cos + x sin)."""
+    cos, sin = turned.cos(), turned.sin()
+    return torch.stack([cos, cos], dim=-1).flatten(-2), torch.stack([-sin, sin], dim=-1).flatten(-2)
 
 
 def _rotate(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    x, y = features.unflatten(-1, (-1, 2)).unbind(dim=-1)  # each (..., len, head_dim / 2)
+    exchanged = features.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)  # y, x of each pair
     # Under autocast the tables are finer than the features; what comes out is as coarse as what came in.
-    return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2).to(features.dtype)
+    return torch.addcmul(features * cos, exchanged, sin).to(features.dtype)
 
 
 class NoPositions(nn.Module):
@@ -141,14 +147,14 @@ class RotaryPositions(NoPositions):
 
     def __init__(self, *, max_len: int, head_dim: int):
         super().__init__()
-        turned = angles(max_len, head_dim)
-        self.register_buffer("cos", turned.cos(), persistent=False)
-        self.register_buffer("sin", turned.sin(), persistent=False)
+        cos, sin = _cos_and_sin(angles(max_len, head_dim))
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
 
     def turn(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
-        _check_width("head_dim", 2 * self.cos.shape[-1], features)
+        _check_width("head_dim", self.cos.shape[-1], features)
         length = features.shape[-2]
         return _rotate(features, _rows(self.cos, first, length), _rows(self.sin, first, length))
 

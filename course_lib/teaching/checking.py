@@ -3,8 +3,9 @@
     >>> check("double_it", lambda numbers: numbers ** 2).slip
     'squares'
 
-Can it be called (`trying`), what is wrong with what comes out (`stages`), and why (`reasons`). An exercise
-to write a test goes its own way (`written_test`). What passes is kept for later lessons (`yours`).
+Can it be called (`trying`), what is wrong with what comes out (`stages`), and why (`reasons`). Exercises over
+ordinary Python things (`plain_exercise`) and to write a test (`written_test`) go their own ways. What passes
+is kept for later lessons (`yours`).
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from course_lib.teaching.calling import inside_a_call
 from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import uncompiled
+from course_lib.teaching.plain_exercise import PlainExercise, judge_plain
 from course_lib.teaching.reasons import explained, left_over
 from course_lib.teaching.stages import wrong_gradients, wrong_numbers
 from course_lib.teaching.trying import misuse, tried
 from course_lib.teaching.verdict import Verdict, wrong
 from course_lib.teaching.written_test import TestExercise, judge_test
+
+AnyExercise = Exercise | PlainExercise | TestExercise
 
 
 class CheckInside(RuntimeError):
@@ -50,7 +54,7 @@ def check(name: str, attempt: Callable) -> Verdict:
     return verdict
 
 
-def exercise_called(name: str) -> Exercise | TestExercise:
+def exercise_called(name: str) -> AnyExercise:
     """The exercise, or an error that helps with the name."""
     if name in EXERCISES:
         return EXERCISES[name]
@@ -59,13 +63,13 @@ def exercise_called(name: str) -> Exercise | TestExercise:
     raise ValueError(f"No exercise is called {name!r}. {advice}")
 
 
-def judge(exercise: Exercise | TestExercise, attempt: Any) -> Verdict:
+def judge(exercise: AnyExercise, attempt: Any) -> Verdict:
     """The verdict alone: nothing is recorded and nothing kept."""
     attempt, printed = uncompiled(attempt), ""
     verdict = misuse(exercise.name, exercise.inputs, attempt)
     if verdict is None:
-        judged = judge_test if isinstance(exercise, TestExercise) else _judge_function
-        verdict, printed = judged(exercise, attempt)
+        judges = {Exercise: _judge_function, PlainExercise: judge_plain, TestExercise: judge_test}
+        verdict, printed = judges[type(exercise)](exercise, attempt)
     return replace(verdict, exercise=exercise.name, printed=printed)
 
 

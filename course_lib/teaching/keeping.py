@@ -37,6 +37,7 @@ from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import uncompiled
 from course_lib.teaching.lessons import lesson
+from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.written_test import TestExercise
 
 HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
@@ -82,7 +83,9 @@ def blocks() -> tuple[str, list[Kept]]:
     return top, [Kept(*parts[i : i + 4]) for i in range(0, len(parts), 4)]
 
 
-def keep(exercise: Exercise | TestExercise, attempt: Any, passes: Callable[[Callable], bool]) -> str:
+def keep(
+    exercise: Exercise | PlainExercise | TestExercise, attempt: Any, passes: Callable[[Callable], bool]
+) -> str:
     """Put a function that passed into the file, in place of an older one. Gives a sentence where that fails.
 
     It is kept only if it also `passes` when loaded from there: what needs more of the notebook than its

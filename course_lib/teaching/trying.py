@@ -6,7 +6,7 @@ What keeps an answer from coming is a verdict: no function, other parameters, an
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def call_text(exercise: Exercise, case: Case) -> str:
     return f"The call was with {', '.join(shapes)}{', all large numbers' if case.large else ''}."
 
 
-def misuse(name: str, inputs: Mapping[str, object], attempt: Any) -> Verdict | None:
+def misuse(name: str, inputs: Iterable[str], attempt: Any) -> Verdict | None:
     """Whether this can be called at all with the exercise's inputs."""
     if not callable(attempt):
         usage = f'Hand over the function itself, without brackets: `check("{name}", {name})`.'

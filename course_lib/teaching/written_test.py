@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from course_lib.teaching.answer import joined
 from course_lib.teaching.calling import Outcome, call
 from course_lib.teaching.exercise import Exercise
+from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.trying import mishap
 from course_lib.teaching.verdict import Verdict, wrong
 
@@ -37,7 +38,7 @@ class TestExercise:
 
     name: str
     lesson: str
-    of: Exercise
+    of: Exercise | PlainExercise
     what: str
     accepts: Mapping[str, Callable]
     rejects: Mapping[str, str]

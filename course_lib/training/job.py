@@ -25,7 +25,14 @@ from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import IN_EPOCHS, QUICK, QUICK_CONFIG, TOKENS_PER_BATCH, usual_recipe
+from course_lib.training.recipes import (
+    IN_EPOCHS,
+    QUICK,
+    QUICK_CONFIG,
+    QUICK_SIZES,
+    TOKENS_PER_BATCH,
+    usual_recipe,
+)
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.saved_system import describe
 from course_lib.training.train import Result
@@ -79,9 +86,12 @@ class Job:
 
     def changes(self) -> tuple[dict[str, object], dict[str, object]]:
         """What configuration and recipe have otherwise than usual."""
+        if not self.quick:
+            return dict(self.config), dict(self.recipe)
         known = {one.name for one in fields(system(self.system).config)}
-        config = {name: value for name, value in QUICK_CONFIG.items() if self.quick and name in known}
-        return config | dict(self.config), (QUICK if self.quick else {}) | dict(self.recipe)
+        config = {name: value for name, value in QUICK_CONFIG.items() if name in known}
+        config |= QUICK_SIZES.get((self.system, self.chosen_scale), {})
+        return config | dict(self.config), QUICK | dict(self.recipe)
 
 
 @dataclass(frozen=True)

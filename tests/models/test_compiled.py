@@ -10,8 +10,22 @@ from course_lib.models.registry import build, make_config
 VOCAB = 20
 
 
+OLD = torch.__version__ < "2.12"  # its Dynamo cannot ask whether a device has autocast, as the cells do
+
+
+# torch 2.11 warns of a part of its own when its compiler is loaded.
+@pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["transformer", "transformer_lm", "convs2s", "lstmn_deep", "mlp_lm"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transformer",
+        "transformer_lm",
+        "convs2s",
+        "mlp_lm",
+        pytest.param("lstmn_deep", marks=pytest.mark.skipif(OLD, reason="Dynamo of torch 2.11")),
+    ],
+)
 def test_it_compiles_without_a_break_and_says_the_same(name):
     """On the CPU, where ids are read and checked, unless they are being traced."""
     torch.manual_seed(0)

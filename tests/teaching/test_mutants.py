@@ -13,11 +13,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.teaching.checking import judge
-from course_lib.teaching.exercise import Exercise, outputs
+from course_lib.teaching.checking import AnyExercise, judge
+from course_lib.teaching.exercise import outputs
 from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
 from course_lib.teaching.lessons import lesson, lessons
 from course_lib.teaching.misconceptions import misconceptions
+from course_lib.teaching.plain_exercise import PlainExercise, same
 from course_lib.teaching.written_test import TestExercise
 
 GENERAL = {
@@ -42,7 +43,7 @@ WRONG = [
 SLIPS = [
     pytest.param(exercise, slip, id=f"{name}-{slip.name}")
     for name, exercise in EXERCISES.items()
-    if isinstance(exercise, Exercise)
+    if not isinstance(exercise, TestExercise)
     for slip in exercise.slips
 ]
 RIGHT = [
@@ -91,7 +92,7 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
 
 
 @pytest.mark.parametrize("exercise", EACH)
-def test_an_exercise_is_declared_well(exercise: Exercise | TestExercise):
+def test_an_exercise_is_declared_well(exercise: AnyExercise):
     assert exercise in BY_LESSON[exercise.lesson]
     assert exercise.lesson in {lesson.topic for lesson in lessons()}
     assert len(ANSWERS[exercise.lesson].RIGHT.get(exercise.name, [])) >= 3
@@ -100,6 +101,10 @@ def test_an_exercise_is_declared_well(exercise: Exercise | TestExercise):
     names = [slip.name for slip in exercise.slips]
     assert len(set(names)) == len(names) and not GENERAL & set(names)
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
+    if isinstance(exercise, PlainExercise):
+        assert exercise.design or len(exercise.others) >= 3, "one call proves little"
+        assert exercise.design or same(exercise.expected()[0], exercise.reference(*exercise.cases()[0]()))
+        return
     sizes = [size for size in exercise.sizes.values() if isinstance(size, int)]
     assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
     by_hand = exercise.cases()[0]

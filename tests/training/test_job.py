@@ -51,6 +51,7 @@ def test_a_quick_run_takes_a_quarter_of_the_tokens(data):
     assert (made.model.config.positions, made.model.config.dropout) == ("rotary", 0.0)
     assert made.about["command"].endswith("--steps 1 --quick")
     assert Job(system="gru_lm", quick=True).changes()[0] == {"dropout": 0.0}
+    assert Job(system="transformer", scale="tiny", quick=True).changes()[0].keys() == {"dropout", "positions"}
 
 
 def test_changes_are_made_to_configuration_and_recipe(data):

@@ -1,8 +1,8 @@
 """What a learner has done so far: kept on this machine, in one file, and nowhere else.
 
     >>> record({"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"})
-    >>> read().lesson("start_here").exercises_passed
-    1
+    >>> read().lesson("start_here").counts
+    ('exercises 1 of 1',)
 
 Every event is a line of `progress.jsonl` in the learner's folder; everything else is worked out from the
 events. Events of a kind this version does not know stay in the file and are passed over.
@@ -11,7 +11,6 @@ events. Events of a kind this version does not know stay in the file and are pas
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -36,14 +35,12 @@ def record(event: dict) -> None:
     """Remember an event. Where that cannot be done, say so once and let the lesson go on."""
     stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
     try:
-        notes = event_log.append(progress_file(), stamped)
+        event_log.append(progress_file(), stamped)
     except TROUBLE as error:
-        notes = [
+        say_once(
             f"Your progress cannot be saved: {event_log.reason(error)}. Everything else works. "
             "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
-        ]
-    for note in notes:
-        say_once(note)
+        )
 
 
 def read() -> Progress:
@@ -52,16 +49,17 @@ def read() -> Progress:
         log = event_log.read(progress_file())
     except TROUBLE as error:
         return Progress((), (f"Your progress cannot be read: {event_log.reason(error)}.",))
-    return Progress(log.events, log.notes)
+    spoilt = f"Lines of your progress file that cannot be read, and are passed over: {log.n_spoilt}."
+    return Progress(log.events, (spoilt,) if log.n_spoilt else ())
 
 
 def delete() -> str:
     """Forget everything; gives one sentence that says what was done."""
     try:
-        n_files = event_log.delete(progress_file())
+        there = event_log.delete(progress_file())
     except TROUBLE as error:
         return f"Your progress could not be deleted: {event_log.reason(error)}. It is in {user_folder()}."
-    return "Your progress is deleted." if n_files else "There was no progress to delete."
+    return "Your progress is deleted." if there else "There was no progress to delete."
 
 
 @cache
@@ -72,44 +70,16 @@ def say_once(note: str) -> None:
 
 @dataclass(frozen=True)
 class LessonProgress:
-    """How far one lesson has come. Quiz scores count first answers only."""
+    """How far one lesson has come. `counts` tell what there is: `exercises 2 of 4`, `goals 1`."""
 
     lesson: Lesson
     opened: bool
-    exercises: int
-    exercises_tried: int
-    exercises_passed: int
-    quiz_answered: int
-    quiz_right: int
-    predictions: int
-    predictions_right: int
-    estimates: int
-    estimates_right: int
-    goals: int
-    explanations: int
     complete: bool
+    counts: tuple[str, ...]
 
     @property
     def mark(self) -> str:
         return "✓" if self.complete else "…" if self.opened else "·"
-
-    @property
-    def counts(self) -> list[str]:
-        """What there is to count: `exercises 2 of 4`, `quiz 3 of 5 at the first try`."""
-        found = []
-        if self.exercises:
-            found.append(f"exercises {self.exercises_passed} of {self.exercises}")
-        if self.quiz_answered:
-            found.append(f"quiz {self.quiz_right} of {self.quiz_answered} at the first try")
-        if self.predictions:
-            found.append(f"predictions {self.predictions_right} of {self.predictions}")
-        if self.estimates:
-            found.append(f"estimates within 2 × {self.estimates_right} of {self.estimates}")
-        if self.goals:
-            found.append(f"goals {self.goals}")
-        if self.explanations:
-            found.append(f"explanations {self.explanations}")
-        return found
 
 
 @dataclass(frozen=True)
@@ -188,33 +158,30 @@ class Progress:
         return {str(event.get("goal")) for event in reached if event.get("explorable") == explorable}
 
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
-        wanted = BY_LESSON.get(lesson.topic, ())
-        attempts = list(self._of("exercise", lesson))
-        tried = {str(event.get("name")) for event in attempts}
-        passed = {str(event.get("name")) for event in attempts if _went_well(event)}
-        quiz = _first_by_name(event for event in self._of("quiz", lesson) if event.get("first_try"))
-        guesses = _first_by_name(self._of("prediction", lesson))
-        estimates = _first_by_name(self._of("estimate", lesson))
-        opened = any(event.get("lesson") == lesson.topic for event in self.events)
-        return LessonProgress(
-            lesson=lesson,
-            opened=opened,
-            exercises=len(wanted),
-            exercises_tried=sum(exercise.name in tried for exercise in wanted),
-            exercises_passed=sum(exercise.name in passed for exercise in wanted),
-            quiz_answered=len(quiz),
-            quiz_right=sum(map(_went_well, quiz)),
-            predictions=len(guesses),
-            predictions_right=sum(map(_went_well, guesses)),
-            estimates=len(estimates),
-            estimates_right=sum(map(_went_well, estimates)),
-            goals=len(_first_by_name(self._of("goal", lesson))),
-            explanations=len(_first_by_name(self._of("explanation", lesson))),
-            complete=opened and all(one.name in passed for one in wanted if not one.stretch),
-        )
+        """Quiz scores count first answers only, predictions and estimates the first guess."""
+        here = [event for event in self.events if event.get("lesson") == lesson.topic]
 
-    def _of(self, kind: str, lesson: Lesson) -> Iterator[dict]:
-        return (e for e in self.events if e.get("kind") == kind and e.get("lesson") == lesson.topic)
+        def first(kind: str) -> list[dict]:
+            by_name: dict[str, dict] = {}
+            for event in here:
+                if event.get("kind") == kind and (kind != "quiz" or event.get("first_try")):
+                    by_name.setdefault(str(event.get("name")), event)
+            return list(by_name.values())
+
+        wanted = BY_LESSON.get(lesson.topic, ())
+        passed = {str(e.get("name")) for e in here if e.get("kind") == "exercise" and _went_well(e)}
+        counts = [f"exercises {sum(one.name in passed for one in wanted)} of {len(wanted)}"] if wanted else []
+        for kind, words in (
+            ("quiz", "quiz {right} of {all} at the first try"),
+            ("prediction", "predictions {right} of {all}"),
+            ("estimate", "estimates within 2 × {right} of {all}"),
+            ("goal", "goals {all}"),
+            ("explanation", "explanations {all}"),
+        ):
+            if events := first(kind):
+                counts.append(words.format(right=sum(map(_went_well, events)), all=len(events)))
+        complete = bool(here) and all(one.name in passed for one in wanted if not one.stretch)
+        return LessonProgress(lesson, bool(here), complete, tuple(counts))
 
     def report(self) -> str:
         """All of it as plain text, for the command line."""
@@ -237,10 +204,3 @@ class Progress:
 
 def _went_well(event: dict) -> bool:
     return event.get("status") == "passed" or event.get("correct") is True
-
-
-def _first_by_name(events: Iterator[dict]) -> list[dict]:
-    first: dict = {}
-    for event in events:
-        first.setdefault(str(event.get("name")), event)
-    return list(first.values())

@@ -145,8 +145,6 @@ def test_it_is_kept_in_the_learners_progress():
     choice(Bars()).commit(2)
     Guess("08", ASKED["sample-size"]).commit(300000)
     seen = progress.read().lesson("query_key_value")
-    assert (seen.predictions, seen.predictions_right) == (1, 0)
-    assert (seen.estimates, seen.estimates_right) == (1, 1)
     assert {"predictions 0 of 1", "estimates within 2 × 1 of 1"} <= set(seen.counts)
 
 

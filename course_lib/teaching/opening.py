@@ -29,10 +29,6 @@ def start_lesson(topic: str, *, seed: int = 0) -> None:
     for note in progress.read().notes:
         progress.say_once(note)
     progress.record({"kind": "lesson", "lesson": opened.topic})
-    Explorable.reached = staticmethod(lambda name, goal: _reached(opened.topic, name, goal))
-    Explorable.remembered = staticmethod(lambda name: progress.read().goals(name))
-
-
-def _reached(topic: str, explorable: str, goal: str) -> None:
-    event = {"kind": "goal", "lesson": topic, "name": f"{explorable}/{goal}"}
-    progress.record({**event, "explorable": explorable, "goal": goal})
+    goal = {"kind": "goal", "lesson": opened.topic}
+    Explorable.reached = staticmethod(lambda of, name: progress.record({**goal, "name": f"{of}/{name}"}))
+    Explorable.remembered = staticmethod(lambda of: progress.read().goals(of))

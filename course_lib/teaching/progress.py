@@ -154,8 +154,8 @@ class Progress:
 
     def goals(self, explorable: str) -> set[str]:
         """The goals of an explorable that were reached in an earlier session, or in this one."""
-        reached = (event for event in self.events if event.get("kind") == "goal")
-        return {str(event.get("goal")) for event in reached if event.get("explorable") == explorable}
+        names = (str(event.get("name")) for event in self.events if event.get("kind") == "goal")
+        return {name.removeprefix(f"{explorable}/") for name in names if name.startswith(f"{explorable}/")}
 
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
         """Quiz scores count first answers only, predictions and estimates the first guess."""

@@ -58,20 +58,8 @@ def test_exercises_are_tried_then_passed_and_stay_passed():
 
 def test_goals_and_misses_are_worked_out():
     told = known(
-        {
-            "kind": "goal",
-            "lesson": "query_key_value",
-            "name": "Lab/wide",
-            "explorable": "Lab",
-            "goal": "wide",
-        },
-        {
-            "kind": "goal",
-            "lesson": "query_key_value",
-            "name": "Lab/wide",
-            "explorable": "Lab",
-            "goal": "wide",
-        },
+        {"kind": "goal", "lesson": "query_key_value", "name": "Lab/wide"},
+        {"kind": "goal", "lesson": "query_key_value", "name": "Lab/wide"},
         {"kind": "quiz", "name": "a", "correct": False},
         {"kind": "quiz", "name": "b", "correct": False},
         {"kind": "quiz", "name": "a", "correct": True},

@@ -108,7 +108,7 @@ def options(raw: dict) -> list[dict]:
         ("P", 1, lambda raw: raw.update(answer="Neither"), "'Neither' is not among the options"),
         ("P", 1, lambda raw: raw.update(unit="%"), "'unit' was unexpected"),
         ("P", 1, lambda raw: raw["options"].append("Both"), "non-unique"),
-        ("P", 1, lambda raw: raw["options"].append(r"$\\softmacs$"), "The formula"),
+        ("P", 1, lambda raw: raw["options"].append(r"$\sqrt{d_k$"), "The formula"),
         ("E", 0, lambda raw: raw.pop("because"), "'because' is a required property"),
         ("X", 0, lambda raw: raw.update(points=["one"]), "sample-why/points:"),
     ],

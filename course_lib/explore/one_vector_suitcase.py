@@ -3,9 +3,9 @@
     >>> round(compute(n=10, d=128, keeps=ONE)["recall"], 1)
     0.9
 
-A memory without training. Each word is a row of d random signs, each place in the sentence another one. A word
-is multiplied by its place, and all are added up: that sum is the suitcase. To ask for place 3, multiply by
-place 3 again: its word comes back, the others as noise; the nearest word of the vocabulary is the answer.
+A memory without training. Each word is a row of d random signs, each place in the sentence another one. A
+word is multiplied by its place, and all are added up: that sum is the suitcase. To ask for place 3, multiply
+by place 3 again: its word comes back, the others as noise; the nearest word of the vocabulary is the answer.
 Beside it stands what a trained seq2seq does with states of the same width (`data/results/state_size.json`).
 """
 
@@ -190,7 +190,7 @@ class OneVectorSuitcase(Explorable):
     def describe(facts: Facts) -> str:
         held = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
         return (
-            f"{facts['n']} words in {held} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of the "
-            f"words come back. A trained seq2seq with states of {facts['d']} gets "
+            f"{facts['n']} words in {held} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of "
+            f"the words come back. A trained seq2seq with states of {facts['d']} gets "
             f"{fixed(100 * facts['trained'][3], 0)}% of the sentences of 16 to 20 words exactly right."
         )

@@ -6,9 +6,9 @@
     >>> int(logits.argmax())
     7
 
-It has the interface of every translator: encode, start, step, decode. It says its words one after another, then
-EOS, as long as it is driven well: the source must end with EOS, and at every step it must get its last state
-and the word it said last. Else it is lost, and says `LOST` for ever.
+It has the interface of every translator: encode, start, step, decode. It says its words one after another,
+then EOS, as long as it is driven well: the source must end with EOS, and at every step it must get its last
+state and the word it said last. Else it is lost, and says `LOST` for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exercises of lesson 04: decode greedily, test it, break a translator, force it, and score it running free."""
+"""The exercises of lesson 04: decode greedily, test it, break a translator, force it, let it run."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ GREEDY_DECODE = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 7]), "source": [5, 6], "max_len": 10},
         answer=[7, 8, 7],
-        says="The model reads 5, 6 and EOS. Given BOS it says 7; given that 7 it says 8; given that 8 it says 7 "
-        "again; given that 7 it says EOS. The sentence is over, and EOS is no word of it: [7, 8, 7].",
+        says="The model reads 5, 6 and EOS. Given BOS it says 7; given that 7 it says 8; given that 8 it "
+        "says 7 again; given that 7 it says EOS. The sentence is over, and EOS is no word of it: [7, 8, 7].",
     ),
     others=(
         lambda: (Scripted([5, 9], endless=True), [8], 5),
@@ -125,7 +125,7 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "feeds-bos-again",
             lambda *given: decoded(*given, feeds=lambda said, token: BOS),
-            "the model gets BOS at every step. After the first step it must be given the word it has just said.",
+            "the model gets BOS at every step. After the first it must be given the word it has just said.",
         ),
         Slip(
             "keeps-first-state",
@@ -150,8 +150,8 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "source-without-eos",
             lambda *given: decoded(*given, memory=without_eos),
-            "the source is read without EOS at its end. The models learned to speak after EOS: append it, and "
-            "count it in the length.",
+            "the source is read without EOS at its end. The models learned to speak after EOS: append it, "
+            "and count it in the length.",
         ),
         Slip("one-too-many", one_more, "it may say one word more than `max_len`. Count the words said."),
         Slip(
@@ -162,7 +162,7 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "last-word-lost",
             last_word_dropped,
-            "the last word is missing. When EOS comes, the words before it are all there: nothing is cut off.",
+            "the last word is missing. When EOS comes, the words before it stay: cut nothing off.",
         ),
         Slip(
             "least-likely",
@@ -172,7 +172,7 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "largest-in-size",
             lambda *given: decoded(*given, pick=lambda logits: logits.abs().argmax()),
-            "the logit farthest from 0 is taken. Logits can be negative: the largest wins, not the largest in size.",
+            "the logit farthest from 0 is taken. Logits can be negative: take the largest, signs and all.",
         ),
     ),
 )
@@ -248,7 +248,7 @@ def is_a_sentence(given: tuple, answer: Any) -> str:
         )
     unknown = shipped("seq2seq").tokenizer.unknown(answer)
     if unknown:
-        return f"The translator does not know: {', '.join(unknown)}. That is no fair test. Lesson 00 lists its words."
+        return f"The translator does not know: {', '.join(unknown)}. Lesson 00 lists what it knows."
     return ""
 
 
@@ -257,8 +257,8 @@ def is_understood(given: tuple, answer: str) -> str:
         return ""
     return (
         "The grammar cannot read this sentence, so nobody here knows its right translation. Build it like "
-        "`the tired women see a big fox near the river` or `the girl sold the dresses because they were old`. "
-        "Who does what must make sense, too: boys carry boxes, foxes do not."
+        "`the tired women see a big fox near the river` or `the girl sold the dresses because they were "
+        "old`. Who does what must make sense, too: boys carry boxes, foxes do not."
     )
 
 
@@ -307,9 +307,9 @@ FORCED_WORDS = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
         answer=[7, 8, LOST, LOST],
-        says=f"Given BOS the model says 7; given 7 it says 8. The right word is 6, so 6 is what it gets next: it "
-        f"never said that and is lost, and says {LOST}; given 9, {LOST} again. Three target words, four answers: "
-        "the last one stands where EOS should.",
+        says=f"Given BOS the model says 7; given 7 it says 8. The right word is 6, so 6 is what it gets "
+        f"next: it never said that and is lost, and says {LOST}; given 9, {LOST} again. Three target words, "
+        "four answers: the last one stands where EOS should.",
     ),
     others=(
         lambda: (Scripted([5, 9]), [8, 7], [5, 9]),
@@ -331,8 +331,8 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "no-shift",
             lambda model, source, target: forced(model, source, [*target, EOS]),
-            "the decoder reads the target without BOS in front. Then it is asked for the word *after* each one, "
-            "and nobody asks for the first. Read BOS and then the words.",
+            "the decoder reads the target without BOS in front. Then it is asked for the word *after* each "
+            "one, and nobody asks for the first. Read BOS and then the words.",
             misconception="M27",
         ),
         Slip(
@@ -343,7 +343,7 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "bos-as-answer",
             lambda model, source, target: [BOS, *forced_words(model, source, target)],
-            "BOS stands among the answers. It is what the model reads first; the first answer is what it says then.",
+            "BOS stands among the answers. It is read first; the first answer is what the model says then.",
         ),
         Slip(
             "target-itself",
@@ -403,8 +403,8 @@ FREE_ACCURACY = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
         answer=0.75,
-        says="Running free, the model says 7, 8, 9 and EOS, whatever is wanted. Wanted are 7, 6, 9 and EOS. Three "
-        "of the four places agree: 3/4.",
+        says="Running free, the model says 7, 8, 9 and EOS, whatever is wanted. Wanted are 7, 6, 9 and EOS. "
+        "Three of the four places agree: 3/4.",
     ),
     others=(
         lambda: (Scripted([5, 9]), [8, 7], [5, 9]),

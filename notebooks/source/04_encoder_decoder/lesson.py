@@ -89,7 +89,7 @@ to_ids, to_text = seq2seq.tokenizer.encode, seq2seq.tokenizer.decode
 ids = to_ids("the cat sleeps")
 print("the cat sleeps =", ids, " BOS =", BOS, " EOS =", EOS)
 
-sentence = torch.tensor([ids + [EOS]])  # a batch of one sentence, four tokens long
+sentence = torch.tensor([[*ids, EOS]])  # a batch of one sentence, four tokens long
 summary = seq2seq.model.encode(sentence, torch.tensor([4]))
 before = seq2seq.model.start(summary)
 scores, after, _ = seq2seq.model.step(summary, before, torch.tensor([BOS]))
@@ -97,7 +97,8 @@ scores, after, _ = seq2seq.model.step(summary, before, torch.tensor([BOS]))
 best = scores[0].topk(3).indices
 print("scores for", scores.shape[1], "tokens; the best three:", to_text(best))
 for name, tensor in summary.items():
-    print(f"the summary's {name}: {tensor.shape[1]} layers of {tensor.shape[2]} numbers")
+    _, n_layers, width = tensor.shape
+    print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
 # %% [markdown] kind="formula" minutes=1.5
 r"""
@@ -250,22 +251,24 @@ Now the two networks: 1,000 test sentences that neither has seen, sorted by leng
 lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
 
 
+def exact(experiment, n_words):
+    """Share of sentences exactly right, by variant; mean of three trainings."""
+    part = "test" if n_words in lengths else "long"
+
+    def share(run):
+        return run["scores"][part]["by_length"][n_words]["exact"]
+
+    return recorded(experiment, share)
+
+
 def exact_by_length(experiment, variant):
-    """Per cent exactly right in each group of lengths, mean of the seeds."""
-    return [
-        100 * recorded(
-            experiment, lambda run, n=n: run["scores"]["test"]["by_length"][n]["exact"]
-        )[variant]
-        for n in lengths
-    ]
+    return [100 * exact(experiment, n_words)[variant] for n_words in lengths]
 
 
-curves = {
-    "seq2seq": exact_by_length("toy_ladder", "seq2seq"),
-    "Cho's": exact_by_length("toy_ladder", "rnn_encoder_decoder"),
-}
+names = {"seq2seq": "seq2seq", "Cho's": "rnn_encoder_decoder"}
+curves = {name: exact_by_length("toy_ladder", names[name]) for name in names}
 figure = views.lines(
-    list(lengths.values()), curves, x_name="words in the source (middle of the group)",
+    list(lengths.values()), curves, x_name="words in the source (middle of group)",
     y_name="exactly right, %", title="One summary for any length",
 )
 predict("04", "length-cliff", figure)
@@ -321,14 +324,7 @@ That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 
 # %% kind="predict" minutes=2
 sizes = ("32", "64", "128", "256", "512")
 groups = (*lengths, "21–30", "31–40")
-
-
-def exact_at(n):
-    part = "test" if n in lengths else "long"
-    return recorded("state_size", lambda run: run["scores"][part]["by_length"][n]["exact"])
-
-
-columns = [exact_at(n) for n in groups]
+columns = [exact("state_size", n_words) for n_words in groups]
 figure = views.heatmap(
     [[column[size] for column in columns] for size in sizes],
     rows=list(sizes), columns=list(groups), row_name="numbers in a state",
@@ -393,8 +389,8 @@ def forced_words(model, source, target):
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
-    memory = model.encode(torch.tensor([source + [EOS]]), lengths)
-    logits, _ = model.decode(memory, torch.tensor([[BOS] + target]))
+    memory = model.encode(torch.tensor([[*source, EOS]]), lengths)
+    logits, _ = model.decode(memory, torch.tensor([[BOS, *target]]))
     return logits[0].argmax(dim=-1).tolist()
     # end solution
 

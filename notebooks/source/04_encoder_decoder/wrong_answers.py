@@ -36,7 +36,7 @@ def state_under_another_name(model, source, max_len):
     memory, state = opened(model, source)
     token, words = BOS, []
     for _ in range(max_len):
-        logits, new_state, _ = model.step(memory, state, torch.tensor([token]))
+        logits, _new_state, _ = model.step(memory, state, torch.tensor([token]))
         token = logits[0].argmax().item()
         if token == EOS:
             break
@@ -241,7 +241,7 @@ def never_calls(decode):
 
 
 def misspelt(decode):
-    got = decode(Scripted([7, 8]), [5], 10)
+    _got = decode(Scripted([7, 8]), [5], 10)
     assert gott == [7, 8]  # noqa: F821
 
 

@@ -165,6 +165,11 @@ GREEDY_DECODE = PlainExercise(
             "the last word is missing. When EOS comes, the words before it stay: cut nothing off.",
         ),
         Slip(
+            "back-to-front",
+            lambda *given: decoded(*given)[::-1],
+            "the words come out in reverse. A new word belongs behind the others: `append`.",
+        ),
+        Slip(
             "least-likely",
             lambda *given: decoded(*given, pick=torch.argmin),
             "the *least* likely word is taken. The largest logit belongs to the likeliest word: `argmax`.",
@@ -228,6 +233,7 @@ TEST_GREEDY = TestExercise(
         "one-too-many": "says one word more than the limit",
         "one-too-few": "stops one word before the limit",
         "last-word-lost": "drops the last word",
+        "back-to-front": "gives the words back to front",
         "least-likely": "takes the least likely word",
     },
     reference=careful_test,

@@ -42,10 +42,10 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2.5
+# %% kind="recall" minutes=2
 quiz("04", "recall")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 1 · Listen to the end, then speak
 
@@ -82,7 +82,7 @@ Here are both networks of 2014, trained on the same 20,000 pairs of our small la
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
 
-# %% kind="example" minutes=1.5
+# %% kind="example" minutes=1
 seq2seq, cho = load_shipped("seq2seq"), load_shipped("rnn_encoder_decoder")
 to_ids, to_text = seq2seq.tokenizer.encode, seq2seq.tokenizer.decode
 
@@ -100,7 +100,7 @@ for name, tensor in summary.items():
     _, n_layers, width = tensor.shape
     print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula" minutes=1
 r"""
 Written out, with $x_1 \dots x_n$ the source (the last one is EOS) and $y_1, y_2, \dots$ the target:
 
@@ -184,7 +184,7 @@ r"""
 Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of many sentences: it reads the rules of our small language backwards. Where it cannot read a sentence, it gives an empty set.
 """
 
-# %% kind="example" minutes=2
+# %% kind="example" minutes=1.5
 decode = yours("greedy_decode")
 mine = "the old fox sees two birds near the river"
 
@@ -247,7 +247,7 @@ r"""
 Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words come out right in 100 of 100 cases. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
 
 
@@ -321,7 +321,7 @@ r"""
 That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 numbers in each layer, three trainings each, the same 20,000 sentences. The one of 512 has 6.8 million parameters, 17 times as many as the one you drove.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 sizes = ("32", "64", "128", "256", "512")
 groups = (*lengths, "21–30", "31–40")
 columns = [exact("state_size", n_words) for n_words in groups]
@@ -341,7 +341,7 @@ A larger state **moves** the cliff. From 32 to 512 it goes from five words to ne
 Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny:** the word (+, −), the place (−, −), packed (−, +); times the place again, (+, −): there it is.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("04", "twice-the-words", OneVectorSuitcase())
 
 # %% [markdown] kind="text" minutes=1
@@ -354,10 +354,10 @@ Is it that there is no *room*? Which 50 words out of 37,000 are meant takes $50 
 # %% kind="diagram" minutes=0.5 hide_input=true
 views.diagram(PARTS, ARROWS, lit="summary vector", title="The bottleneck")
 
-# %% kind="explain" minutes=3
+# %% kind="explain" minutes=2.5
 explain("04", "why-not-larger")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 5 · The right word before, or its own
 
@@ -381,7 +381,7 @@ r"""
 **Write teacher forcing.** What would the model say at each place, given the right words before it? No loop is needed: `model.decode(memory, tgt_in)` takes all words to be read at once, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
 """
 
-# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 minutes=5 track="core"
 def forced_words(model, source, target):
     """Token numbers of source and target  ->  what the model would say at each place.
 
@@ -414,7 +414,7 @@ r"""
 And running free? Judge it place by place too: what share of the target's places, EOS among them, does the model get right on its own? What it says after it has ended counts as wrong. A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 minutes=4 track="core"
 def free_accuracy(model, source, target):
     """Token numbers of source and target  ->  the share of places it gets right."""
     src = torch.tensor([[*source, EOS]])
@@ -454,7 +454,7 @@ Such a leak is the most flattering of all bugs. With a trained model the leaky v
 Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
 """
 
-# %% kind="estimate" minutes=2.5
+# %% kind="estimate" minutes=2
 forced, free = yours("forced_words"), yours("free_accuracy")
 test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
 
@@ -480,7 +480,7 @@ Over all 248 test sentences of that length, 10% of the places are wrong when for
 So exposure bias costs a lot. Does it explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict" minutes=1.5
 def every_place_right(n_words):
     """Share of sentences without a mistake: with a teacher, and running free."""
     pairs = tried_on(n_words)
@@ -499,7 +499,7 @@ table = views.heatmap(
 )
 predict("04", "forced-exact", table)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it: there the source was already lost.
 
@@ -513,7 +513,7 @@ r"""
 Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9. Why should it help? Count how many steps lie between reading a word and saying its translation.
 """
 
-# %% kind="quiz" minutes=2.5
+# %% kind="quiz" minutes=2
 quiz("04", "distances")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -530,7 +530,7 @@ figure = views.lines(
 )
 predict("04", "reversed", figure)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, its networks hundreds of times larger. What came out here is a hint, not a proof.
 
@@ -546,7 +546,7 @@ Three small faults in a decoder. None raises an error; each takes one line.
 > **Before you run it:** a decoder that always goes back to its *first* state, one that is given BOS at *every* step, one whose source has no EOS. Which of the three will still look like French?
 """
 
-# %% kind="break" minutes=2
+# %% kind="break" minutes=1
 def faulty(model, source, ending=(EOS,), keep_state=True, own_words=True):
     """Nine words, however they come."""
     source = torch.tensor([[*source, *ending]])
@@ -575,7 +575,7 @@ The first two stammer, and one sees at once that something is wrong. The third i
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz" minutes=4
 quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
@@ -597,7 +597,7 @@ right card while you speak? That question *is* lesson 06.
 **If time is short**, cut the test exercise and section 6; keep the breaking sentence and both predictions of section 4.
 """
 
-# %% [markdown] kind="summary" minutes=1.5
+# %% [markdown] kind="summary" minutes=1
 r"""
 ## What you have now
 

@@ -8,6 +8,7 @@ from statistics import mean, stdev
 import pytest
 import torch
 
+from course_lib.explore.one_vector_suitcase import ONE, bits, compute
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import data_path
 from course_lib.teaching.lessons import lesson
@@ -15,6 +16,7 @@ from course_lib.teaching.questions import questions
 from course_lib.teaching.recorded import recorded
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD
+from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate
@@ -124,3 +126,17 @@ def test_teacher_and_freedom(text):
     flawless = (right | ~inside).all(dim=1).tolist()
     assert flawless == [target == pair.tgt_text for pair, target in zip(pairs, free, strict=True)]
     assert told("forced-exact") == "In just as many"
+
+
+def test_the_hungry_mushrooms(text):
+    said = "the women eat the mushrooms because they are hungry"
+    assert load_shipped("seq2seq")(said).target == "les femmes mangent les champignons parce qu' ils ont faim"
+    assert translations_of(said) == {"les femmes mangent les champignons parce qu' elles ont faim"}
+    assert said in text
+
+
+def test_the_suitcase_as_it_is_told(text):
+    shares = [compute(n=n, d=d, keeps=ONE)["recall"] for n, d in ((5, 64), (10, 128), (40, 512))]
+    assert {round(100 * share) for share in shares} == {86, 87, 89}
+    assert "5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%" in text
+    assert round(bits(50)) == 759 and r"\approx 759$ bits" in text

@@ -67,10 +67,16 @@ PARTS = {
 ARROWS = [
     ("source, EOS", "encoder"), ("encoder", "summary vector"),
     ("summary vector", "decoder"), ("decoder", "next word"),
-    ("word before", "decoder"), ("next word", "word before"),
+    ("word before", "decoder"),
 ]
-LISTEN = ("source, EOS", "encoder", "summary vector")
-views.diagram(PARTS, ARROWS, lit=LISTEN, title="Listen, then speak")
+NOTES = {"word before": "BOS at first", "next word": "EOS at the end"}
+
+
+def draw(lit, title):
+    return views.diagram(PARTS, ARROWS, lit=lit, notes=NOTES, title=title)
+
+
+draw(("source, EOS", "encoder", "summary vector"), "Listen, then speak")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -129,8 +135,7 @@ Where does it stop? When the model says EOS. A model that was badly trained may 
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-SPEAK = ("decoder", "next word", "word before")
-views.diagram(PARTS, ARROWS, lit=SPEAK, title="Every word it says is the next it reads")
+draw(("decoder", "next word", "word before"), "What it says, it reads next")
 
 # %% [markdown] kind="text" minutes=1 exercise="greedy_decode"
 r"""
@@ -346,13 +351,13 @@ predict("04", "twice-the-words", OneVectorSuitcase())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back about 86%. So twice the words need twice the numbers, for ever. A network that is trained packs better than random signs, but the shape is the same.
+In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. A network that is trained packs better than random signs, but the shape is the same.
 
 Is it that there is no *room*? Which 50 words out of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. But a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. And look what happened when each word kept a vector of its own: nothing was lost at any length. Keep that in mind until lesson 06.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-views.diagram(PARTS, ARROWS, lit="summary vector", title="The bottleneck")
+draw("summary vector", "The bottleneck")
 
 # %% kind="explain" minutes=2.5
 explain("04", "why-not-larger")
@@ -374,7 +379,7 @@ For teacher forcing the target is needed twice, shifted by one place:
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-views.diagram(PARTS, ARROWS, lit="word before", title="Who supplies the word before?")
+draw("word before", "Who supplies the word before?")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="forced_words"
 r"""
@@ -459,7 +464,7 @@ forced, free = yours("forced_words"), yours("free_accuracy")
 test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
 
 
-def tried_on(n_words, most=40):
+def tried_on(n_words, most=30):
     """Source and target numbers of the first test sentences of these lengths."""
     low, high = map(int, n_words.split("–"))
     some = [pair for pair in test if low <= pair.length <= high][:most]
@@ -525,7 +530,7 @@ So the mean stays, but the first words get close. The start is easy to learn fro
 figure = views.lines(
     list(lengths.values()),
     {way: exact_by_length("source_order", way) for way in ("reversed", "in order")},
-    x_name="words in the source (middle of the group)", y_name="exactly right, %",
+    x_name="words in the source (middle of group)", y_name="exactly right, %",
     title="The source backwards, or in order",
 )
 predict("04", "reversed", figure)
@@ -619,7 +624,7 @@ r"""
 **Still missing.** Two problems hide in the one vector, and they are not the same.
 
 1. The {term:alignment problem}: to say *rivière*, the decoder needs one English word, *river*. It gets the whole sentence stirred into one vector, the same at every step, and nothing tells it where to look.
-2. The {term:long-dependency problem}: whatever is needed late must survive every step in between, in the encoder and in the decoder. *They* near the end must remember whether the women or the mushrooms came first.
+2. The {term:long-dependency problem}: whatever is needed late must survive every step in between, in the encoder and in the decoder. In *the women eat the mushrooms because they are hungry*, French must choose *elles* for the women or *ils* for the mushrooms, and seq2seq writes *ils ont faim*: the mushrooms are hungry.
 
 [Lesson 05](05_distance_between_words.ipynb) takes the second and counts the steps: how far apart are two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) takes the first, and gives every word its own vector.
 """

@@ -113,7 +113,7 @@ def draw_recall(axes: Axes) -> Show:
     name_at_end(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
     [curve] = axes.plot(LENGTHS, np.zeros(len(LENGTHS)), linewidth=2.4)
     dot = marked_point(axes)
-    share = quick_text(axes, 0.97, 0.9, of="axes", ha="right", va="top", size=17, weight="bold")
+    share = quick_text(axes, 0.97, 0.62, of="axes", ha="right", va="center", size=17, weight="bold")
 
     def show(facts: Facts) -> None:
         colour, each = COLOURS[facts["keeps"]], facts["keeps"] == EACH
@@ -134,8 +134,8 @@ def draw_trained(axes: Axes) -> Show:
         middles, np.zeros(len(middles)), "s-", linewidth=2.4, markersize=5, color=theme.ORANGE
     )
     axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
-    axes.text(21.5, 1.0, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
-    named = quick_text(axes, 0.97, 0.82, of="axes", ha="right", va="top", size=10, colour=theme.ORANGE)
+    axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
+    named = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         curve.set_ydata(facts["trained"])
@@ -146,7 +146,7 @@ def draw_trained(axes: Axes) -> Show:
 
 def _by_length(axes: Axes) -> None:
     axes.set(xlabel="words in the sentence", xlim=(0, 51), ylim=(-0.04, 1.08))
-    axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
+    axes.set_yticks((0, 0.5, 1), ("0%", "50%", "100%"))
     axes.set_xticks((1, 10, 20, 30, 40, 50))
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
 
@@ -154,6 +154,7 @@ def _by_length(axes: Axes) -> None:
 class OneVectorSuitcase(Explorable):
     title = "One-vector suitcase"
     question = "How many words fit in one vector, and come out again?"
+    size = (9.6, 3.4)
     n = Enum(LENGTHS, default_value=10)
     d = Enum(WIDTHS, default_value=128)
     keeps = Enum((ONE, EACH), default_value=ONE)

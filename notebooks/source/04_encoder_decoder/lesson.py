@@ -51,7 +51,7 @@ r"""
 
 A language model guesses the next word. A translator must do more: it gets an English sentence, the {term:source sentence}, and writes a French one, the {term:target sentence}. The two differ in length and in order. *The cat was thirsty* is four words, *le chat avait soif* too; but *I am going there* is *j'y vais*. So one cannot turn word after word into word after word.
 
-In 2014 two groups had the same idea: use **two** recurrent networks. Think of an interpreter at a dinner who may take no notes. He listens until the speaker has finished. Then he speaks, from memory.
+In 2014 two groups had the same idea: use **two** recurrent networks. Think of interpreters who may take no notes. They listen until the speaker has finished. Then they speak, from memory.
 
 - The {term:encoder} listens. It reads the source word by word and changes its state at each. Nothing is written. When the sentence is over, its last state is all that remains: the {term:summary vector}.
 - The {term:decoder} speaks. It is a language model of French that starts not from nothing, but from the summary.
@@ -146,7 +146,7 @@ r"""
 3. The second step: with the *new* state and the word it has just said.
 4. The loop around it, and its two ends: EOS, and `max_len` words.
 
-Return the words as a list of numbers, without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` says 7, then 8, then EOS, but only if it is driven well. Then use `seq2seq.model`. You will meet your function again in lessons 06 and 14.
+Return the words as a list of numbers, without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` says 7, then 8, then EOS, but only if it is driven well. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 minutes=15 track="core"
@@ -249,7 +249,7 @@ quiz("04", "harsh")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words come out right in 100 of 100 cases. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
+Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words nearly all come out right. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
 """
 
 # %% kind="predict" minutes=1.5
@@ -351,7 +351,7 @@ predict("04", "twice-the-words", OneVectorSuitcase())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. A network that is trained packs better than random signs, but the shape is the same.
+In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, but the shape is the same.
 
 Is it that there is no *room*? Which 50 words out of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. But a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. And look what happened when each word kept a vector of its own: nothing was lost at any length. Keep that in mind until lesson 06.
 """
@@ -537,9 +537,9 @@ predict("04", "reversed", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, its networks hundreds of times larger. What came out here is a hint, not a proof.
+Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
 
-While we are at it, the famous number. Seq2seq is remembered for 34.8 BLEU on English to French, better than the 33.3 of a phrase-based system, the first time for a purely neural translator on a task of that size. That was an **ensemble**: five networks that vote on each word. One of them alone had 30.6. Cho's network was first used in another way: it gave scores to short phrases *inside* such a phrase-based system. And in the same year its authors showed themselves how it falls off as sentences grow.
+While we are at it, the famous number. Seq2seq is remembered for 34.8 BLEU on English to French, better than the 33.3 of a phrase-based system; to its authors' knowledge the first time for neural networks alone on a task of that size. That was an **ensemble**: five networks that vote on each word. One of them alone had 30.6. Cho's network was first used in another way: it gave scores to short phrases *inside* such a phrase-based system. And in the same year its authors showed themselves how it falls off as sentences grow.
 """
 
 # %% [markdown] kind="text" minutes=1

@@ -1,0 +1,197 @@
+"""W3, the one-vector suitcase: how many words fit in one vector, and come out again?
+
+    >>> round(compute(n=10, d=128, keeps=ONE)["recall"], 1)
+    0.9
+
+A memory without training. Each word is a row of d random signs, each place in the sentence another one. A
+word is multiplied by its place, and all are added up: that sum is the suitcase. To ask for place 3, multiply
+by place 3 again: its word comes back, the others as noise; the nearest word of the vocabulary is the answer.
+Beside it stands what a trained seq2seq does with states of the same width (`data/results/state_size.json`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from statistics import mean
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed
+from course_lib.runtime import data_path
+from course_lib.views.lines import marked_point, name_at_end
+from course_lib.views.moving import Facts, Show, quick_text
+
+ONE, EACH = "one vector", "one per word"
+LENGTHS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+WIDTHS = (32, 64, 128, 256, 512)
+VOCABULARY = 100
+N_RECALLS = 2000  # for each length and width
+SEED = 8
+REAL_VOCABULARY = 37_000  # the word pieces of the 2017 paper
+
+GROUPS = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18, "21–30": 25.5, "31–40": 35.5}  # and their middles
+COLOURS = {ONE: theme.BLUE, EACH: theme.GREEN}
+
+
+@cache
+def recall(d: int) -> dict[int, tuple[float, float]]:
+    """For each length: the share of words that come back, and of sentences that come back whole."""
+    generator = np.random.default_rng(SEED)
+    words = _signs(generator, VOCABULARY, d)
+    found = {}
+    for n in LENGTHS:
+        sentences = generator.integers(VOCABULARY, size=(math.ceil(N_RECALLS / n), n))
+        places = _signs(generator, *sentences.shape, d)
+        suitcase = (places * words[sentences]).sum(axis=1, keepdims=True)
+        scores = (places * suitcase).reshape(-1, d) @ words.T  # one large product: many small ones are slow
+        right = scores.argmax(axis=-1).reshape(sentences.shape) == sentences
+        found[n] = float(right.mean()), float(right.all(axis=1).mean())
+    return found
+
+
+@cache
+def recall_of_each(d: int) -> float:
+    """The share of words that come back where each has a vector of its own."""
+    words = _signs(np.random.default_rng(SEED), VOCABULARY, d)
+    return float(((words @ words.T).argmax(axis=-1) == np.arange(VOCABULARY)).mean())
+
+
+def _signs(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    return generator.integers(0, 2, size=shape, dtype=np.int8).astype(np.float32) * 2 - 1
+
+
+@cache
+def trained(d: int) -> tuple[float, ...]:
+    """Sentences that a seq2seq with states of this width translates exactly, by length: mean of the seeds."""
+    kept = json.loads(data_path("results", "state_size.json").read_text(encoding="utf-8"))["runs"]
+    scores = [run["scores"] for run in kept if run["variant"] == str(d)]
+    by_length = [one["test"]["by_length"] | one["long"]["by_length"] for one in scores]
+    return tuple(mean(groups[name]["exact"] for groups in by_length) for name in GROUPS)
+
+
+def bits(n: int) -> float:
+    """What it takes to say which words these are: n words out of a vocabulary of 37,000."""
+    return n * math.log2(REAL_VOCABULARY)
+
+
+def compute(*, n: int, d: int, keeps: str) -> Facts:
+    one_by_one, whole = recall(d)[n]
+    if keeps == EACH:
+        one_by_one = whole = recall_of_each(d)
+    return {"recall": one_by_one, "whole": whole, "trained": np.array(trained(d)), "bits": bits(n)}
+
+
+def smallest_for_fifty(now: Facts, start: Facts) -> bool:
+    at_half = recall(max(32, now["d"] // 2))[50][0]
+    return now["keeps"] == ONE and now["n"] == 50 and now["recall"] >= 0.5 > at_half
+
+
+def most_in_thirty_two(now: Facts, start: Facts) -> bool:
+    following = LENGTHS[min(LENGTHS.index(now["n"]) + 1, len(LENGTHS) - 1)]
+    return now["keeps"] == ONE and now["d"] == 32 and now["recall"] >= 0.9 > recall(32)[following][0]
+
+
+def nothing_lost(now: Facts, start: Facts) -> bool:
+    return now["n"] == 50 and now["d"] == 32 and now["recall"] == 1
+
+
+def draw_recall(axes: Axes) -> Show:
+    _by_length(axes)
+    ends = {}
+    for d in WIDTHS:
+        curve = [recall(d)[n][0] for n in LENGTHS]
+        axes.plot(LENGTHS, curve, color=theme.HAIRLINE, linewidth=1.5)
+        ends[str(d)] = (LENGTHS[-1], curve[-1])
+    name_at_end(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
+    [curve] = axes.plot(LENGTHS, np.zeros(len(LENGTHS)), linewidth=2.4)
+    dot = marked_point(axes)
+    share = quick_text(axes, 0.97, 0.62, of="axes", ha="right", va="center", size=17, weight="bold")
+
+    def show(facts: Facts) -> None:
+        colour, each = COLOURS[facts["keeps"]], facts["keeps"] == EACH
+        heights = [facts["recall"] if each else recall(facts["d"])[n][0] for n in LENGTHS]
+        curve.set(ydata=heights, color=colour)
+        dot.set(data=([facts["n"]], [facts["recall"]]), markerfacecolor=colour)
+        share.set(text=f"{fixed(100 * facts['recall'], 0)}%", color=colour)
+
+    return show
+
+
+def draw_trained(axes: Axes) -> Show:
+    _by_length(axes)
+    middles = list(GROUPS.values())
+    for d in WIDTHS:
+        axes.plot(middles, trained(d), color=theme.HAIRLINE, linewidth=1.5)
+    [curve] = axes.plot(
+        middles, np.zeros(len(middles)), "s-", linewidth=2.4, markersize=5, color=theme.ORANGE
+    )
+    axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
+    axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
+    named = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
+
+    def show(facts: Facts) -> None:
+        curve.set_ydata(facts["trained"])
+        named.set_text(f"states of {facts['d']} numbers")
+
+    return show
+
+
+def _by_length(axes: Axes) -> None:
+    axes.set(xlabel="words in the sentence", xlim=(0, 51), ylim=(-0.04, 1.08))
+    axes.set_yticks((0, 0.5, 1), ("0%", "50%", "100%"))
+    axes.set_xticks((1, 10, 20, 30, 40, 50))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+
+
+class OneVectorSuitcase(Explorable):
+    title = "One-vector suitcase"
+    question = "How many words fit in one vector, and come out again?"
+    size = (9.6, 3.4)
+    n = Enum(LENGTHS, default_value=10)
+    d = Enum(WIDTHS, default_value=128)
+    keeps = Enum((ONE, EACH), default_value=ONE)
+    controls = (
+        Control("n", "words"),
+        Control("d", "numbers"),
+        Control("keeps", "keep", buttons=True),
+    )
+    presets: ClassVar = {
+        "20 words in 256": {"n": 20, "d": 256},
+        "20 words in 128": {"n": 20, "d": 128},
+        "40 words in 512": {"n": 40, "d": 512},
+    }
+    goals = (
+        Goal("most-in-32", "32 numbers: the most words of which 90% come back", most_in_thirty_two),
+        Goal("fifty", "50 words, one vector: the smallest that brings back half", smallest_for_fifty),
+        Goal("nothing-lost", "50 words, 32 numbers a vector, and nothing lost", nothing_lost),
+    )
+    panels = (
+        Panel("Suitcase: words that come back", draw_recall),
+        Panel("Trained seq2seq: sentences exactly right", draw_trained),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        held = f"one vector of {facts['d']}"
+        if facts["keeps"] == EACH:
+            held = f"{facts['n']} vectors of {facts['d']}"
+        needed = f"{fixed(facts['bits'], 0)} bits, if there are 37,000 words"
+        return f"{facts['n']} words in {held} numbers   ·   {needed}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        held = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
+        return (
+            f"{facts['n']} words in {held} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of "
+            f"the words come back. A trained seq2seq with states of {facts['d']} gets "
+            f"{fixed(100 * facts['trained'][3], 0)}% of the sentences of 16 to 20 words exactly right."
+        )

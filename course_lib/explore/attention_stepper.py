@@ -79,17 +79,15 @@ def walk(sentence: str, order: int) -> dict[str, Any]:
 
 
 def compute(*, sentence: str, step: int, order: int) -> Facts:
-    """What the decoder sees at this step, and the map of all steps so far (NaN: still to come)."""
+    """What the decoder sees at this step, and the weights of all steps up to it."""
     kept = walk(sentence, order)
-    so_far = kept["weights"].copy()
-    so_far[step + 1 :] = np.nan
     return {
         "scores": kept["scores"][step],
         "weights": kept["weights"][step],
         "context": kept["contexts"][step],
         "source": kept["source"],
         "said": kept["said"],
-        "map": so_far,
+        "map": kept["weights"][: step + 1],
     }
 
 
@@ -131,7 +129,8 @@ def draw_map(axes: Axes) -> Show:
     words = [quick_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)]
 
     def show(facts: Facts) -> None:
-        cells.show(facts["map"])
+        still_to_come = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
+        cells.show(np.vstack([facts["map"], still_to_come]))
         for step, word in enumerate(words):
             word.set_text(facts["said"][step] if step <= facts["step"] else "")
             word.set_fontweight("bold" if step == facts["step"] else "normal")
@@ -162,7 +161,7 @@ class AttentionStepper(Explorable):
     controls = (
         Control("step", "step"),
         Control("sentence", "… because it was", buttons=True),
-        Control("order", "order of the annotations"),
+        Control("order", "order"),
     )
     presets: ClassVar = {
         "il": {"step": 8},

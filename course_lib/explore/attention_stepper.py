@@ -93,7 +93,7 @@ def compute(*, sentence: str, step: int, order: int) -> Facts:
 
 def _rows(axes: Axes, *, low: float, high: float, colour: str, digits: int) -> Show:
     """Bars that lie, one for each annotation, with the word on the left; `show` takes values and words."""
-    axes.set(xlim=(low - 0.42 * (high - low), high + 0.16 * (high - low)), ylim=(N_SOURCE - 0.4, -0.6))
+    axes.set(xlim=(low - 0.48 * (high - low), high + 0.16 * (high - low)), ylim=(N_SOURCE - 0.4, -0.6))
     axes.set(xticks=(), yticks=())
     axes.spines[:].set_visible(False)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)

@@ -2,9 +2,18 @@
 
 from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
+from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
 from course_lib.explore.who_attends import WhoAttends
 
-__all__ = ["AttentionStepper", "Explorable", "SaturationLab", "SoftDictionary", "SoftmaxDial", "WhoAttends"]
+__all__ = [
+    "AttentionStepper",
+    "Explorable",
+    "MaskPainter",
+    "SaturationLab",
+    "SoftDictionary",
+    "SoftmaxDial",
+    "WhoAttends",
+]

@@ -35,7 +35,7 @@ def test_sizes_and_alignment_error_are_as_told():
 
 
 def test_the_diagonal_is_as_told():
-    pairs = splits(seed=0, sizes=SIZES_OF_TESTS | {"validation": 0}).test
+    pairs = splits(seed=0, sizes=SIZES_OF_TESTS).test
 
     def share(pairs: list) -> float:
         links = [link for pair in pairs for link in pair.links]

@@ -33,7 +33,7 @@ from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.shipped import load_shipped
 
 start_lesson("bahdanau_attention", seed=6)
-tests = splits(seed=0, sizes=SIZES_OF_TESTS | {"validation": 0})
+tests = splits(seed=0, sizes=SIZES_OF_TESTS)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -1,6 +1,8 @@
 """Explorables: pictures that answer to a learner's hand."""
 
+from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
+from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.soft_dictionary import SoftDictionary
@@ -8,7 +10,9 @@ from course_lib.explore.softmax_dial import SoftmaxDial
 from course_lib.explore.who_attends import WhoAttends
 
 __all__ = [
+    "AttentionStepper",
     "Explorable",
+    "MaskPainter",
     "OneVectorSuitcase",
     "SaturationLab",
     "SoftDictionary",

@@ -9,7 +9,7 @@ figure that moves; `heatmap` is the finished picture for a lesson's cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,7 @@ class Heatmap:
         self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -reach
         self._mesh.norm.vmax = reach
         self._mesh.set_array(cells)
+        self._mesh.stale = True  # matplotlib says so only where the scale changes too
 
     def ink_on(self, value: float) -> str:
         """The text colour that reads well on a cell of this value."""
@@ -72,9 +73,10 @@ def heatmap(
     digits: int = 2,
     row_name: str = "queries",
     column_name: str = "keys",
+    marks: Collection[tuple[int, int]] = (),
     alt: str | None = None,
 ) -> Still:
-    """A still picture of a matrix."""
+    """A still picture of a matrix. `marks` puts a ring into cells, (row, column) each."""
     cells = as_numbers(matrix, ndim=2, what="The matrix of a heat map")
     row_texts = as_labels(rows, count=cells.shape[0], what="Labels of the rows")
     column_texts = as_labels(columns, count=cells.shape[1], what="Labels of the columns")
@@ -87,6 +89,9 @@ def heatmap(
         for (row, column), value in np.ndenumerate(cells):
             text, ink = _cell_text(value, digits), panel.ink_on(value)
             quick_text(axes, column + 0.5, row + 0.5, text, ha="center", va="center", colour=ink, size=9.5)
+    for row, column in sorted(marks):
+        ink = panel.ink_on(cells[row, column])
+        axes.plot(column + 0.5, row + 0.5, "o", ms=9, mfc="none", mec=ink, mew=1.6)
     side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
     fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
     return Still(axes.figure, alt=alt or _describe(cells, row_texts, column_texts, title, kind, digits))

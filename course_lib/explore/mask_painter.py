@@ -1,0 +1,196 @@
+"""W11, the mask painter: where a mask acts, and what comes of applying it in the wrong place.
+
+    >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
+    array([[0.5, 0.5, 0. , 0. ]])
+
+The scores are those of the shipped Transformer language model, first layer, on a French sentence with three
+padding places behind it, as they are before any mask. (They are read off its unmasked weights: the logarithm
+of a softmax is the scores but for one number a row, so each row is shown with mean 0.)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed
+from course_lib.runtime import data_path
+from course_lib.text.special import BOS, PAD
+from course_lib.training.saved_system import load_system
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+WORDS = ("le", "chat", "a", "bu", "l'", "eau")
+N_REAL, N = 1 + len(WORDS), 10
+LABELS = ("<s>", *WORDS, *("·",) * (N - N_REAL))
+N_HEADS = 4
+
+NONE, PADDING, CAUSAL, BOTH, CLOSED = "none", "padding", "causal", "both", "a closed row"
+BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0 after, ÷ sum"
+
+
+@cache
+def masks() -> dict[str, np.ndarray]:
+    """`may_look` of each name: True where a row's query may look at a column's key."""
+    everything = np.ones((N, N), dtype=bool)
+    padding = everything & (np.arange(N) < N_REAL)
+    causal = np.tril(everything)
+    closed = everything.copy()
+    closed[4] = False
+    return {
+        NONE: everything,
+        PADDING: padding,
+        CAUSAL: causal,
+        BOTH: padding & causal,
+        CLOSED: closed,
+    }
+
+
+@cache
+@torch.no_grad()
+def scores() -> np.ndarray:
+    """(heads, queries, keys): each row with mean 0."""
+    saved = load_system(data_path("checkpoints", "transformer_lm.safetensors"))
+    model = saved.model.eval()
+    tokens = torch.tensor([[BOS, *saved.tokenizer.encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
+    x = model.positions.add(model.words.target(tokens))
+    weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]
+    logs = weights.clamp(min=1e-30).log()
+    return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
+
+
+def softmax(rows: np.ndarray) -> np.ndarray:
+    """As the formula says: over a row of nothing but −∞ it is 0 / 0."""
+    with np.errstate(invalid="ignore"):
+        grown = np.exp(rows - rows.max(axis=-1, keepdims=True))
+        return grown / grown.sum(axis=-1, keepdims=True)
+
+
+def apply(rows: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The weights, and the scores that went into the softmax."""
+    if method == BEFORE:
+        rows = np.where(may_look, rows, -np.inf)
+        return softmax(rows), rows
+    if method == TIMES_0:
+        rows = rows * may_look
+        return softmax(rows), rows
+    weights = softmax(rows) * may_look
+    if method == RENORMED:
+        with np.errstate(invalid="ignore"):
+            weights = weights / weights.sum(axis=-1, keepdims=True)
+    return weights, rows
+
+
+def compute(*, mask: str, method: str, head: int) -> Facts:
+    """Weights and sums of every row; `broken` are the rows that are not numbers, shown as 0 here."""
+    may_look = masks()[mask]
+    weights, shown = apply(scores()[head - 1], may_look, method)
+    broken = ~np.isfinite(weights).all(axis=-1)
+    weights = np.where(broken[:, None], 0.0, weights)
+    return {
+        "scores": np.where(np.isfinite(shown), shown, 0.0),
+        "gone": ~np.isfinite(shown),
+        "weights": weights,
+        "sums": weights.sum(axis=-1),
+        "broken": broken,
+        "hidden_share": float(weights[~may_look].sum()),
+        "may_look": may_look,
+    }
+
+
+def draw_scores(axes: Axes) -> Show:
+    cells = Heatmap(axes, LABELS, LABELS, kind="scores")
+    return lambda facts: cells.show(np.where(facts["gone"], -np.inf, facts["scores"]))
+
+
+def draw_weights(axes: Axes) -> Show:
+    cells = Heatmap(axes, LABELS, LABELS)
+    return lambda facts: cells.show(np.where(facts["broken"][:, None], np.nan, facts["weights"]))
+
+
+def draw_sums(axes: Axes) -> Show:
+    axes.set(xlim=(0, 1.75), ylim=(N, 0), xticks=(0, 0.5, 1), yticks=())
+    axes.set_xticklabels(("0", "½", "1"))
+    axes.spines[:].set_visible(False)
+    axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
+    blocks, places = Blocks(axes, N, theme.BLUE), np.arange(N)
+    readings = [quick_text(axes, 0, place + 0.5, va="center", size=9.5) for place in places]
+
+    def show(facts: Facts) -> None:
+        wrong = facts["broken"] | (np.abs(facts["sums"] - 1) > 0.005)
+        colours = np.where(wrong, theme.ORANGE, theme.BLUE)
+        blocks.place(
+            left=0, right=facts["sums"], low=places + 0.18, high=places + 0.82, colours=colours.tolist()
+        )
+        for place, reading in enumerate(readings):
+            reading.set_text("NaN" if facts["broken"][place] else fixed(facts["sums"][place], 2))
+            reading.set_x(facts["sums"][place] + 0.06)
+            reading.set_color(theme.ORANGE if wrong[place] else theme.INK)
+
+    return show
+
+
+def quiet_leak(now: Facts, start: Facts) -> bool:
+    sums_right = not now["broken"].any() and np.allclose(now["sums"], 1)
+    return bool(sums_right and now["hidden_share"] > 0.5)
+
+
+def lost(now: Facts, start: Facts) -> bool:
+    return bool((now["sums"][~now["broken"]] < 0.2).any())
+
+
+def not_a_number(now: Facts, start: Facts) -> bool:
+    return bool(now["broken"].any())
+
+
+class MaskPainter(Explorable):
+    title = "Mask painter"
+    question = "Rows ask, columns are looked at. What does each way of masking do to the weights?"
+    size = (9.6, 4.0)
+    mask = Enum((NONE, PADDING, CAUSAL, BOTH, CLOSED), default_value=NONE)
+    method = Enum((BEFORE, TIMES_0, AFTER, RENORMED), default_value=BEFORE)
+    head = Int(1, min=1, max=N_HEADS)
+    controls = (
+        Control("mask", "mask", buttons=True),
+        Control("method", "how", buttons=True),
+        Control("head", "head"),
+    )
+    presets: ClassVar = {
+        "causal, right": {"mask": CAUSAL, "method": BEFORE},
+        "causal, × 0": {"mask": CAUSAL, "method": TIMES_0},
+        "causal, 0 after": {"mask": CAUSAL, "method": AFTER},
+    }
+    goals = (
+        Goal("quiet-leak", "Every row sums to 1, and yet hidden words get weight", quiet_leak),
+        Goal("lost", "A row that has lost four fifths of its weight", lost),
+        Goal("nan", "Break a row: make it no number at all", not_a_number),
+    )
+    panels = (
+        Panel("Scores into the softmax", draw_scores),
+        Panel("Weights", draw_weights),
+        Panel("Sum of each row", draw_sums, 0.45),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        open_cells = int(facts["may_look"].sum())
+        return f"mask: {facts['mask']}   ·   {facts['method']}   ·   {open_cells} of {N * N} cells open"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        sums = facts["sums"][~facts["broken"]]
+        broken = int(facts["broken"].sum())
+        return (
+            f"Mask {facts['mask']}, applied {facts['method']}, head {facts['head']}: rows sum to "
+            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are not numbers; hidden "
+            f"places hold {fixed(facts['hidden_share'], 2)} of weight in all."
+        )

@@ -1,0 +1,242 @@
+"""Answers to the exercises of lesson 06, as learners write them: wrong, with what must be said, and right."""
+
+import torch
+from torch.nn import functional as F
+
+
+def scores_by_loop(state, annotations, w_state, w_annotation, v):
+    asked = w_state @ state
+    return torch.stack([torch.dot(v, torch.tanh(asked + w_annotation @ word)) for word in annotations])
+
+
+def scores_by_concat(state, annotations, w_state, w_annotation, v):
+    both = torch.cat([state.expand(len(annotations), -1), annotations], dim=-1)
+    return torch.tanh(both @ torch.cat([w_state, w_annotation], dim=-1).T) @ v
+
+
+def scores_by_linear(state, annotations, w_state, w_annotation, v):
+    hidden = F.linear(annotations, w_annotation) + F.linear(state, w_state)
+    return hidden.tanh().matmul(v)
+
+
+def forgot_the_bend(state, annotations, w_state, w_annotation, v):
+    return (annotations @ w_annotation.T + w_state @ state).matmul(v)
+
+
+def bends_too_late(state, annotations, w_state, w_annotation, v):
+    return ((annotations @ w_annotation.T + w_state @ state) @ v).tanh()
+
+
+def dot_product(state, annotations, w_state, w_annotation, v):
+    return annotations @ w_annotation.T @ (w_state @ state)
+
+
+def a_column(state, annotations, w_state, w_annotation, v):
+    return torch.tanh(w_state @ state + annotations @ w_annotation.T) @ v[:, None]
+
+
+def relu_instead(state, annotations, w_state, w_annotation, v):
+    return torch.relu(w_state @ state + annotations @ w_annotation.T) @ v
+
+
+def cuts_the_gradient(state, annotations, w_state, w_annotation, v):
+    return torch.tanh((w_state @ state).detach() + annotations @ w_annotation.T) @ v
+
+
+def transposed_weights(state, annotations, w_state, w_annotation, v):
+    return torch.tanh(state @ w_state + annotations @ w_annotation.T) @ v
+
+
+def look_by_sum(states, annotations, w_state, w_annotation, v):
+    bent = torch.tanh((states @ w_state.T).unsqueeze(1) + annotations @ w_annotation.T)
+    weights = (bent * v).sum(-1).softmax(-1)
+    return (weights.unsqueeze(-1) * annotations).sum(1), weights
+
+
+def look_by_einsum(states, annotations, w_state, w_annotation, v):
+    bent = (F.linear(states, w_state)[:, None, :] + F.linear(annotations, w_annotation)).tanh()
+    weights = torch.einsum("bnd,d->bn", bent, v).softmax(dim=1)
+    return torch.einsum("bn,bna->ba", weights, annotations), weights
+
+
+def look_by_loop(states, annotations, w_state, w_annotation, v):
+    contexts, shares = [], []
+    for state, words in zip(states, annotations, strict=True):
+        scores = torch.tanh(w_state @ state + words @ w_annotation.T) @ v
+        shares.append(torch.softmax(scores, dim=0))
+        contexts.append(shares[-1] @ words)
+    return torch.stack(contexts), torch.stack(shares)
+
+
+def look_over_sentences(states, annotations, w_state, w_annotation, v):
+    bent = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T)
+    weights = torch.softmax(bent @ v, dim=0)
+    return torch.einsum("bn,bna->ba", weights, annotations), weights
+
+
+def look_without_exp(states, annotations, w_state, w_annotation, v):
+    scores = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T) @ v
+    weights = scores / scores.sum(-1, keepdim=True)
+    return torch.einsum("bn,bna->ba", weights, annotations), weights
+
+
+def look_the_wrong_way_round(states, annotations, w_state, w_annotation, v):
+    context, weights = look_by_sum(states, annotations, w_state, w_annotation, v)
+    return weights, context
+
+
+def look_keeps_an_axis(states, annotations, w_state, w_annotation, v):
+    weights = look_by_sum(states, annotations, w_state, w_annotation, v)[1]
+    return weights[:, None] @ annotations, weights
+
+
+def look_weights_only(states, annotations, w_state, w_annotation, v):
+    return look_by_sum(states, annotations, w_state, w_annotation, v)[1]
+
+
+def look_scaled(states, annotations, w_state, w_annotation, v):
+    scores = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T) @ v
+    weights = torch.softmax(scores / len(v) ** 0.5, dim=-1)
+    return torch.einsum("bn,bna->ba", weights, annotations), weights
+
+
+def tests_by_loop(look):
+    torch.manual_seed(1)
+    given = torch.randn(3, 2), torch.randn(3, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
+    for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
+        assert torch.allclose(got, expected, atol=1e-5)
+
+
+def tests_by_sum(look):
+    torch.manual_seed(2)
+    given = torch.randn(2, 3), torch.randn(2, 6, 4), torch.randn(5, 3), torch.randn(5, 4), torch.randn(5)
+    context, weights = look(*given)
+    expected = look_by_sum(*given)
+    torch.testing.assert_close(weights, expected[1])
+    torch.testing.assert_close(context, expected[0])
+
+
+def tests_with_errors(look):
+    torch.manual_seed(3)
+    given = torch.randn(4, 3), torch.randn(4, 5, 2), torch.randn(6, 3), torch.randn(6, 2), torch.randn(6)
+    for got, expected in zip(look(*given), look_by_einsum(*given), strict=True):
+        if (got - expected).abs().max() > 1e-4:
+            raise ValueError("not the same")
+
+
+def tests_the_sums_only(look):
+    torch.manual_seed(1)
+    _, weights = look(
+        torch.randn(3, 2), torch.randn(3, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
+    )
+    assert torch.allclose(weights.sum(-1), torch.ones(3))
+
+
+def tests_one_sentence(look):
+    torch.manual_seed(1)
+    given = torch.randn(1, 2), torch.randn(1, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
+    for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
+        assert torch.allclose(got, expected, atol=1e-5)
+
+
+def links_by_loop(weights):
+    return torch.tensor([int(row[:-1].argmax()) for row in weights[:-1]])
+
+
+def links_by_max(weights):
+    words = weights[: weights.shape[0] - 1, : weights.shape[1] - 1]
+    return words.max(dim=1).indices
+
+
+def links_by_sorting(weights):
+    return weights[:-1, :-1].sort(dim=-1, descending=True).indices[:, 0]
+
+
+def links_one_late(weights):
+    late = weights[1:]
+    return late[:, :-1].argmax(-1)
+
+
+def links_with_the_end(weights):
+    return weights[:-1].argmax(dim=1)
+
+
+def links_of_columns(weights):
+    return weights[:-1, :-1].argmax(dim=0)
+
+
+def links_as_floats(weights):
+    return weights[:-1, :-1].argmax(-1).float()
+
+
+def she_by_the():
+    return 8, 0
+
+
+def she_by_drank():
+    return (8, 2)
+
+
+def she_as_a_list():
+    return [8, 5]
+
+
+def still_a_he():
+    return 8, 8
+
+
+def too_early():
+    return 1, 4
+
+
+def off_the_end():
+    return 8, 10
+
+
+def one_number():
+    return 8
+
+
+WRONG = {
+    "additive_scores": [
+        (forgot_the_bend, "no-tanh"),
+        (bends_too_late, "tanh-after-v"),
+        (dot_product, None),
+        (a_column, "wrong-shape"),
+        (relu_instead, None),
+        (cuts_the_gradient, "no-gradient"),
+        (transposed_weights, "raises"),
+    ],
+    "look_back": [
+        (look_over_sentences, "softmax-over-batch"),
+        (look_without_exp, None),
+        (look_the_wrong_way_round, "swapped-outputs"),
+        (look_keeps_an_axis, "wrong-shape"),
+        (look_weights_only, "missing-output"),
+        (look_scaled, None),
+    ],
+    "test_look_back": [
+        (tests_the_sums_only, "It catches", "leaves the tanh out"),
+        (tests_one_sentence, "It catches", "scores every sentence with the first one's state"),
+    ],
+    "aligned_words": [
+        (links_one_late, "what the first version did"),
+        (links_with_the_end, "end-column"),
+        (links_of_columns, "wrong-shape"),
+        (links_as_floats, "dtype"),
+    ],
+    "make_it_she": [
+        (still_a_he, None, "qu' il avait soif"),
+        (too_early, None, "le eau a bu"),
+        (off_the_end, None, "places 0 to 9"),
+        (one_number, None, "cannot be used as an answer"),
+    ],
+}
+
+RIGHT = {
+    "additive_scores": [scores_by_loop, scores_by_concat, scores_by_linear],
+    "look_back": [look_by_sum, look_by_einsum, look_by_loop],
+    "test_look_back": [tests_by_loop, tests_by_sum, tests_with_errors],
+    "aligned_words": [links_by_loop, links_by_max, links_by_sorting],
+    "make_it_she": [she_by_the, she_by_drank, she_as_a_list],
+}

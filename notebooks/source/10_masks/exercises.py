@@ -1,0 +1,234 @@
+"""The exercises of lesson 10: attention with a mask, the mask of a run, and the three of a translator."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Generator, Tensor
+
+from course_lib.layers.attention import attend
+from course_lib.layers.masks import causal_mask, padding_mask
+from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
+from course_lib.teaching.plain_exercise import PlainExercise
+
+
+def some_closed(axes: str) -> Given:
+    """A ragged mask in which the last query of all may look at nothing."""
+
+    def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
+        mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
+        always = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
+        mask = mask.scatter(-1, always, True)
+        mask.flatten(0, -2)[-1] = False
+        return mask
+
+    return Given(axes, draw)
+
+
+def attention(queries: Tensor, keys: Tensor, values: Tensor, may_look: Tensor) -> tuple[Tensor, Tensor]:
+    return attend(queries, keys, values, may_look=may_look)
+
+
+def scaled(queries: Tensor, keys: Tensor) -> Tensor:
+    return queries @ keys.mT / math.sqrt(keys.shape[-1])
+
+
+def emptied(weights: Tensor, may_look: Tensor) -> Tensor:
+    """Rows that may look nowhere hold zeros."""
+    return weights.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
+
+
+def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return weights @ values, weights
+
+
+def filled(queries: Tensor, keys: Tensor, may_look: Tensor, value: float) -> Tensor:
+    return scaled(queries, keys).masked_fill(~may_look, value).softmax(-1)
+
+
+MASKED_ATTENTION = Exercise(
+    name="masked_attention",
+    lesson="masks",
+    inputs={
+        "queries": gaussian("*batch m d"),
+        "keys": gaussian("*batch n d"),
+        "values": gaussian("*batch n v"),
+        "may_look": some_closed("*batch m n"),
+    },
+    returns={"context": "*batch m v", "weights": "*batch m n"},
+    sizes={"batch": (2,), "m": 4, "n": 6, "d": 3, "v": 5},
+    other_sizes=(
+        {"batch": (), "m": 5, "n": 3, "d": 7, "v": 9},
+        {"batch": (2, 3), "m": 4, "n": 4, "d": 4, "v": 4},
+        {"batch": (2,), "m": 1, "n": 1, "d": 1, "v": 1},
+    ),
+    reference=attention,
+    by_hand=ByHand(
+        inputs={
+            "queries": [[1.0], [1.0]],
+            "keys": [[0.0], [0.0], [9.0]],
+            "values": [[4.0], [8.0], [100.0]],
+            "may_look": [[True, True, False], [False, False, False]],
+        },
+        answer={"context": [[6.0], [0.0]], "weights": [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]},
+        says="The first query may look at two keys, both with a score of 0: half each, and the blend of 4 "
+        "and 8 is 6. The third key has a score of 9, but is hidden. The second query may look nowhere: 0.",
+    ),
+    invariants=(
+        Invariant(
+            "a hidden key gets a weight of exactly 0",
+            lambda it: it.weights.masked_fill(it.may_look, 0.0),
+            equals=0,
+            exactly=True,
+        ),
+        Invariant(
+            "the weights of a query that may look somewhere sum to 1",
+            lambda it: it.weights.sum(-1) + (~it.may_look.any(-1)).float(),
+            equals=1,
+        ),
+    ),
+    slips=(
+        Slip(
+            "no-mask",
+            lambda q, k, v, look: mixed(emptied(scaled(q, k).softmax(-1), look), v),
+            "the mask hides nothing: hidden keys get weight as before. Put −∞ into their scores.",
+        ),
+        Slip(
+            "times-zero",
+            lambda q, k, v, look: mixed(emptied((scaled(q, k) * look).softmax(-1), look), v),
+            "hidden scores are multiplied by 0. A score of 0 still earns weight, for e⁰ = 1: it must be −∞.",
+            misconception="M19",
+        ),
+        Slip(
+            "zero-after",
+            lambda q, k, v, look: mixed(scaled(q, k).softmax(-1) * look, v),
+            "hidden weights are set to 0 after the softmax. What is left no longer sums to 1: hide before.",
+            misconception="M20",
+        ),
+        Slip(
+            "turned-round",
+            lambda q, k, v, look: attention(q, k, v, ~look),
+            "the mask is turned round: True means *may* look, so −∞ goes where it is False.",
+            misconception="M22",
+        ),
+        Slip(
+            "closed-row-shares",
+            lambda q, k, v, look: mixed(filled(q, k, look, -1e9), v),
+            "a query that may look nowhere shares out over all that is hidden from it. It shall get 0.",
+        ),
+        Slip(
+            "not-scaled",
+            lambda q, k, v, look: attend(q * math.sqrt(q.shape[-1]), k, v, may_look=look),
+            "the scores are not divided by √d. The mask comes on top of lesson 08, not in its place.",
+        ),
+        Slip(
+            "one-too-small",
+            lambda q, k, v, look: mixed(emptied(filled(q, k, look, -10.0), look), v),
+            "hidden scores are set to −10. That is small, not 0: where all others are small too, it counts. "
+            "Take `-math.inf`.",
+        ),
+    ),
+)
+
+
+TRAINING_MASK = PlainExercise(
+    name="training_mask",
+    lesson="masks",
+    inputs=("n",),
+    by_hand=ByHand(
+        {"n": 3},
+        [[True, False, False], [True, True, False], [True, True, True]],
+        "Position 0 has read <s> and guesses the first word: it may see <s> alone. Position 1 may see two, "
+        "position 2 all three.",
+    ),
+    others=(lambda: (1,), lambda: (2,), lambda: (7,)),
+    reference=causal_mask,
+    unrepaired=lambda n: torch.ones(n, n).tril(diagonal=1) == 1,
+    slips=(
+        Slip(
+            "looks-ahead",
+            lambda n: torch.ones(n, n).triu() == 1,
+            "this sees what is ahead and hides what came before. Rows ask, columns are looked at: `tril`.",
+        ),
+        Slip(
+            "not-itself",
+            lambda n: torch.ones(n, n).tril(diagonal=-1) == 1,
+            "a position does not see itself. Its own word has been read already; only the next is secret.",
+        ),
+        Slip(
+            "all-open",
+            lambda n: torch.ones(n, n) == 1,
+            "nothing is hidden: every position sees the word it shall guess.",
+        ),
+    ),
+)
+
+
+def three(src_lengths: Tensor, tgt_lengths: Tensor, n_src: int, n_tgt: int) -> tuple[Tensor, Tensor, Tensor]:
+    source = padding_mask(src_lengths, n_src)
+    return source, padding_mask(tgt_lengths, n_tgt) & causal_mask(n_tgt), source
+
+
+def lengths(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple:
+    return torch.tensor(src), torch.tensor(tgt), n_src, n_tgt
+
+
+TRANSLATOR_MASKS = PlainExercise(
+    name="translator_masks",
+    lesson="masks",
+    inputs=("src_lengths", "tgt_lengths", "n_src", "n_tgt"),
+    by_hand=ByHand(
+        dict(zip(("src_lengths", "tgt_lengths", "n_src", "n_tgt"), lengths([1], [2], 2, 3), strict=True)),
+        [
+            [[[True, False]]],
+            [[[True, False, False], [True, True, False], [True, True, False]]],
+            [[[True, False]]],
+        ],
+        "One sentence. Its source has one word of two places, its target two of three. Encoder and across: "
+        "the first place alone. Decoder: no row looks ahead, and no row looks at the third place.",
+    ),
+    others=(
+        lambda: lengths([3, 1], [2, 4], 3, 4),
+        lambda: lengths([2, 5, 4], [1, 1, 3], 5, 3),
+        lambda: lengths([4], [4], 4, 4),
+    ),
+    reference=three,
+    slips=(
+        Slip(
+            "no-padding-in-decoder",
+            lambda s, t, n, m: (padding_mask(s, n), causal_mask(m).expand(len(t), m, m), padding_mask(s, n)),
+            "the decoder's mask hides what is ahead, but not the target's padding. Join both with `&`.",
+        ),
+        Slip(
+            "no-causal",
+            lambda s, t, n, m: (
+                padding_mask(s, n),
+                padding_mask(t, m).expand(len(t), m, m),
+                padding_mask(s, n),
+            ),
+            "the decoder's mask hides padding, but not what is ahead: it leaks.",
+        ),
+        Slip(
+            "either",
+            lambda s, t, n, m: (padding_mask(s, n), padding_mask(t, m) | causal_mask(m), padding_mask(s, n)),
+            "`|` opens what *either* mask allows. A query may look where both allow it: `&`.",
+        ),
+        Slip(
+            "ahead",
+            lambda s, t, n, m: (
+                padding_mask(s, n),
+                padding_mask(t, m) & causal_mask(m).mT,
+                padding_mask(s, n),
+            ),
+            "the decoder looks ahead and not back. Rows ask, columns are looked at: column ≤ row.",
+        ),
+        Slip(
+            "one-too-many",
+            lambda s, t, n, m: three(s + 1, t + 1, n, m),
+            "one padding place of each sentence stays open. Places count from 0: `<`, not `<=`.",
+        ),
+    ),
+)
+
+EXERCISES = (MASKED_ATTENTION, TRAINING_MASK, TRANSLATOR_MASKS)

@@ -1,0 +1,169 @@
+"""Answers to the exercises of lesson 10, as learners write them: wrong, with what must be said, and right."""
+
+import math
+
+import torch
+
+
+def in_two_fills(queries, keys, values, may_look):
+    scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+    nothing = ~may_look.any(-1, keepdim=True)
+    weights = scores.masked_fill(~may_look & ~nothing, -math.inf).softmax(-1)
+    weights = torch.where(nothing, torch.zeros_like(weights), weights)
+    return weights @ values, weights
+
+
+def by_hand_softmax(queries, keys, values, may_look):
+    scores = (queries @ keys.mT / math.sqrt(keys.shape[-1])).masked_fill(~may_look, -1e30)
+    grown = (scores - scores.max(-1, keepdim=True).values.detach()).exp() * may_look
+    weights = grown / grown.sum(-1, keepdim=True).clamp(min=1e-30)
+    return weights @ values, weights
+
+
+def by_where(queries, keys, values, may_look):
+    scores = torch.einsum("...md,...nd->...mn", queries, keys) / math.sqrt(queries.shape[-1])
+    opened = may_look | ~may_look.any(dim=-1, keepdim=True)
+    weights = torch.where(opened, scores, -math.inf).softmax(dim=-1) * may_look
+    return torch.einsum("...mn,...nv->...mv", weights, values), weights
+
+
+def nan_in_closed_rows(queries, keys, values, may_look):
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1)
+    return weights @ values, weights
+
+
+def nan_to_num_only(queries, keys, values, may_look):
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+    return weights @ values, weights
+
+
+def multiplies_scores(queries, keys, values, may_look):
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1]) * may_look.float()
+    weights = scores.softmax(dim=-1) * may_look.any(-1, keepdim=True)
+    return weights @ values, weights
+
+
+def multiplies_weights(queries, keys, values, may_look):
+    weights = (queries @ keys.mT / math.sqrt(keys.shape[-1])).softmax(dim=-1) * may_look
+    return weights @ values, weights
+
+
+def forgets_the_mask(queries, keys, values, may_look):
+    weights = (queries @ keys.mT / math.sqrt(keys.shape[-1])).softmax(dim=-1)
+    return weights @ values, weights
+
+
+def polarity(queries, keys, values, may_look):
+    return in_two_fills(queries, keys, values, ~may_look)
+
+
+def large_negative(queries, keys, values, may_look):
+    scores = (queries @ keys.mT / math.sqrt(keys.shape[-1])).masked_fill(~may_look, -1e9)
+    weights = scores.softmax(dim=-1)
+    return weights @ values, weights
+
+
+def causal_by_loop(n):
+    return torch.tensor([[column <= row for column in range(n)] for row in range(n)])
+
+
+def causal_by_arange(n):
+    return torch.arange(n)[:, None] >= torch.arange(n)
+
+
+def causal_by_triu(n):
+    return ~torch.ones(n, n, dtype=torch.bool).triu(1)
+
+
+def still_leaks(n):
+    return torch.tril(torch.ones(n, n), diagonal=1).bool()
+
+
+def only_before(n):
+    return torch.ones(n, n).tril(-1).bool()
+
+
+def only_after(n):
+    return torch.ones(n, n).triu().bool()
+
+
+def as_numbers(n):
+    return torch.ones(n, n).tril()
+
+
+def three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt):
+    source = torch.stack([torch.arange(n_src) < length for length in src_lengths])
+    target = torch.stack([torch.arange(n_tgt) < length for length in tgt_lengths])
+    causal = torch.ones(n_tgt, n_tgt).tril().bool()
+    return source[:, None], target[:, None] & causal, source[:, None]
+
+
+def three_by_view(src_lengths, tgt_lengths, n_src, n_tgt):
+    source = torch.arange(n_src).view(1, 1, -1) < src_lengths.view(-1, 1, 1)
+    target = torch.arange(n_tgt).view(1, 1, -1) < tgt_lengths.view(-1, 1, 1)
+    return source, target & causal_by_arange(n_tgt), source.clone()
+
+
+def three_as_a_list(src_lengths, tgt_lengths, n_src, n_tgt):
+    return list(three_by_view(src_lengths, tgt_lengths, n_src, n_tgt))
+
+
+def three_without_middle(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, decoder, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    return encoder[:, 0], decoder, cross[:, 0]
+
+
+def three_uncausal(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, _, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    return encoder, target[:, None].expand(-1, n_tgt, -1), cross
+
+
+def three_with_or(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, _, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    return encoder, target[:, None] | causal_by_arange(n_tgt), cross
+
+
+def three_hides_rows(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, decoder, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    return encoder, decoder & target[:, :, None], cross
+
+
+def three_cross_causal(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, decoder, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    return encoder, decoder, cross & (torch.arange(n_src) <= torch.arange(n_tgt)[:, None])
+
+
+WRONG = {
+    "masked_attention": [
+        (nan_in_closed_rows, "not-finite"),
+        (multiplies_scores, "times-zero"),
+        (multiplies_weights, "zero-after"),
+        (forgets_the_mask, None),
+        (polarity, "turned-round"),
+        (large_negative, "closed-row-shares"),
+    ],
+    "training_mask": [
+        (still_leaks, "what the first version did"),
+        (only_before, "not-itself"),
+        (only_after, "looks-ahead"),
+        (as_numbers, None),
+    ],
+    "translator_masks": [
+        (three_without_middle, None),
+        (three_uncausal, "no-causal"),
+        (three_with_or, "either"),
+        (three_hides_rows, None),
+        (three_cross_causal, None),
+    ],
+}
+
+RIGHT = {
+    "masked_attention": [in_two_fills, by_hand_softmax, by_where, nan_to_num_only],
+    "training_mask": [causal_by_loop, causal_by_arange, causal_by_triu],
+    "translator_masks": [three_by_loop, three_by_view, three_as_a_list],
+}

@@ -102,7 +102,7 @@ def draw_curve(axes: Axes) -> Show:
     [straight] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
     [curve] = axes.plot([], [], linewidth=2.6)
     dot = marked_point(axes)
-    left = quick_text(axes, 0.98, 0.95, of="axes", ha="right", va="top", size=11, weight="bold")
+    left = quick_text(axes, 0.03, 0.95, of="axes", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         lags, colour = np.arange(facts["steps"] + 1), COLOURS[facts["activation"]]

@@ -113,16 +113,16 @@ def test_a_wired_memory_holds_for_ever_and_passes_no_nudge():
 
 
 def test_gradient_against_lag_of_three_matrices():
-    """As in the lesson's figure: a half vanishes, three times explodes."""
+    """As in the lesson's figure: a half vanishes, twice explodes."""
     generator = torch.Generator().manual_seed(2)
     matrix = torch.randn(32, 32, generator=generator) / 32**0.5
     words = 0.1 * torch.randn(51, 32, generator=generator)
     read, product = EXERCISES["read_sequence"].reference, EXERCISES["product_of_jacobians"].reference
     arrives = {}
-    for scale in (0.5, 1.0, 3.0):
+    for scale in (0.5, 1.0, 2.0):
         states = read(words, torch.zeros(32), torch.eye(32), scale * matrix, torch.zeros(32))
         arrives[scale] = product(states, scale * matrix).norm() / 32**0.5
-    assert arrives[0.5] < 1e-12 and 0.1 < arrives[1.0] < 1 and arrives[3.0] > 1e3
+    assert arrives[0.5] < 1e-12 and 0.1 < arrives[1.0] < 1 and arrives[2.0] > 1e3
 
 
 def test_the_solutions_and_the_library_agree_with_torch():

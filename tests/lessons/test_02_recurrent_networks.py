@@ -61,6 +61,15 @@ def test_mixed_distances_are_told_as_they_came_out():
     assert sum(one_bit) == 2  # the third run had just begun to learn
 
 
+def test_the_gradient_of_fresh_networks_is_told_as_it_was_measured():
+    fresh = [
+        recorded("recall", lambda run, lag=lag: run["gradient"]["fresh"][lag])["rnn_lm"]
+        for lag in ("1", "10", "20")
+    ]
+    assert [f"{norm:.1g}" for norm in fresh] == ["0.09", "0.0002", "2e-07"]
+    assert "0.09 at the word one step back, 0.0002 at ten steps and 0.0000002 at twenty" in SOURCE
+
+
 def test_the_trained_network_loses_the_noun_on_its_way():
     shipped = load_shipped("rnn_lm")
     shipped.model.eval()

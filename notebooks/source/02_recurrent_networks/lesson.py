@@ -468,7 +468,7 @@ views.lines(
 r"""
 Half the usual matrix, and after 50 steps less than a trillionth arrives. Twice it, and more than a thousand does. (Compare with the explorable: there tanh could only shrink, because that matrix stretched nothing beyond its factor. A random matrix stretches some directions more than others.)
 
-So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The loss complains, and nobody at the beginning of the text hears it.
+So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The loss complains, and nobody at the beginning of the text hears it. The larger networks of the recall test tell the same. Before training, the gradient of their loss has a norm of 0.09 at the word one step back, 0.0002 at ten steps and 0.0000002 at twenty: just where the learning ended.
 """
 
 # %% kind="explain" minutes=2.5

@@ -2,6 +2,7 @@
 
 from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
+from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.saturation_lab import SaturationLab
@@ -12,6 +13,7 @@ from course_lib.explore.who_attends import WhoAttends
 __all__ = [
     "AttentionStepper",
     "Explorable",
+    "GradientTelephone",
     "MaskPainter",
     "OneVectorSuitcase",
     "SaturationLab",

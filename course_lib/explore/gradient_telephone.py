@@ -1,0 +1,172 @@
+"""W1, the gradient telephone: how much of the loss at the last step reaches the first?
+
+    >>> round(compute(factor=0.9, steps=50, activation="linear")["left"], 4)
+    0.0052
+    >>> round(compute(factor=1.1, steps=50, activation="linear")["left"])
+    117
+
+A state of eight numbers. Its matrix turns it and multiplies its length by `factor`, neither more nor less in
+any direction. The states come from running the network forwards over seeded inputs; then the message goes
+back, one step after the other, multiplied each time by the matrix and by the slopes of the activation.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control, Number
+from course_lib.formatting import fixed, significant
+from course_lib.views.lines import marked_point
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+HIDDEN, LONGEST, SEED = 8, 100, 1
+ACTIVATIONS = ("linear", "tanh", "sigmoid")
+COLOURS = {"linear": theme.BLUE, "tanh": theme.ORANGE, "sigmoid": theme.PINK}
+LOW, HIGH = 1e-12, 1e9  # the window; a curve that leaves it runs along its edge
+BINS = np.linspace(0, 1, 21)
+
+
+def activate(name: str, total: np.ndarray) -> np.ndarray:
+    return {"linear": total, "tanh": np.tanh(total), "sigmoid": 1 / (1 + np.exp(-total))}[name]
+
+
+def slope(name: str, state: np.ndarray) -> np.ndarray:
+    """How much the activation lets through, from what came out of it: at most 1, 1 and 1/4."""
+    return {"linear": np.ones_like(state), "tanh": 1 - state**2, "sigmoid": state * (1 - state)}[name]
+
+
+@cache
+def turn_and_inputs() -> tuple[np.ndarray, np.ndarray]:
+    """A matrix that changes no length, and an input for every step."""
+    generator = np.random.default_rng(SEED)
+    turn = np.linalg.qr(generator.standard_normal((HIDDEN, HIDDEN)))[0]
+    return turn, 0.5 * generator.standard_normal((LONGEST + 1, HIDDEN))
+
+
+@cache
+def passed_back(factor: float, steps: int, activation: str) -> tuple[np.ndarray, np.ndarray]:
+    """The norm of the product of Jacobians for each lag, from 0 to `steps`, and the slopes it met."""
+    turn, inputs = turn_and_inputs()
+    matrix, state, slopes = factor * turn, np.zeros(HIDDEN), []
+    for given in inputs[: steps + 1]:
+        # The linear network is only here for its slopes, which are 1 whatever the state: it need not run.
+        state = state if activation == "linear" else activate(activation, matrix @ state + given)
+        slopes.append(slope(activation, state))
+    product, norms = np.eye(HIDDEN), [1.0]
+    for step in range(steps, 0, -1):
+        product = product @ (slopes[step][:, None] * matrix)
+        norms.append(float(np.linalg.norm(product, 2)))
+    return np.array(norms), np.concatenate(slopes[1:])
+
+
+def compute(*, factor: float, steps: int, activation: str) -> Facts:
+    """The curve of this setting, the linear one beside it, and what is left at the first step."""
+    factor = round(factor, 4)
+    norms, slopes = passed_back(factor, steps, activation)
+    return {
+        "norms": norms,
+        "linear": factor ** np.arange(steps + 1.0),
+        "left": float(norms[-1]),
+        "slopes": np.histogram(slopes, BINS)[0] / slopes.size,
+        "mean_slope": float(slopes.mean()),
+    }
+
+
+def steady(now: Facts, start: Facts) -> bool:
+    return now["steps"] == LONGEST and 0.5 < now["left"] < 2
+
+
+def explodes(now: Facts, start: Facts) -> bool:
+    return now["left"] > 1000 and now["steps"] <= 40
+
+
+def silent(now: Facts, start: Facts) -> bool:
+    return now["activation"] == "sigmoid" and now["steps"] <= 8 and now["left"] < 1e-6
+
+
+def draw_curve(axes: Axes) -> Show:
+    axes.set(yscale="log", xlim=(-2, LONGEST + 2), ylim=(LOW / 5, HIGH * 5), xlabel="steps back")
+    ticks = (1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3, 1e6, 1e9)
+    names = ("≤ 10⁻¹²", "10⁻⁹", "10⁻⁶", "0.001", "1", "1000", "10⁶", "≥ 10⁹")
+    axes.set_yticks(ticks, names)
+    axes.minorticks_off()
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.axhline(1, color=theme.SOFT_INK, linewidth=1)
+    [straight] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
+    [curve] = axes.plot([], [], linewidth=2.6)
+    dot = marked_point(axes)
+    left = quick_text(axes, 0.03, 0.95, of="axes", va="top", size=11, weight="bold")
+
+    def show(facts: Facts) -> None:
+        lags, colour = np.arange(facts["steps"] + 1), COLOURS[facts["activation"]]
+        seen = facts["norms"].clip(LOW, HIGH)
+        straight.set_data(lags, facts["linear"].clip(LOW, HIGH))
+        curve.set(data=(lags, seen), color=colour)
+        dot.set(data=([lags[-1]], [seen[-1]]), markerfacecolor=colour)
+        left.set(text=f"{significant(facts['left'], 3)} arrives", color=colour)
+
+    return show
+
+
+def draw_slopes(axes: Axes) -> Show:
+    axes.set(xlim=(-0.04, 1.06), ylim=(0, 1.18), xlabel="slope of the activation", yticks=())
+    axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
+    axes.spines["left"].set_visible(False)
+    bars = Blocks(axes, len(BINS) - 1)
+    mean = quick_text(axes, 0.02, 0.95, of="axes", va="top", size=10.5, weight="bold")
+
+    def show(facts: Facts) -> None:
+        colour = COLOURS[facts["activation"]]
+        shares = facts["slopes"] / facts["slopes"].max()
+        bars.place(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=shares, colours=colour)
+        mean.set(text=f"mean slope {fixed(facts['mean_slope'], 2)}", color=colour)
+
+    return show
+
+
+class GradientTelephone(Explorable):
+    title = "Gradient telephone"
+    question = "A message of size 1 starts at the last step. How much of it arrives at the first?"
+    factor = Number(1.0, min=0.5, max=1.2)
+    steps = Int(20, min=1, max=LONGEST)
+    activation = Enum(ACTIVATIONS, default_value="linear")
+    controls = (
+        Control("factor", "matrix factor", step=0.05),
+        Control("steps", "steps back"),
+        Control("activation", "activation", buttons=True),
+    )
+    presets: ClassVar = {
+        "0.9, 50 steps": {"factor": 0.9, "steps": 50},
+        "tanh": {"steps": 50, "activation": "tanh"},
+        "sigmoid": {"steps": 50, "activation": "sigmoid"},
+    }
+    goals = (
+        Goal("steady", "100 steps back, and between half and double arrives", steady),
+        Goal("explodes", "More than 1000 arrives, within 40 steps", explodes),
+        Goal("silent", "sigmoid: under a millionth, within 8 steps", silent),
+    )
+    panels = (
+        Panel("What arrives (dashed: linear)", draw_curve, 1.5),
+        Panel("Slopes met on the way", draw_slopes, 0.9),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        steps = f"{facts['steps']} step{'s' if facts['steps'] > 1 else ''}"
+        return f"matrix × {fixed(facts['factor'], 2)}   ·   {steps} back   ·   {facts['activation']}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"Each step back multiplies by a matrix of factor {fixed(facts['factor'], 2)} and by slopes of "
+            f"{facts['activation']}, {fixed(facts['mean_slope'], 2)} on average. "
+            f"After {facts['steps']} steps {significant(facts['left'], 3)} of a message of 1 arrives."
+        )

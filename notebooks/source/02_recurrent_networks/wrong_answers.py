@@ -1,0 +1,355 @@
+"""Answers to the exercises of lesson 02, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
+differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
+None where no slip may be named.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+# --- readers
+
+
+def only_the_last(inputs, start, w_in, w_rec, bias):
+    for i in range(inputs.shape[-2]):
+        start = torch.tanh(inputs[..., i, :] @ w_in.T + start @ w_rec.T + bias)
+    return start
+
+
+def same_start(inputs, start, w_in, w_rec, bias):
+    states = []
+    for i in range(inputs.shape[-2]):
+        new = torch.tanh(inputs[..., i, :] @ w_in.T + start @ w_rec.T + bias)
+        states.append(new)
+    return torch.stack(states, dim=-2)
+
+
+def stacked_in_front(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., i, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states)
+
+
+def over_sentences(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for word in inputs:
+        state = torch.tanh(word @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states)
+
+
+def detached_each_step(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., i, :] @ w_in.T + state.detach() @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def ends_early(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for i in range(inputs.shape[-2] - 1):
+        state = torch.tanh(inputs[..., i, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def bias_twice(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(F.linear(inputs[..., i, :], w_in, bias) + F.linear(state, w_rec, bias))
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def zeros_first(inputs, start, w_in, w_rec, bias):
+    state = torch.zeros(*inputs.shape[:-2], w_rec.shape[0])
+    states = []
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., i, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def tanh_twice(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(torch.tanh(inputs[..., i, :] @ w_in.T) + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def plain_reader(inputs, start, w_in, w_rec, bias):
+    state, states = start, []
+    for i in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., i, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def linear_reader(inputs, start, w_in, w_rec, bias):
+    states = []
+    for word in inputs.unbind(dim=-2):
+        start = torch.tanh(F.linear(word, w_in, bias) + F.linear(start, w_rec))
+        states.append(start.unsqueeze(-2))
+    return torch.cat(states, dim=-2)
+
+
+def recursive_reader(inputs, start, w_in, w_rec, bias):
+    if inputs.shape[-2] == 0:
+        return inputs.new_zeros(*start.shape[:-1], 0, start.shape[-1])
+    first = torch.tanh(inputs[..., 0, :] @ w_in.T + start @ w_rec.T + bias)
+    rest = recursive_reader(inputs[..., 1:, :], first, w_in, w_rec, bias)
+    return torch.cat([first[..., None, :], rest], dim=-2)
+
+
+def einsum_reader(inputs, start, w_in, w_rec, bias):
+    brought = torch.einsum("...nd,hd->...nh", inputs, w_in) + bias
+    states = [start]
+    for i in range(inputs.shape[-2]):
+        states.append(torch.tanh(brought[..., i, :] + torch.einsum("...k,hk->...h", states[-1], w_rec)))
+    return torch.stack(states[1:], dim=-2)
+
+
+# --- tests of a reader
+
+
+def given():
+    generator = torch.Generator().manual_seed(1)
+    shapes = ((2, 4, 5), (2, 3), (3, 5), (3, 3), (3,))
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def test_by_formula(reader):
+    torch.testing.assert_close(reader(*given()), plain_reader(*given()))
+
+
+def test_by_hand(reader):
+    inputs, start = torch.tensor([[1.0], [0.5], [0.0]]), torch.tensor([0.3, -0.2])
+    w_in, bias = torch.tensor([[1.0], [-1.0]]), torch.tensor([0.1, 0.2])
+    w_rec = torch.tensor([[0.5, 1.0], [0.0, 2.0]])
+    states, state = reader(inputs, start, w_in, w_rec, bias), start
+    for i in range(3):
+        state = torch.tanh(w_in @ inputs[i] + w_rec @ state + bias)
+        assert torch.allclose(states[i], state, atol=1e-5)
+
+
+def test_by_torch(reader):
+    inputs, start, w_in, w_rec, bias = given()
+    rnn = torch.nn.RNN(5, 3, batch_first=True)
+    with torch.no_grad():
+        rnn.weight_ih_l0.copy_(w_in)
+        rnn.weight_hh_l0.copy_(w_rec)
+        rnn.bias_ih_l0.copy_(bias)
+        rnn.bias_hh_l0.zero_()
+        expected = rnn(inputs, start[None])[0]
+    torch.testing.assert_close(reader(inputs, start, w_in, w_rec, bias), expected)
+
+
+def only_shape(reader):
+    assert reader(*given()).shape == (2, 4, 3)
+
+
+def only_range(reader):
+    assert reader(*given()).abs().max() <= 1
+
+
+def from_zeros(reader):
+    inputs, start, *weights = given()
+    start = torch.zeros_like(start)
+    torch.testing.assert_close(reader(inputs, start, *weights), plain_reader(inputs, start, *weights))
+
+
+def one_word(reader):
+    inputs, *rest = given()
+    torch.testing.assert_close(reader(inputs[:, :1], *rest), plain_reader(inputs[:, :1], *rest))
+
+
+def exactly_equal(reader):
+    assert torch.equal(reader(*given()).double(), plain_reader(*(part.double() for part in given())))
+
+
+def says_false(reader):
+    return torch.allclose(reader(*given()), plain_reader(*given()))
+
+
+def never_calls(reader):
+    assert callable(reader)
+
+
+# --- products of Jacobians
+
+
+def autograd_of_tanh(states, w_rec):
+    product = torch.eye(len(w_rec))
+    for state in states[1:]:
+        product = torch.diag(1 - state * state) @ w_rec @ product
+    return product
+
+
+def collected_first(states, w_rec):
+    steps = [torch.diag(1 - state.square()) @ w_rec for state in states[1:]]
+    product = torch.eye(len(w_rec))
+    for step in reversed(steps):
+        product = product @ step
+    return product
+
+
+def one_nudge_at_a_time(states, w_rec):
+    columns = []
+    for nudge in torch.eye(len(w_rec)):
+        for state in states[1:]:
+            nudge = (1 - state**2) * (w_rec @ nudge)
+        columns.append(nudge)
+    return torch.stack(columns, dim=1)
+
+
+def rows_of_nudges(states, w_rec):
+    rows = []
+    for nudge in torch.eye(len(w_rec)):
+        for state in states[1:]:
+            nudge = (1 - state**2) * (w_rec @ nudge)
+        rows.append(nudge)
+    return torch.stack(rows)
+
+
+def from_the_left(states, w_rec):
+    product = torch.eye(len(w_rec))
+    for state in states[1:]:
+        product = product @ torch.diag(1 - state**2) @ w_rec
+    return product
+
+
+def matrix_power(states, w_rec):
+    return torch.linalg.matrix_power(w_rec, len(states) - 1)
+
+
+def norm_only(states, w_rec):
+    return autograd_of_tanh(states, w_rec).norm()
+
+
+def slopes_only(states, w_rec):
+    return torch.diag((1 - states[1:] ** 2).prod(0)) @ w_rec
+
+
+def all_states(states, w_rec):
+    product = torch.eye(len(w_rec))
+    for state in states:
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
+
+
+# --- clipping
+
+
+def by_flat_vector(gradients, limit):
+    total = torch.cat([gradient.flatten() for gradient in gradients]).norm()
+    return gradients if total <= limit else [gradient * (limit / total) for gradient in gradients]
+
+
+def by_squares(gradients, limit):
+    squares = sum((gradient**2).sum().item() for gradient in gradients)
+    factor = min(1.0, limit / math.sqrt(squares))
+    return tuple(factor * gradient for gradient in gradients)
+
+
+def by_norms(gradients, limit):
+    total = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients]).norm()
+    return [gradient / torch.clamp(total / limit, min=1) for gradient in gradients]
+
+
+def in_place(gradients, limit):
+    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    for gradient in gradients:
+        gradient.mul_(min(1.0, limit / total))
+    return gradients
+
+
+def one_by_one(gradients, limit):
+    return [gradient * min(1.0, limit / gradient.norm().item()) for gradient in gradients]
+
+
+def stretches(gradients, limit):
+    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    return [gradient * limit / total for gradient in gradients]
+
+
+def by_the_largest(gradients, limit):
+    largest = max(gradient.abs().max().item() for gradient in gradients)
+    return [gradient * min(1.0, limit / largest) for gradient in gradients]
+
+
+def returns_nothing(gradients, limit):
+    torch.cat([gradient.flatten() for gradient in gradients]).norm()
+
+
+def cuts_the_length(gradients, limit):
+    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    return [gradient - max(0.0, total - limit) for gradient in gradients]
+
+
+WRONG = {
+    "read_sequence": [
+        (only_the_last, "wrong-shape"),
+        (same_start, "never-carried"),
+        (stacked_in_front, "wrong-shape"),
+        (over_sentences, "raises"),
+        (detached_each_step, "no-gradient", "no gradient reaches `start`"),
+        (ends_early, "raises"),
+        (bias_twice, None),
+        (zeros_first, "start-ignored"),
+        (tanh_twice, None),
+    ],
+    "test_reader": [
+        (only_shape, "It lets every reader through"),
+        (only_range, "let through"),
+        (from_zeros, "begins from zeros, whatever `start` is"),
+        (one_word, "let through"),
+        (exactly_equal, "It rejects the right reader."),
+        (says_false, "raising"),
+        (never_calls, "It never calls the reader"),
+    ],
+    "wire_memory": [
+        (lambda: (1.0, 0.9, 0.0), "It fades."),
+        (lambda: (3.0, 0.0, 0.0), "It fades."),
+        (lambda: (3.0, -3.0, 0.0), "It swings"),
+        (lambda: (0.5, 3.0, 2.5), "It says the same for both signals"),
+        (lambda: (0.0, 3.0, 0.0), "It fades."),
+        (lambda: (-3.5, 3.0, 0.0), "It remembers the opposite"),
+        (lambda: (8.0, 3.0, 0.0), "The noise wins."),
+        (lambda: (1.4, 1.5, 0.0), "The noise wins."),
+        (lambda: (1.0, 3.0, 0.0), "It holds too fast."),
+        (lambda: (3.5, 3.0), "Three numbers are wanted"),
+        (lambda: (float("nan"), 3.0, 0.0), "ordinary number"),
+        (lambda: 3.0, "cannot be used as an answer"),
+    ],
+    "product_of_jacobians": [
+        (rows_of_nudges, "transposed"),
+        (from_the_left, "other-order"),
+        (matrix_power, "no-slopes"),
+        (norm_only, "wrong-shape"),
+        (slopes_only, None),
+        (all_states, "first-too"),
+    ],
+    "clip_gradients": [
+        (in_place, "in-place"),
+        (one_by_one, "each-by-itself"),
+        (stretches, "always-scaled"),
+        (by_the_largest, None),
+        (returns_nothing, "returns-none"),
+        (cuts_the_length, None),
+    ],
+}
+
+RIGHT = {
+    "read_sequence": [plain_reader, linear_reader, recursive_reader, einsum_reader],
+    "test_reader": [test_by_formula, test_by_hand, test_by_torch],
+    "wire_memory": [lambda: (5.0, 4.0, 0.0), lambda: [4, 3, 0], lambda: torch.tensor([3.8, 3.2, 0.01])],
+    "product_of_jacobians": [autograd_of_tanh, collected_first, one_nudge_at_a_time],
+    "clip_gradients": [by_flat_vector, by_squares, by_norms],
+}

@@ -5,7 +5,7 @@
 
 The three models are those that came with the course. A word is drawn by lot: the words lie side by side on
 a line of length 1, the likeliest first, and the lot of that step, a number between 0 and 1, falls on one of
-them. The lots are fixed, so one setting always writes the same sentence, and one more word changes no earlier.
+them. The lots are fixed: one setting always writes the same sentence, and one more word changes no earlier.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from traitlets import Enum, Int
 
 from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control, Number
 from course_lib.formatting import fixed, significant
-from course_lib.text.special import BOS, EOS
+from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
 from course_lib.translation.searching import resting
 from course_lib.translation.shipped import Shipped, load_shipped
@@ -33,12 +34,12 @@ LONGEST = 18  # words
 SHOWN = 6  # likeliest words
 END = "(end)"
 LOTS = np.random.default_rng(3).random(LONGEST + 1)
-LINE = 24  # letters in a line of the written text
+LINE = 34  # letters in a line of the written text
 COLOURS = {"n-gram": theme.ORANGE, "MLP": theme.GREEN, "RNN": theme.BLUE}
 
 
 class Moment(NamedTuple):
-    """What a model thinks before a word is drawn, and which is drawn."""
+    """What a model thinks before a word is drawn, and which is drawn; at temperature 0 as at 1."""
 
     words: tuple[str, ...]
     shares: np.ndarray
@@ -52,6 +53,10 @@ def shipped(model: str) -> Shipped:
     return load_shipped(MODELS[model])
 
 
+def shown(token: str) -> str:
+    return END if token == SPECIAL[EOS] else token
+
+
 @cache
 def story(model: str, temperature: float) -> tuple[Moment, ...]:
     """One sentence from its first word to its end, or to the longest that is shown."""
@@ -61,14 +66,14 @@ def story(model: str, temperature: float) -> tuple[Moment, ...]:
         for lot in LOTS:
             logits, state, _ = system.model.step(state, token)
             own = chances(logits, temperature=1.0)[0].double().numpy()
-            warm = chances(logits, temperature=max(temperature, 1e-3))[0].double().numpy()
+            warm = chances(logits, temperature=temperature or 1.0)[0].double().numpy()
             order = np.argsort(-warm, kind="stable")
-            place = 0 if temperature == 0 else int(np.searchsorted(warm[order].cumsum(), lot, side="right"))
+            lot = lot if temperature > 0 else 0.0  # the likeliest lies first on the line
+            place = int(np.searchsorted(warm[order].cumsum(), lot, side="right"))
             drawn = int(order[min(place, len(order) - 1)])
-            names = tuple(END if i == EOS else system.tokenizer.tokens([i])[0] for i in [*order[:SHOWN], drawn])
-            shares = own[order[:SHOWN]] if temperature == 0 else warm[order[:SHOWN]]
-            drawn_share = 1.0 if temperature == 0 else float(warm[drawn])
-            moments.append(Moment(names[:-1], shares, names[-1], drawn_share, float(own[drawn])))
+            *names, chosen = system.tokenizer.tokens([*order[:SHOWN].tolist(), drawn])
+            names, chosen = tuple(map(shown, names)), shown(chosen)
+            moments.append(Moment(names, warm[order[:SHOWN]], chosen, float(warm[drawn]), float(own[drawn])))
             if drawn == EOS:
                 break
             token = torch.tensor([drawn])
@@ -87,6 +92,7 @@ def compute(*, model: str, written: int, temperature: float) -> Facts:
         "likely": now.words,
         "shares": now.shares,
         "next": now.drawn,
+        "next_share": now.drawn_share,
         "last_share": shares[-1] if shares else 1.0,
         "chance": float(np.prod(shares)),  # of the whole text so far, to the model itself
     }
@@ -105,15 +111,18 @@ def draw_text(axes: Axes) -> Show:
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(), yticks=())
     for spine in axes.spines.values():
         spine.set_visible(False)
-    rows = [quick_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(6)]
-    note = quick_text(axes, 0.0, 0.05, size=10, colour=theme.SOFT_INK)
+    rows = [quick_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(5)]
+    coming = quick_text(axes, 0.0, 0.16, size=11)
+    note = quick_text(axes, 0.0, 0.04, size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         ending = (END,) if facts["ended"] else ("…",)
         lines = in_lines((*facts["said"], *ending))
         for row, line in zip(rows, [*lines, *[""] * len(rows)], strict=False):
             row.set(text=line, color=COLOURS[facts["model"]])
-        note.set_text(f"chance of all this: {significant(facts['chance'], 2)}")
+        drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_share'], 2)}"
+        coming.set_text("" if facts["ended"] else drawn)
+        note.set_text(f"the model's own chance of this text: {significant(facts['chance'], 2)}")
 
     return show
 
@@ -127,12 +136,13 @@ def draw_next(axes: Axes) -> Show:
     middle = np.arange(SHOWN)
 
     def show(facts: Facts) -> None:
-        shares, colour = facts["shares"], COLOURS[facts["model"]]
-        blocks.place(left=0, right=shares, low=middle - 0.34, high=middle + 0.34, colours=colour)
+        shares, colour = facts["shares"], to_rgba(COLOURS[facts["model"]])
+        chosen = [word == facts["next"] for word in facts["likely"]]
+        colours = [colour if one else (*colour[:3], 0.45) for one in chosen]
+        blocks.place(left=0, right=shares, low=middle - 0.34, high=middle + 0.34, colours=colours)
         for i, (word, share) in enumerate(zip(facts["likely"], shares, strict=True)):
-            chosen = word == facts["next"] and not facts["ended"]
-            names[i].set(text=word, fontweight="bold" if chosen else "normal")
-            readings[i].set(text=f"{fixed(share, 2)}{'  ◂ drawn' if chosen else ''}", x=share + 0.02)
+            names[i].set(text=word, fontweight="bold" if chosen[i] else "normal")
+            readings[i].set(text=f"{fixed(share, 2)}{'  ◂ drawn' if chosen[i] else ''}", x=share + 0.02)
 
     return show
 
@@ -155,8 +165,12 @@ class WordByWord(Explorable):
         "RNN, hot": {"model": "RNN", "temperature": 2.0, "written": LONGEST},
     }
     goals = (
-        Goal("ends", "Temperature 1: write on until the sentence ends by itself", lambda now, start: ends(now)),
-        Goal("sure", "Temperature 1: a place where one word has more than 0.99", lambda now, start: sure(now)),
+        Goal(
+            "ends", "Temperature 1: write on until the sentence ends by itself", lambda now, start: ends(now)
+        ),
+        Goal(
+            "sure", "Temperature 1: a place where one word has more than 0.99", lambda now, start: sure(now)
+        ),
         Goal("rash", "Have it write a word it gave less than 1 in 1,000", lambda now, start: rash(now)),
     )
     panels = (Panel("Written so far", draw_text, 1.0), Panel("Likeliest next words", draw_next, 1.1))

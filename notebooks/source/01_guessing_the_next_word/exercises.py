@@ -74,7 +74,7 @@ COUNT_NEXT = PlainExercise(
             ("mange",): {"</s>": 1},
         },
         says="With n = 2 the past is one word. Both sentences begin with 'le', so after the start mark comes "
-        "'le', twice. After 'chat' comes 'dort' once and 'mange' once; after each of these comes the end mark.",
+        "'le', twice. After 'chat' comes 'dort' once and 'mange' once; after each of them the end mark.",
     ),
     others=(
         lambda: ([["le", "chat", "dort"], ["le", "chat", "mange"]], 3),
@@ -108,7 +108,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "one-start-mark",
             lambda sentences, n: counted([[START, *words, END] for words in sentences], n),
-            "there is always one start mark. A past of n - 1 words needs n - 1 of them before the first word.",
+            "there is always one start mark. A past of n - 1 words needs n - 1 before the first word.",
         ),
         Slip(
             "one-too-many",
@@ -133,7 +133,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "bare-word",
             bare_word,
-            "for n = 2 the past is a bare word. It is a tuple with one word in it, `('le',)`, as for every n.",
+            "for n = 2 the past is a bare word. It is a tuple with one word in it, `('le',)`.",
         ),
         Slip(
             "shares",
@@ -226,8 +226,8 @@ GRADIENT_STEP = PlainExercise(
         },
         answer=[[[2 - 0.075 * HALF_LN3], [5.0]], [[0.15], [HALF_LN3 - 0.15]], math.log(4)],
         says="The row of word 0 is (2). The logits are 0 · 2 = 0 and 0.549 · 2 = 1.099, the shares 1/4 and "
-        "3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. Each row of the matrix "
-        "has the gradient error · 2: −1.5 and 1.5. The row of the table has −3/4 · 0 + 3/4 · 0.549 = 0.412. "
+        "3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. Each row of the "
+        "matrix has the gradient error · 2: −1.5 and 1.5. The row of the table has −3/4 · 0 + 3/4 · 0.549 = 0.412. "
         "Take 0.1 of each away. The other row of the table stays.",
     ),
     others=(
@@ -255,7 +255,7 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "no-minus-one",
             lambda *given: stepped(*given, take_one=False),
-            "the shares themselves are taken for the errors. For the right word the error is its share minus 1.",
+            "the shares themselves are taken for the errors. For the right word it is the share minus 1.",
         ),
         Slip(
             "new-matrix",
@@ -284,7 +284,9 @@ GRADIENT_STEP = PlainExercise(
             "the loss is that after the step. Return the one before: it is what the step was made from.",
         ),
         Slip("no-log", other_loss(NO_LOG), "the loss is 1 − share. Cross-entropy is −ln(share)."),
-        Slip("positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is *minus* the logarithm."),
+        Slip(
+            "positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is *minus* the logarithm."
+        ),
         Slip(
             "loss-of-likeliest",
             other_loss(WRONG_WORD),
@@ -322,9 +324,9 @@ PERPLEXITY = PlainExercise(
     by_hand=ByHand(
         inputs={"chances": torch.tensor([0.5, 0.125])},
         answer=4.0,
-        says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard as "
-        "wavering among 4 twice: 2 · 8 = 4 · 4. By the formula: −ln ½ = 0.693 and −ln ⅛ = 2.079, their mean is "
-        "1.386, and e to that is 4.",
+        says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard "
+        "as wavering among 4 twice: 2 · 8 = 4 · 4. By the formula: −ln ½ = 0.693 and −ln ⅛ = 2.079, their mean "
+        "is 1.386, and e to that is 4.",
     ),
     others=(
         given_chances(0, 7),
@@ -344,8 +346,8 @@ PERPLEXITY = PlainExercise(
         Slip(
             "product",
             lambda chances: chances.prod() ** (-1 / len(chances)),
-            "the chances are multiplied first. On paper that is right; for 2,000 words the product is so small "
-            "that the computer rounds it to 0. Add logarithms instead.",
+            "the chances are multiplied first. On paper that is right; for 2,000 words the product is so "
+            "small that the computer rounds it to 0. Add logarithms instead.",
         ),
         Slip(
             "no-minus",
@@ -454,8 +456,8 @@ SAMPLE_NEXT = PlainExercise(
     by_hand=ByHand(
         inputs={"shares": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
         answer=1,
-        says="Side by side, word 0 fills the line from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 to "
-        "1. The lot 0.6 falls on word 1.",
+        says="Side by side, word 0 fills the line from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 "
+        "to 1. The lot 0.6 falls on word 1.",
     ),
     others=(
         lambda: (torch.tensor([0.5, 0.25, 0.25]), 0.1),
@@ -475,8 +477,8 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "no-running-sum",
             first_above,
-            "the lot is compared with single shares. Compare it with the running sum: where does each word end "
-            "on the line?",
+            "the lot is compared with single shares. Compare it with the running sum: where does each word "
+            "end on the line?",
         ),
         Slip(
             "edge",

@@ -21,6 +21,8 @@ After this lesson you can
 """
 
 # %% kind="setup" minutes=0.5
+from itertools import pairwise
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -46,7 +48,7 @@ r"""
 Two questions on lesson 00, from memory.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall" minutes=1
 quiz("01", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -87,7 +89,7 @@ Write the counting, for any $n$. From `[["le", "chat", "dort"], ["le", "chat", "
 The past is always a tuple, also if it holds one word. Before each sentence stand $n-1$ start marks, so that its first word has a past too.
 """
 
-# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 minutes=6 track="core"
+# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 minutes=5 track="core"
 def count_next(sentences, n):
     """Lists of words, and n  ->  {past of n - 1 words: {next word: how often}}"""
     # solution
@@ -126,7 +128,7 @@ views.bars(
     name="probability", high=0.2, title=f"After 'chat', which came {total} times",
 )
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("01", "counting")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -139,7 +141,7 @@ One word of past is little. Why not take four, and count 5-grams? First estimate
 # %% kind="estimate" minutes=1.5
 estimate("01", "five-grams")
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict" minutes=1.5
 tables = {n: count(text, n) for n in range(1, 6)}
 for n, counted in tables.items():
     possible, seen = (len(vocabulary) + 1) ** n, sum(map(len, counted.values()))
@@ -165,7 +167,7 @@ figure = views.lines(
 )
 predict("01", "never-seen", figure)
 
-# %% [markdown] kind="text" minutes=3
+# %% [markdown] kind="text" minutes=2.5
 r"""
 The possible n-grams grow by a factor of 398 with each word. The seen ones cannot: our text has 267,451 places where a token comes next, and no more. The longer the past, the emptier the table.
 
@@ -268,10 +270,11 @@ def nudge_each(numbers, loss, by=0.01):
 
 by_nudging_matrix = nudge_each(matrix, lambda tried: loss_of(table, tried))
 by_nudging_table = nudge_each(table, lambda tried: loss_of(tried, matrix))
-for word, down, up in zip(tiny, by_nudging_table, by_nudging_matrix, strict=True):
-    print(f"{word:6} table {fixed(down, 2):14} matrix {fixed(up, 2)}")
+slopes = zip(tiny, by_nudging_table, by_nudging_matrix, strict=True)
+for word, in_table, in_matrix in slopes:
+    print(f"{word:6} table {fixed(in_table, 2):14} matrix {fixed(in_matrix, 2)}")
 
-# %% [markdown] kind="formula" minutes=2
+# %% [markdown] kind="formula" minutes=1.5
 r"""
 That took 20 trials for 20 numbers. A network with a million would need a million. But look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
 
@@ -341,7 +344,7 @@ First only the loss: row, logits, shares, $-\ln$ of one of them. It should be 1.
 `table[word] -= ...` writes into the table of whoever called you. Copy first: `new_table = table.clone()`.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 step = yours("gradient_step")
 new_table, new_matrix, loss = step(table, matrix, le, chat, 1.0)
 
@@ -370,7 +373,7 @@ And nobody has to write gradients by hand: torch remembers every operation and r
 Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. Small steps are safe and slow. Here are 0.03, 0.3 and 1.0, and one more.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 pairs = [(le, chat), (la, vache), (chat, dort), (vache, dort)]
 
 
@@ -393,7 +396,7 @@ figure = views.lines(
 )
 predict("01", "rate-two", figure)
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 final_table, final_matrix, losses = learn_tiny(1.0, epochs=30)
 for word in (le, la, chat, vache):
     shares = shares_after(word, final_table, final_matrix)
@@ -406,7 +409,7 @@ r"""
 Look at *chat* and *vache*. They began as opposites, (0.5, −0.5) and (−0.5, 0.5). Now their rows nearly agree, because the same word follows both. This is what no table of counts can do: **words that behave alike come to lie close together**, and what is learned about one then helps the other.
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain" minutes=2.5
 explain("01", "how-it-learns")
 
 # %% [markdown] kind="text" minutes=2
@@ -428,12 +431,12 @@ DEEPER = {"four words": (0, 0), "table": (1, 0), "hidden layer": (2, 0)}
 DEEPER |= {"matrix": (3, 0), "softmax": (4, 0), "right word": (4, 1), "loss": (5, 0.5)}
 chain = ["four words", "table", "hidden layer", "matrix", "softmax", "loss"]
 views.diagram(
-    DEEPER, [*zip(chain, chain[1:]), ("right word", "loss")], lit="hidden layer",
+    DEEPER, [*pairwise(chain), ("right word", "loss")], lit="hidden layer",
     notes={**NOTES, "table": "four rows", "hidden layer": "bent by tanh"},
     title="The window MLP (2003)",
 )
 
-# %% kind="code" minutes=1.5
+# %% kind="code" minutes=1
 def learn(model, pasts, nexts, *, rate, steps, batch=1024):
     """The loop. Whatever the model: guess, compare, forget, backwards, step."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
@@ -456,7 +459,7 @@ def windows(sentences, size=4):
         nexts += ids[size:]
     return torch.tensor(pasts), torch.tensor(nexts)
 
-# %% kind="train" minutes=1.5 ignore_output=true
+# %% kind="train" minutes=1 ignore_output=true
 number = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
 mlp = nn.Sequential(
     nn.Embedding(len(number), 32),  # the table: a row for each token
@@ -495,7 +498,7 @@ r"""
 A first version is there already. It takes the shares that a model gave to the words that really came. Make its check pass.
 """
 
-# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=3 track="core"
 def perplexity(chances):
     """chances (words,): what the model gave each word that came  ->  a number"""
     # bug
@@ -570,7 +573,7 @@ figure = views.bars(
 )
 predict("01", "three-models", figure)
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text" minutes=2
 r"""
 12.4, 9.3, 8.1. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has 17.7, 12.4, 13.1 and 14.5. More past makes it **worse** after $n = 3$. The table has exploded, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
 
@@ -588,7 +591,7 @@ r"""
 Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces.
 """
 
-# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=3 track="core"
 def sample_next(shares, lot):
     """shares (words,) that sum to 1, lot from 0 to just below 1  ->  place of a word"""
     # solution
@@ -613,7 +616,7 @@ Walk along the line and add the shares up as you go. Stop when you have walked p
 Keep a running sum. The first place where it is *larger* than the lot is the answer. (If rounding leaves the sum a little below 1, the last place is.) In one line: `torch.cumsum` and `torch.searchsorted(..., right=True)`.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example" minutes=0.5
 draw = yours("sample_next")
 rnn = load_shipped("rnn_lm")
 
@@ -634,7 +637,7 @@ def write(system, seed, most=18):
 for seed in (1, 2, 5):
     print(write(rnn, seed))
 
-# %% kind="predict" minutes=3
+# %% kind="predict" minutes=2.5
 predict("01", "cold-ngram", WordByWord())
 
 # %% [markdown] kind="text" minutes=1
@@ -646,9 +649,9 @@ Writing this way has **two costs**.
 **Errors pile up.** Each word is drawn, then believed. Let us count something a machine can count: pairs of neighbouring words that the 20,000 sentences never show. Such a pair need not be wrong, but in new text of our language it is rare: 0.7% of all pairs. What the RNN writes has 2.7%. Small, for one pair. And for a sentence?
 """
 
-# %% kind="example" minutes=1 ignore_output=true
+# %% kind="example" minutes=0.5 ignore_output=true
 def pairs_of(words):
-    return zip(["<s>", *words], [*words, "</s>"])
+    return pairwise(["<s>", *words, "</s>"])
 
 
 seen = {pair for words in text for pair in pairs_of(words)}
@@ -671,7 +674,7 @@ for low, high in ((1, 6), (6, 12), (12, 18), (18, 41)):
     print(f"{low:>2} to {high - 1:>2} words: {new}% of new text, {rnns}% by the RNN")
 assert clean(by_rnn, 1, 6) > 80 and clean(by_rnn, 18, 41) < 65
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("01", "costs")
 
 # %% [markdown] kind="text" minutes=1
@@ -682,10 +685,10 @@ r"""
 
 Here is a model with a wonderful perplexity: a 5-gram model, measured on sentences it has counted.
 
-> **Before you run it:** on new text it has 14.5. What will it have on its own? About the same, half, or a quarter?
+> **Before you run it:** on new text it has about 14.5. What will it have on its own? About the same, half, or a quarter?
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break" minutes=1
 encode = rnn.tokenizer.encode
 five = NGramLM(NGramLMConfig(vocab_size=rnn.tokenizer.vocab_size, order=5))
 five.fit([encode(" ".join(words)) for words in text])
@@ -703,7 +706,7 @@ About a quarter. It has not learned the language, it has learned the text by hea
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("01", "closing")
 
 # %% [markdown] kind="instructor"

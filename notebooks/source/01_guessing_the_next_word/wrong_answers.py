@@ -268,7 +268,9 @@ def against_formula(perplexity):
 def several_cases(perplexity):
     cases = {(0.5, 0.125): 4, (0.25, 0.25, 0.25): 4, (1.0,): 1, (0.01, 1.0): 10}
     for chances, expected in cases.items():
-        torch.testing.assert_close(float(perplexity(torch.tensor(chances))), float(expected), rtol=1e-3, atol=0)
+        torch.testing.assert_close(
+            float(perplexity(torch.tensor(chances))), float(expected), rtol=1e-3, atol=0
+        )
 
 
 # ---- drawing

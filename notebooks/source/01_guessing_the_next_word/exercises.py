@@ -227,8 +227,8 @@ GRADIENT_STEP = PlainExercise(
         answer=[[[2 - 0.075 * HALF_LN3], [5.0]], [[0.15], [HALF_LN3 - 0.15]], math.log(4)],
         says="The row of word 0 is (2). The logits are 0 · 2 = 0 and 0.549 · 2 = 1.099, the shares 1/4 and "
         "3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. Each row of the "
-        "matrix has the gradient error · 2: −1.5 and 1.5. The row of the table has −3/4 · 0 + 3/4 · 0.549 = 0.412. "
-        "Take 0.1 of each away. The other row of the table stays.",
+        "matrix has the gradient error · 2: −1.5 and 1.5. The row of the table has −3/4 · 0 + 3/4 · 0.549 "
+        "= 0.412. Take 0.1 of each away. The other row of the table stays.",
     ),
     others=(
         small_network(0, 5, 2, 0, 2, 0.5),
@@ -325,8 +325,8 @@ PERPLEXITY = PlainExercise(
         inputs={"chances": torch.tensor([0.5, 0.125])},
         answer=4.0,
         says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard "
-        "as wavering among 4 twice: 2 · 8 = 4 · 4. By the formula: −ln ½ = 0.693 and −ln ⅛ = 2.079, their mean "
-        "is 1.386, and e to that is 4.",
+        "as wavering among 4 twice: 2 · 8 = 4 · 4. By the formula: −ln ½ = 0.693 and −ln ⅛ = 2.079, their "
+        "mean is 1.386, and e to that is 4.",
     ),
     others=(
         given_chances(0, 7),

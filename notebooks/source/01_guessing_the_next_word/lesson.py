@@ -304,7 +304,7 @@ $$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
 
 The {term:learning rate} says how much. Minus, because the gradient points uphill. Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and use no autograd yet.
 
-Work in small steps, each tried in a new cell with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
+Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
 
 # %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 minutes=15 track="core"
@@ -384,7 +384,7 @@ def learn_tiny(rate, epochs=10):
         found = []
         for word, right in pairs:
             *learned, loss = step(*learned, word, right, rate)
-            found.append(min(float(loss), 1e6))
+            found.append(min(float(loss), 1e6))  # so that a figure can hold it
         losses.append(sum(found) / len(found))
     return *learned, losses
 
@@ -419,7 +419,7 @@ r"""
 Now for real: 397 words, 20,000 sentences. What changes? Not the way of learning.
 
 - **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
-- **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one. With it, the network can learn *if this word and that word, then*. Such a network is an {term:MLP} (multi-layer perceptron). Bengio and others wrote the first language model of this kind in 2003.
+- **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one. With it, the network can learn *if this word and that word, then*. Such a network is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one.
 - **Many examples at a time.** Each step takes the mean gradient of a {term:batch} of 1,024 examples, drawn by lot: steadier than one, cheaper than all.
 - **A better step.** Adam is gradient descent with a step size of its own for every parameter (lesson 15).
 
@@ -583,7 +583,7 @@ Two honest remarks. Our language is tiny and made by rules; on real text the num
 
 A language model writes by guessing, taking a word, and reading it as if somebody else had said it. Which word to take? Always the likeliest is one way. The other is {term:sampling}: draw by lot, so that a word with a share of ¼ comes up one time in four.
 
-One dial is usual, the {term:temperature}. It divides the logits before the softmax: below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way.
+One dial is usual, the {term:temperature}. It divides the logits before the softmax: below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way. After the exercise you can watch all three models write, step by step: a guess first, then the goals.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="sample_next"
@@ -640,11 +640,13 @@ for seed in (1, 2, 5):
 # %% kind="predict" minutes=2.5
 predict("01", "cold-ngram", WordByWord())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=1.5
 r"""
 Compare what the three write at temperature 1. The n-gram model is right from each word to the next, and soon lost: *les pères dans un jardin tranquille parce qu' ils étaient riches* has no verb, and a model with two words of memory cannot notice. The longer a model's past, the longer it stays on its way.
 
-Writing this way has **two costs**.
+Writing this way has **two costs**, and both will follow us to the end of the course: the Transformer writes like this too.
+
+**It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. No number of processors writes one sentence faster than word by word.
 
 **Errors pile up.** Each word is drawn, then believed. Let us count something a machine can count: pairs of neighbouring words that the 20,000 sentences never show. Such a pair need not be wrong, but in new text of our language it is rare: 0.7% of all pairs. What the RNN writes has 2.7%. Small, for one pair. And for a sentence?
 """
@@ -677,10 +679,8 @@ assert clean(by_rnn, 1, 6) > 80 and clean(by_rnn, 18, 41) < 65
 # %% kind="quiz" minutes=1.5
 quiz("01", "costs")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
-**It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. No number of processors makes one sentence be written faster than word by word. Both costs will follow us to the end of the course: the Transformer writes like this too.
-
 ## Break it
 
 Here is a model with a wonderful perplexity: a 5-gram model, measured on sentences it has counted.

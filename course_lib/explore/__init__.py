@@ -9,6 +9,7 @@ from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
 from course_lib.explore.who_attends import WhoAttends
+from course_lib.explore.word_by_word import WordByWord
 
 __all__ = [
     "AttentionStepper",
@@ -20,4 +21,5 @@ __all__ = [
     "SoftDictionary",
     "SoftmaxDial",
     "WhoAttends",
+    "WordByWord",
 ]

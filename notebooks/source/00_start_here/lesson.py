@@ -100,7 +100,7 @@ for note in systems["transformer"](sentence).notes:
 r"""
 ## Estimate, before you are told
 
-A network is a great many numbers, its *parameters*, which training has set. The largest networks of today have hundreds of billions. How many has the Transformer that just translated? Commit to a number first. An estimate is judged by its
+A network is a great many numbers, its {term:parameters}, which training has set. The largest networks of today have hundreds of billions. How many has the Transformer that just translated? Commit to a number first. An estimate is judged by its
 order of magnitude: off by half is fine, off by a factor of ten is not.
 """
 

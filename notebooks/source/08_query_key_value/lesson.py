@@ -65,7 +65,7 @@ actually get, its {term:value}. You come with a wish in the same numbers as the 
 | cake | (0, 2) | (0, 9, 5) |
 | tea | (1, 1) | (0, 2, 0) |
 
-The query "something warm, please" is (1, 0). How well does a dish match? Multiply query and key number by number and add up: the {term:dot product}. For soup that is 1 · 3 + 0 · 0 = 3. This number is the dish's **score**.
+The query "something warm, please" is (1, 0). How well does a dish match? Multiply query and key number by number and add up: the dot product. For soup that is 1 · 3 + 0 · 0 = 3. This number is the dish's **score**.
 """
 
 # %% kind="example" minutes=0.5
@@ -142,7 +142,7 @@ quiz("08", "first-blend")
 r"""
 Soup got more than 75%, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, the same proportions, it would get 39%: a softmax looks at differences, not at proportions.
 
-Now a larger cafeteria. You can turn the {term:temperature}, by which all scores are divided before the softmax (hot shares, cold picks; the dial of lesson 00 turned round), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
+Now a larger cafeteria. You can turn the temperature, by which all scores are divided before the softmax (hot shares, cold picks; the dial of lesson 00 turned round), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
 
 # %% kind="predict" minutes=2
@@ -217,8 +217,8 @@ r"""
 With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. (15% is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
 other's way, and that each may have its own width.
 
-Does it help larger models? Memory networks (Sukhbaatar and others, 2015) had a matrix for each of the three roles, and key–value memories (Miller and others, 2016) made keys and values different texts altogether. Daniluk and others (2017) tried it in {term:language models}, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
-last few states kept up. Ours say something else again. Each is measured by its {term:perplexity}: among how many words, all equally likely, it would be as unsure (lower is better). With equal parameters and one untuned recipe, a recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
+Does it help larger models? Memory networks (Sukhbaatar and others, 2015) had a matrix for each of the three roles, and key–value memories (Miller and others, 2016) made keys and values different texts altogether. Daniluk and others (2017) tried it in language models, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
+last few states kept up. Ours say something else again. Each is measured by its perplexity: among how many words, all equally likely, it would be as unsure (lower is better). With equal parameters and one untuned recipe, a recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
 less. So it is no law. What the Transformer makes of it, with a query for every word too, is another story, and it begins below.
 """
 
@@ -274,7 +274,7 @@ for gap in (0.0, 2.0, 8.0, 20.0):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the {term:gradient} training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
+At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the gradient training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
 **start**. The divisor also acts later: it decides how far one step of training moves a score, as you will see below.
 
 It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble. (In half precision a score itself can become infinite before that; there one divides the queries first.)
@@ -304,7 +304,7 @@ views.diagram(
 
 # %% [markdown] kind="text" minutes=1 exercise="scaled_attention"
 r"""
-**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a {term:batch} of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09 to 14, where it drives a trained Transformer.
+**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09 to 14, where it drives a trained Transformer.
 
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
@@ -377,7 +377,7 @@ Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and valu
 # %% [markdown] kind="text" minutes=1
 r"""
 **Does the divisor matter for learning?** A small task: eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn two matrices so that
-the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one {term:learning rate} (the size of a step), 0.003, run live. The {term:loss} says how wrong the answers are. You need not read the first cell: it is the training loop of lesson 01.
+the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate (the size of a step), 0.003, run live. The loss says how wrong the answers are. You need not read the first cell: it is the training loop of lesson 01.
 """
 
 # %% kind="train" minutes=0.5

@@ -1,0 +1,380 @@
+"""Answers to the exercises of lesson 01, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
+differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
+None where no slip may be named.
+"""
+
+import bisect
+import itertools
+import math
+from collections import Counter, defaultdict
+
+import torch
+import torch.nn.functional as F
+
+# ---- counting
+
+
+def flat_list(sentences, n):
+    row = []
+    for words in sentences:
+        row += ["<s>"] * (n - 1) + words + ["</s>"]
+    counts = {}
+    for i in range(n - 1, len(row)):
+        after = counts.setdefault(tuple(row[i - n + 1 : i]), {})
+        after[row[i]] = after.get(row[i], 0) + 1
+    return counts
+
+
+def zip_without_end(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + words
+        for window in zip(*(row[k:] for k in range(n)), strict=False):
+            counts[window[:-1]][window[-1]] += 1
+    return counts
+
+
+def only_pairs(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>", *words, "</s>"]
+        for before, after in itertools.pairwise(row):
+            counts[(before,)][after] += 1
+    return counts
+
+
+def whole_rows(sentences, n):
+    counts = Counter()
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + words + ["</s>"]
+        counts.update(zip(*(row[k:] for k in range(n)), strict=False))
+    return counts
+
+
+def marks_in_place(sentences, n):
+    for words in sentences:
+        words.append("</s>")
+    return count_by_zip([words[:-1] for words in sentences], n)
+
+
+def reversed_past(sentences, n):
+    return {past[::-1]: after for past, after in count_by_zip(sentences, n).items()}
+
+
+def forgets_return(sentences, n):
+    count_by_zip(sentences, n)
+
+
+def count_by_zip(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + list(words) + ["</s>"]
+        for window in zip(*(row[k:] for k in range(n)), strict=False):
+            counts[window[:-1]][window[-1]] += 1
+    return counts
+
+
+def count_by_past(sentences, n):
+    counts = {}
+    for words in sentences:
+        past = ("<s>",) * (n - 1)
+        for word in [*words, "</s>"]:
+            counts.setdefault(past, Counter()).update([word])
+            past = (*past, word)[1:]
+    return counts
+
+
+def count_with_get(sentences, n):
+    counts = {}
+    for words in sentences:
+        row = (n - 1) * ["<s>"] + words + ["</s>"]
+        for i, word in enumerate(row):
+            if i >= n - 1:
+                past = tuple(row[i - (n - 1) : i])
+                if past not in counts:
+                    counts[past] = {}
+                counts[past][word] = counts[past].get(word, 0) + 1
+    return counts
+
+
+# ---- one step
+
+
+def parts(table, matrix, word, right):
+    x = table[word]
+    shares = F.softmax(matrix @ x, dim=-1)
+    error = shares - F.one_hot(torch.tensor(right), len(shares))
+    return x, shares, error
+
+
+def adds(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    new_table = table.clone()
+    new_table[word] += rate * (matrix.T @ error)
+    return new_table, matrix + rate * error[:, None] * x, -shares[right].log()
+
+
+def in_place(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    old = matrix.clone()
+    matrix -= rate * torch.outer(error, x)
+    table[word] -= rate * (old.T @ error)
+    return table, matrix, -shares[right].log()
+
+
+def row_only(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    return x - rate * (matrix.T @ error), matrix - rate * torch.outer(error, x), -shares[right].log()
+
+
+def matrix_first(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    matrix = matrix - rate * torch.outer(error, x)
+    table = table.clone()
+    table[word] = x - rate * error @ matrix
+    return table, matrix, -shares[right].log()
+
+
+def log_ten(table, matrix, word, right, rate):
+    new_table, new_matrix, loss = step_by_outer(table, matrix, word, right, rate)
+    return new_table, new_matrix, loss / math.log(10)
+
+
+def turned_outer(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    return table, matrix - rate * torch.outer(x, error), -shares[right].log()
+
+
+def loss_first(table, matrix, word, right, rate):
+    new_table, new_matrix, loss = step_by_outer(table, matrix, word, right, rate)
+    return loss, new_table, new_matrix
+
+
+def gradients_only(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    down = torch.zeros_like(table)
+    down[word] = matrix.T @ error
+    return down, torch.outer(error, x), -shares[right].log()
+
+
+def step_by_outer(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    new_table = table.clone()
+    new_table[word] = new_table[word] - rate * error @ matrix
+    return new_table, matrix - rate * torch.outer(error, x), -shares[right].log()
+
+
+def step_by_loops(table, matrix, word, right, rate):
+    x = [float(number) for number in table[word]]
+    logits = [sum(m * n for m, n in zip(row.tolist(), x, strict=True)) for row in matrix]
+    raised = [math.exp(logit) for logit in logits]
+    errors = [e / sum(raised) - (i == right) for i, e in enumerate(raised)]
+    new_table, new_matrix = table.tolist(), matrix.tolist()
+    for i, error in enumerate(errors):
+        for j, number in enumerate(x):
+            new_matrix[i][j] -= rate * error * number
+            new_table[word][j] -= rate * error * float(matrix[i][j])
+    return new_table, new_matrix, -math.log(raised[right] / sum(raised))
+
+
+def step_by_autograd(table, matrix, word, right, rate):
+    table, matrix = table.clone().requires_grad_(), matrix.clone().requires_grad_()
+    loss = F.cross_entropy(matrix @ table[word], torch.tensor(right))
+    loss.backward()
+    return table.detach() - rate * table.grad, matrix.detach() - rate * matrix.grad, loss.detach()
+
+
+# ---- perplexity
+
+
+def typical_then_inverse(chances):
+    return 1.0 / (sum(chances) / len(chances))
+
+
+def root_of_sum(chances):
+    return torch.exp(-torch.log(chances).sum() / 2)
+
+
+def base_ten(chances):
+    return torch.exp(-torch.log10(chances).mean())
+
+
+def median(chances):
+    return 1 / chances.median()
+
+
+def for_each(chances):
+    return torch.exp(-torch.log(chances))
+
+
+def multiplied(chances):
+    product = 1.0
+    for chance in chances.float():
+        product = product * chance
+    return (1 / product) ** (1 / len(chances))
+
+
+def by_sum(chances):
+    return math.exp(sum(-math.log(chance) for chance in chances.tolist()) / len(chances))
+
+
+def in_bits(chances):
+    return 2 ** (-chances.log2().mean())
+
+
+def by_powers(chances):
+    return math.prod(chance ** (-1 / len(chances)) for chance in chances.tolist())
+
+
+# ---- tests of a perplexity
+
+
+def only_equal(perplexity):
+    assert abs(perplexity(torch.full((4,), 0.25)) - 4) < 1e-3
+
+
+def only_above_one(perplexity):
+    assert perplexity(torch.tensor([0.3, 0.5, 0.1])) > 1
+
+
+def exactly_equal(perplexity):
+    assert perplexity(torch.tensor([0.3, 0.7, 0.05])) == math.exp(-math.log(0.3 * 0.7 * 0.05) / 3)
+
+
+def says_false(perplexity):
+    return abs(perplexity(torch.tensor([0.5, 0.125])) - 4) < 1e-3
+
+
+def never_calls(perplexity):
+    assert callable(perplexity)
+
+
+def wants_cross_entropy(perplexity):
+    assert abs(perplexity(torch.tensor([0.5, 0.125])) - 1.386) < 1e-2
+
+
+def hand_case(perplexity):
+    assert abs(float(perplexity(torch.tensor([0.5, 0.125]))) - 4) < 1e-2
+
+
+def against_formula(perplexity):
+    chances = torch.tensor([0.9, 0.2, 0.03, 0.5])
+    expected = math.exp(-sum(math.log(c) for c in chances.tolist()) / 4)
+    assert math.isclose(float(perplexity(chances)), expected, rel_tol=1e-4)
+
+
+def several_cases(perplexity):
+    cases = {(0.5, 0.125): 4, (0.25, 0.25, 0.25): 4, (1.0,): 1, (0.01, 1.0): 10}
+    for chances, expected in cases.items():
+        torch.testing.assert_close(
+            float(perplexity(torch.tensor(chances))), float(expected), rtol=1e-3, atol=0
+        )
+
+
+# ---- drawing
+
+
+def argmax(shares, lot):
+    return shares.argmax()
+
+
+def not_above(shares, lot):
+    total = 0
+    for place, share in enumerate(shares):
+        total += share
+        if lot <= total:
+            return place
+    return None
+
+
+def ignores_the_lot(shares, lot):
+    return 0
+
+
+def nearest_share(shares, lot):
+    return int((shares - lot).abs().argmin())
+
+
+def prints_it(shares, lot):
+    print(int(torch.searchsorted(torch.cumsum(shares, 0), lot, right=True)))
+
+
+def from_the_back(shares, lot):
+    return len(shares) - 1 - by_search(shares.flip(0), lot)
+
+
+def by_search(shares, lot):
+    return torch.searchsorted(torch.cumsum(shares, 0), lot, right=True)
+
+
+def by_bisect(shares, lot):
+    return bisect.bisect_right(list(itertools.accumulate(shares.tolist())), lot)
+
+
+def by_counting(shares, lot):
+    return int((shares.cumsum(0) <= lot).sum())
+
+
+def by_subtracting(shares, lot):
+    place = 0
+    while lot >= shares[place]:
+        lot = lot - float(shares[place])
+        place += 1
+    return place
+
+
+WRONG = {
+    "count_next": [
+        (flat_list, "across-sentences", "over the end of a sentence"),
+        (zip_without_end, "no-end-mark"),
+        (only_pairs, None),
+        (whole_rows, None),
+        (marks_in_place, "in-place"),
+        (reversed_past, None),
+        (forgets_return, "returns-none"),
+    ],
+    "gradient_step": [
+        (adds, "uphill"),
+        (in_place, "in-place", "It changed what it was given"),
+        (row_only, None),
+        (matrix_first, "new-matrix"),
+        (log_ten, None),
+        (turned_outer, "raises"),
+        (loss_first, None),
+        (gradients_only, None),
+    ],
+    "perplexity": [
+        (typical_then_inverse, "This does what the first version did"),
+        (root_of_sum, None),
+        (base_ten, None),
+        (median, None),
+        (for_each, None),
+        (multiplied, "product", "Add logarithms"),
+    ],
+    "test_perplexity": [
+        (only_equal, "let through one that averages the chances themselves"),
+        (only_above_one, "let through"),
+        (exactly_equal, "rejects"),
+        (says_false, "raising"),
+        (never_calls, "It never calls the perplexity"),
+        (wants_cross_entropy, "It rejects the right perplexity."),
+    ],
+    "sample_next": [
+        (argmax, "likeliest"),
+        (not_above, "edge"),
+        (ignores_the_lot, None),
+        (nearest_share, None),
+        (prints_it, "returns-none"),
+        (from_the_back, None),
+    ],
+}
+
+RIGHT = {
+    "count_next": [count_by_zip, count_by_past, count_with_get],
+    "gradient_step": [step_by_outer, step_by_loops, step_by_autograd],
+    "perplexity": [by_sum, in_bits, by_powers],
+    "test_perplexity": [hand_case, against_formula, several_cases],
+    "sample_next": [by_search, by_bisect, by_counting, by_subtracting],
+}

@@ -341,7 +341,7 @@ WRONG = {
         (matrices_added_first, None),
         (averaged, "mean"),
         (lists_of_numbers, "no-gradient"),
-        (kernel_the_other_way, "raises"),
+        (kernel_the_other_way, "wrong-shape"),
     ],
     "receptive_field": [
         (ignores_gaps, "no-gaps"),
@@ -370,10 +370,10 @@ WRONG = {
         (rolled, "wraps-around"),
         (one_too_many, "skips-own-word"),
         (repeated_first, "first-word-again"),
-        (centred_again, "unrepaired"),
+        (centred_again, "This does what the first version did"),
     ],
     "test_looks_back": [
-        (only_shape, "let through"),
+        (only_shape, "does it assert anything?"),
         (only_the_future, "let through one that does not see the word itself"),
         (width_one, "let through"),
         (says_false, "raising"),

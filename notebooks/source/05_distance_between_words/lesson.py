@@ -44,7 +44,7 @@ r"""
 From memory, before you read on.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=1.5
 quiz("05", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -63,7 +63,7 @@ That is a {term:convolution}: the same small computation at every window of neig
 Four words and width 3 give 4 − 3 + 1 = 2 outputs. The kernel was the same both times: a convolution does not care *where* in the sentence something stands.
 """
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula" minutes=0.5
 r"""
 Words are vectors, of course. Then each place $j$ of the window has a matrix $K_j$, and the output is a vector too:
 
@@ -129,7 +129,7 @@ r"""
 What is a window good for? It finds *patterns of neighbours*. Describe each word by three numbers (article, adjective, noun) and wire a kernel by hand that asks for the three in a row. Its output is the number of places that fit: 3 means found.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 sentence = "the small cat drank the cold water because the dog was big".split()
 kinds = [{"the", "a"}, {"small", "cold", "big"}, {"cat", "water", "dog"}]
 described = torch.tensor([[float(word in kind) for kind in kinds] for word in sentence])
@@ -153,7 +153,7 @@ views.diagram(PARTS, ARROWS, lit="windows", title=TITLE)
 # %% kind="quiz" minutes=1
 quiz("05", "windows")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 2 · How far does it see?
 
@@ -205,7 +205,7 @@ Without gaps the view grows by the same amount with every layer. With gaps that 
 # %% kind="quiz" minutes=1
 quiz("05", "field")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 3 · Hops
 
@@ -216,7 +216,7 @@ To count alike for all, let every window *end* with its word, as if reading from
 You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. The picture opens at 32 words; then press *with*.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict" minutes=2.5
 predict("05", "hops-at-32", PathRace())
 
 # %% [markdown] kind="text" minutes=1
@@ -236,11 +236,16 @@ Two different things get better at once, so keep them apart. **Hops** say how of
 # %% kind="quiz" minutes=1.5
 quiz("05", "hops")
 
-# %% [markdown] kind="text" minutes=1.5 exercise="cheapest_cnn"
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 4 · The cheapest stack that hears 40 words
 
-Every place of a kernel is a matrix, so a layer of width $k$ costs $k$ matrices. You may choose the number of layers, each width and each dilation. Find the design that costs the fewest matrices, such that **each** of the last `n_words` words has at least one way to the output. (Seeing the 40th word back and skipping the 17th does not count.)
+Few hops are worth something. What do they cost? Every place of a kernel is a matrix, so a layer of width $k$ costs $k$ matrices, whatever its dilation.
+"""
+
+# %% [markdown] kind="text" minutes=0.5 exercise="cheapest_cnn"
+r"""
+You may choose the number of layers, each width and each dilation. Find the design that costs the fewest matrices, such that **each** of the last `n_words` words has at least one way to the output. (Seeing the 40th word back and skipping the 17th does not count.)
 
 Work in steps, on paper first, with 40 words: what do plain layers of width 3 cost? One layer of width 40? Then with gaps: how many different words can two layers of width 2 tell apart, and with which dilations? Three layers? What grows when you add a layer, what when you widen one? Then write it for any number of words: a search over designs is fine.
 """
@@ -288,16 +293,13 @@ for name, design in designs.items():
     numbers = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
     print(f"{name:22} {sum(design):>3} matrices, {numbers:>7,} numbers to learn")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=2
 r"""
-Gaps make a far word cheap: eleven matrices where the plain stack needs sixty. (A recurrent layer has just two, for any length. Its price is the hops.) But is a word that is *seen* also *heard*?
-"""
+Gaps make a far word cheap: eleven matrices where the plain stack needs sixty. (A recurrent layer has just two, for any length. Its price is the hops.)
 
-# %% [markdown] kind="text" minutes=1.5
-r"""
 ## 5 · Seen is not heard
 
-Count the ways. Two plain layers of width 3 see five words. The first word has **one** way to the output: the first place in both layers. The second has two, the middle one three:
+Is a word that is *seen* also *heard*? Count the ways. Two plain layers of width 3 see five words. The first word has **one** way to the output: the first place in both layers. The second has two, the middle one three:
 
 | word | 1 | 2 | 3 | 4 | 5 |
 |---|---|---|---|---|---|
@@ -308,7 +310,7 @@ With more layers the middle gets more and more of them. Sixteen layers see 33 wo
 How strongly is a word heard? Lesson 02 gave us the tool: the length of the gradient from the output back to that word. It says how much the output moves when the word is nudged. We measure at random starting numbers, as on the first day of training, at the last output, and average over 64 random sentences.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code" minutes=0.5
 def random_stack(dilations, channels=32, width=3):
     """Layers of convolution and tanh; random numbers that keep the size of vectors."""
     generator = torch.Generator().manual_seed(0)
@@ -360,6 +362,7 @@ shown = {name: (row / row.max()).clamp(min=1e-6) for name, row in heard.items()}
 figure = views.lines(
     range(1, 34), shown, x_name="word (33 is the last)", y_name="influence", log_y=True,
     title="How well each word is heard (0.000001 and less shown as that)",
+    alt="Plain stacks are hills; gaps are flat; the recurrent layer falls to the left.",
 )
 predict("05", "who-is-heard", figure)
 
@@ -367,10 +370,15 @@ predict("05", "who-is-heard", figure)
 r"""
 The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280: random ways partly cancel, so what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
-So it is not depth alone that loses a word, nor is it distance alone: it is hops, and ways shared out unfairly. This is the start of training; training may mend it, if it gets going. Does it? A task: 32 random symbols out of four, name the **first** one. Blind guessing is right one time in four.
+So a word is lost by many hops, and by ways that are shared out unfairly.
 """
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% [markdown] kind="text" minutes=0.5 track="stretch"
+r"""
+**Does it matter for learning?** All this is the start of training, and training may mend it, if it gets going. A task: 32 random symbols out of four, name the **first** one. Blind guessing is right one time in four.
+"""
+
+# %% kind="train" minutes=1 ignore_output=true track="stretch"
 def learn_to_name(place, dilations, steps=150, channels=16, rate=3e-3):
     generator = torch.Generator().manual_seed(0)
     table = torch.randn(4, channels, generator=generator)
@@ -392,17 +400,17 @@ def learn_to_name(place, dilations, steps=150, channels=16, rate=3e-3):
         right.append((guess.argmax(dim=1) == truth).float().mean().item())
     return sum(right[-30:]) / 30
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" minutes=0.5 ignore_output=true track="stretch"
 plain, gapped = learn_to_name(0, [1] * 16), learn_to_name(0, [1, 3, 9, 27])
 print(f"16 plain layers: {plain:.0%} right      4 layers with gaps: {gapped:.0%} right")
 assert plain < 0.4 < 0.9 < gapped
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0.5 track="stretch"
 r"""
 The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). Deep stacks of convolutions can be trained: they need a path around each layer, which lesson 13 builds. Without it, hops cost.
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain" minutes=2.5
 explain("05", "sees-but-hears")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -430,7 +438,7 @@ for text in (
     print("    RCTM    ", rctm(text).target)
     print("    seq2seq ", seq2seq(text).target)
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 lengths = ("1–5", "6–10", "11–15", "16–20")
 right = {}
 for name, system in (("RCTM", "rctm"), ("seq2seq", "seq2seq")):
@@ -448,7 +456,7 @@ views.lines(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. The goat tells what is lost: RCTM writes *parce qu'il est bon*, because it is good. The sentence said *hungry*, its very last word.
+Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. Look at what is lost. The horses eat bread from a table instead of apples in a box. And the goat: RCTM writes *parce qu'il est bon*, because it is good. The sentence said *hungry*, its very last word.
 
 Is that chance? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word was not heard at all. To compare, change the **animal** instead, further to the front.
 """
@@ -494,7 +502,7 @@ In most pairs RCTM does not notice that the last word has changed, and it always
 Is it the ways again? In a fold the ends have few and the middle many. Count them for twelve words and the end mark, take the root, and lay beside it what the *trained* RCTM hears: the gradient from its one vector back to each word.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1 track="stretch"
 ways, left = [1], 13
 for width in kernel_widths(13):
     width = min(width, left)  # the last kernel is cut to what is left
@@ -507,7 +515,8 @@ texts = [text for text, _ in ends if len(text.split()) == 12]
 tokens = torch.tensor([[*encode(text), EOS] for text in texts])
 embedded = rctm.model.words.source(tokens).detach().requires_grad_()
 vector = rctm.model.folding(embedded, torch.full((len(texts),), 13))
-(vector * torch.randn(vector.shape)).sum().backward()
+direction = torch.randn(vector.shape, generator=torch.Generator().manual_seed(5))
+(vector * direction).sum().backward()
 hears = embedded.grad.norm(dim=-1).mean(dim=0)
 
 counted = torch.tensor(ways).sqrt()
@@ -515,6 +524,7 @@ curves = {"counted": counted / counted.max(), "trained": hears / hears.max()}
 views.lines(
     range(1, 14), curves, x_name="word (12 is the last, 13 the end mark)",
     y_name="influence", title="Heard by RCTM's one vector",
+    alt="Counted: a hill. Trained: high on the left too, falling at the right end.",
 )
 
 # %% [markdown] kind="text" minutes=1.5
@@ -524,7 +534,7 @@ Half right. Training has mended the left end, which the count had nearly silent.
 So is squeezing by convolution worse than squeezing by a recurrence? With equal parameters and this task, yes, by far. But be careful with the *why*. RCTM's vector has 96 numbers, where seq2seq hands over four times as many, and its decoder is a plain recurrent network. A seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM. What the pairs do show is that this encoder treats places unequally, and pays for it just where it matters. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets 96.5% here, with attention between reader and writer.
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="look_back"
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 7 · When a convolution writes
 
@@ -612,7 +622,7 @@ Three layers of width 3 have 27 ways, so they can never hear more than 27 words,
 ## Check yourself
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("05", "closing")
 
 # %% [markdown] kind="instructor"
@@ -633,7 +643,7 @@ r"""
 **If time is short**, cut section 7 and the training cell of section 5; keep the racetrack, the design and the pairs.
 """
 
-# %% [markdown] kind="summary" minutes=2
+# %% [markdown] kind="summary" minutes=1.5
 r"""
 ## What you have now
 

@@ -113,7 +113,8 @@ def test_rctm_does_not_notice_the_last_word():
     trained, counted = names["curves"]["trained"], names["curves"]["counted"]
     assert trained[0] > 3 * counted[0], "training has mended the left end"
     assert 0.22 < trained[11] < 0.42 and abs(trained[11] - counted[11]) < 0.15, "but not the right one"
-    says("is heard at a third of the loudest")
+    says("is heard about a third as well as the loudest", "over 26 such sentences")
+    assert len(names["texts"]) == 26
 
 
 def test_no_stack_is_cheaper():

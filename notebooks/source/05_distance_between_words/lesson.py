@@ -20,7 +20,7 @@ After this lesson you can
 5. **name** the five wishes that the next lesson will grant.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup" minutes=0
 import torch
 from torch.nn import functional as F
 
@@ -37,7 +37,7 @@ from course_lib.translation.translate import translate
 
 start_lesson("distance_between_words", seed=5)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ From memory, before you read on.
 # %% kind="recall" minutes=1.5
 quiz("05", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 1 · A window that slides
 
@@ -78,7 +78,7 @@ $$ y_t \;=\; \sum_{j=0}^{k-1} x_{t+j}\, K_j \qquad\qquad t = 0, \dots, n-k $$
 (*Channels* are the numbers of one word's vector. Mathematicians turn the kernel round before they slide it; nobody does so in networks, and neither do we.)
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="convolve_words"
+# %% [markdown] kind="text" minutes=0 exercise="convolve_words"
 r"""
 **Build it.** A loop over the places of the window is enough; each place handles *all* windows at once, with one matrix product.
 """
@@ -162,7 +162,7 @@ A window of three words cannot join *cat* and *it*, five words apart. So we stac
 Must a window show neighbours? Spread its places out: width 3 with every *second* word, or every *ninth*. The step from place to place is the {term:dilation}; dilation 1 is the plain window. A layer then adds (width − 1) · dilation words, for the same price.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="receptive_field"
+# %% [markdown] kind="text" minutes=0 exercise="receptive_field"
 r"""
 Write it layer by layer: a list with the receptive field after the first layer, after the second, and so on.
 """
@@ -293,7 +293,7 @@ for name, design in designs.items():
     numbers = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
     print(f"{name:22} {sum(design):>3} matrices, {numbers:>7,} numbers to learn")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text" minutes=1
 r"""
 Gaps make a far word cheap: eleven matrices where the plain stack needs sixty. (A recurrent layer has just two, for any length. Its price is the hops.)
 
@@ -344,7 +344,7 @@ estimate("05", "loudest-over-first", loudest_over_first)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1, 3, 9, 27, and for a recurrent layer as torch starts it. Each curve is divided by its largest point.
+Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1, 3, 9, 27, and for a recurrent layer as torch starts it. Each curve is divided by its largest point; less than a millionth is drawn as a millionth.
 """
 
 # %% kind="predict" minutes=1.5
@@ -361,12 +361,12 @@ heard = {name: influence(read) for name, read in readers.items()}
 shown = {name: (row / row.max()).clamp(min=1e-6) for name, row in heard.items()}
 figure = views.lines(
     range(1, 34), shown, x_name="word (33 is the last)", y_name="influence", log_y=True,
-    title="How well each word is heard (0.000001 and less shown as that)",
+    title="How well each word is heard",
     alt="Plain stacks are hills; gaps are flat; the recurrent layer falls to the left.",
 )
 predict("05", "who-is-heard", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280: random ways partly cancel, so what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
@@ -407,13 +407,13 @@ assert plain < 0.4 < 0.9 < gapped
 
 # %% [markdown] kind="text" minutes=0.5 track="stretch"
 r"""
-The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). Deep stacks of convolutions can be trained: they need a path around each layer, which lesson 13 builds. Without it, hops cost.
+The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). Deep stacks of convolutions can be trained: those that are have a path around each layer, which lesson 13 builds. Without one, hops cost.
 """
 
 # %% kind="explain" minutes=2.5
 explain("05", "sees-but-hears")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
@@ -454,7 +454,7 @@ views.lines(
     y_name="exact match, %", title="Test sentences, mean of three trainings",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. Look at what is lost. The horses eat bread from a table instead of apples in a box. And the goat: RCTM writes *parce qu'il est bon*, because it is good. The sentence said *hungry*, its very last word.
 
@@ -495,11 +495,11 @@ figure = views.bars(
 )
 predict("05", "twins", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. So *it* becomes *il* or *elle* by habit: over three trainings 51% of the pronouns are right, and a coin has 50%.
 
-Is it the ways again? In a fold the ends have few and the middle many. Count them for twelve words and the end mark, take the root, and lay beside it what the *trained* RCTM hears: the gradient from its one vector back to each word.
+Is it the ways again? In a fold the ends have few and the middle many. Count them for twelve words and the end mark, take the root, and lay beside it what the *trained* RCTM hears: the gradient from its one vector back to each word, over 26 such sentences and 16 random directions.
 """
 
 # %% kind="see" minutes=1 track="stretch"
@@ -512,9 +512,9 @@ for width in kernel_widths(13):
 
 encode = rctm.tokenizer.encode
 texts = [text for text, _ in ends if len(text.split()) == 12]
-tokens = torch.tensor([[*encode(text), EOS] for text in texts])
+tokens = torch.tensor([[*encode(text), EOS] for text in texts]).repeat(16, 1)
 embedded = rctm.model.words.source(tokens).detach().requires_grad_()
-vector = rctm.model.folding(embedded, torch.full((len(texts),), 13))
+vector = rctm.model.folding(embedded, torch.full((len(tokens),), 13))
 direction = torch.randn(vector.shape, generator=torch.Generator().manual_seed(5))
 (vector * direction).sum().backward()
 hears = embedded.grad.norm(dim=-1).mean(dim=0)
@@ -527,9 +527,9 @@ views.lines(
     alt="Counted: a hill. Trained: high on the left too, falling at the right end.",
 )
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
-Half right. Training has mended the left end, which the count had nearly silent. It has not mended the right one: the last word, on which all hangs, is heard at a third of the loudest.
+Half right. Training has mended the left end, which the count had nearly silent. It has not mended the right one: the last word, on which all hangs, is heard about a third as well as the loudest.
 
 So is squeezing by convolution worse than squeezing by a recurrence? With equal parameters and this task, yes, by far. But be careful with the *why*. RCTM's vector has 96 numbers, where seq2seq hands over four times as many, and its decoder is a plain recurrent network. A seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM. What the pairs do show is that this encoder treats places unequally, and pays for it just where it matters. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets 96.5% here, with attention between reader and writer.
 """

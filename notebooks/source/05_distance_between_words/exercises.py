@@ -1,4 +1,4 @@
-"""The exercises of lesson 05: a convolution, its receptive field, the cheapest stack, and looking back only."""
+"""The exercises of lesson 05: a convolution, its receptive field, the cheapest stack, and looking back."""
 
 from __future__ import annotations
 
@@ -107,9 +107,8 @@ def grown(step: Callable[[int, int], int], start: int = 1) -> Callable:
     """A wrong receptive field that grows by another step."""
 
     def wrong(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
-        return list(accumulate((step(*pair) for pair in zip(widths, dilations, strict=True)), initial=start))[
-            1:
-        ]
+        steps = map(step, widths, dilations)
+        return list(accumulate(steps, initial=start))[1:]
 
     return wrong
 
@@ -224,8 +223,8 @@ def hears_every_word(inputs: tuple, answer: Any) -> str:
     if not missing:
         return ""
     return (
-        f"It spans {span} words but does not hear all of them: no way leads from the word {missing[0]} places "
-        f"back to the output. {len(missing)} of {n_words} words are not heard; the gaps are too large."
+        f"It spans {span} words but does not hear all of them: no way leads from the word {missing[0]} "
+        f"places back to the output. {len(missing)} of {n_words} words are not heard; the gaps are too large."
     )
 
 

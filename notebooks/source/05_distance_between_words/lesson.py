@@ -26,7 +26,6 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.explore import PathRace
-from course_lib.formatting import fixed
 from course_lib.layers.folding import kernel_widths
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import recorded, start_lesson, yours
@@ -172,7 +171,7 @@ def receptive_field(widths, dilations):
     """Two lists, one entry a layer  ->  a list: words seen after each layer"""
     # solution
     seen, after = 1, []
-    for width, dilation in zip(widths, dilations):
+    for width, dilation in zip(widths, dilations, strict=True):
         seen += (width - 1) * dilation
         after.append(seen)
     return after

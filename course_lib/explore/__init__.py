@@ -5,6 +5,7 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
+from course_lib.explore.path_race import PathRace
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
@@ -17,6 +18,7 @@ __all__ = [
     "GradientTelephone",
     "MaskPainter",
     "OneVectorSuitcase",
+    "PathRace",
     "SaturationLab",
     "SoftDictionary",
     "SoftmaxDial",

@@ -98,8 +98,8 @@ def bent(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return torch.tanh((states @ w.T)[:, None] + annotations @ u.T)
 
 
-LOOK_BACK = Exercise(
-    name="look_back",
+ADDITIVE_ATTENTION = Exercise(
+    name="additive_attention",
     lesson="bahdanau_attention",
     inputs={"states": gaussian("b s"), "annotations": gaussian("b n a"), **WEIGHTS},
     returns={"context": "b a", "weights": "b n"},
@@ -199,11 +199,11 @@ def careful_test(implementation: Callable) -> None:
         torch.testing.assert_close(got, expected)
 
 
-TEST_LOOK_BACK = TestExercise(
-    name="test_look_back",
+TEST_ADDITIVE_ATTENTION = TestExercise(
+    name="test_additive_attention",
     lesson="bahdanau_attention",
     inputs={"look": "a function"},
-    of=LOOK_BACK,
+    of=ADDITIVE_ATTENTION,
     what="look",
     accepts={"with einsum": by_einsum, "sentence by sentence": one_by_one},
     rejects={
@@ -309,4 +309,4 @@ MAKE_IT_SHE = PlainExercise(
     demands=(is_a_step_and_a_place, says_elle),
 )
 
-EXERCISES = (ADDITIVE_SCORES, LOOK_BACK, TEST_LOOK_BACK, ALIGNED_WORDS, MAKE_IT_SHE)
+EXERCISES = (ADDITIVE_SCORES, ADDITIVE_ATTENTION, TEST_ADDITIVE_ATTENTION, ALIGNED_WORDS, MAKE_IT_SHE)

@@ -166,15 +166,15 @@ The blend $c$ is the {term:context}: what the decoder learns about the source at
 # %% kind="quiz" minutes=2
 quiz("06", "six-steps")
 
-# %% [markdown] kind="text" minutes=1 exercise="look_back"
+# %% [markdown] kind="text" minutes=1 exercise="additive_attention"
 r"""
 **Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence.
 
 Try every step in a cell of its own and look at the shapes. In a minute this function will translate.
 """
 
-# %% kind="exercise" exercise="look_back" title="Look back, in six steps" difficulty=4 importance=5 minutes=15 track="core"
-def look_back(states, annotations, w_state, w_annotation, v):
+# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 minutes=15 track="core"
+def additive_attention(states, annotations, w_state, w_annotation, v):
     """states (b, s), annotations (b, n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
     ->  context (b, a), weights (b, n)
@@ -188,10 +188,10 @@ def look_back(states, annotations, w_state, w_annotation, v):
     return context, weights
     # end solution
 
-# %% kind="check" exercise="look_back"
-check("look_back", look_back)
+# %% kind="check" exercise="additive_attention"
+check("additive_attention", additive_attention)
 
-# %% [markdown] kind="hints" exercise="look_back"
+# %% [markdown] kind="hints" exercise="additive_attention"
 r"""
 ### A nudge
 `tensor[:, None]` puts an axis of size 1 in second place: (b, d) becomes (b, 1, d), and that can be added to (b, n, d).
@@ -208,14 +208,14 @@ r"""
 Multiply each annotation by its weight and add up over the words: `(weights[..., None] * annotations).sum(dim=1)`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_look_back"
+# %% [markdown] kind="text" minutes=0.5 exercise="test_additive_attention"
 r"""
-**Now the other side: write the test.** You are handed somebody's `look_back`. Raise if it is wrong, let it pass if it is right.
+**Now the other side: write the test.** You are handed somebody's `additive_attention`. Raise if it is wrong, let it pass if it is right.
 """
 
-# %% kind="exercise" exercise="test_look_back" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
-def test_look_back(look):
-    """Takes a function like look_back; raises if it is wrong."""
+# %% kind="exercise" exercise="test_additive_attention" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
+def test_additive_attention(look):
+    """Takes a function like additive_attention; raises if it is wrong."""
     # solution
     generator = torch.Generator().manual_seed(0)
     sizes = [(2, 3), (2, 5, 4), (6, 3), (6, 4), (6,)]
@@ -228,10 +228,10 @@ def test_look_back(look):
         torch.testing.assert_close(context[b], torch.softmax(scores, dim=0) @ h[b])
     # end solution
 
-# %% kind="check" exercise="test_look_back"
-check("test_look_back", test_look_back)
+# %% kind="check" exercise="test_additive_attention"
+check("test_additive_attention", test_additive_attention)
 
-# %% [markdown] kind="hints" exercise="test_look_back"
+# %% [markdown] kind="hints" exercise="test_additive_attention"
 r"""
 ### A nudge
 A slow loop over sentences and words, written straight from the formula, is the best judge of a fast one.
@@ -245,7 +245,7 @@ Random inputs whose sizes all differ. For each sentence and each word one score 
 r"""
 ## 3 · Your code translates
 
-Here is the trained system of 2015, in our size: 399,848 numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `look_back` between them. Read the loop: it is the decoder of lesson 04 with one line more.
+Here is the trained system of 2015, in our size: 399,848 numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `additive_attention` between them. Read the loop: it is the decoder of lesson 04 with one line more.
 """
 
 # %% kind="code" minutes=2
@@ -271,7 +271,7 @@ def translate(sentence, look, most=30):
     return tokenizer.decode(said), torch.stack(looks)
 
 # %% kind="code" minutes=1
-look = yours("look_back")
+look = yours("additive_attention")
 
 THIRSTY = "the cat drank the water because it was thirsty"
 COLD = "the cat drank the water because it was cold"

@@ -207,7 +207,7 @@ WRONG = {
         (cuts_the_gradient, "no-gradient"),
         (transposed_weights, "raises"),
     ],
-    "look_back": [
+    "additive_attention": [
         (look_over_sentences, "softmax-over-batch"),
         (look_without_exp, None),
         (look_the_wrong_way_round, "swapped-outputs"),
@@ -215,7 +215,7 @@ WRONG = {
         (look_weights_only, "missing-output"),
         (look_scaled, None),
     ],
-    "test_look_back": [
+    "test_additive_attention": [
         (tests_the_sums_only, "It catches", "leaves the tanh out"),
         (tests_one_sentence, "It catches", "scores every sentence with the first one's state"),
     ],
@@ -235,8 +235,8 @@ WRONG = {
 
 RIGHT = {
     "additive_scores": [scores_by_loop, scores_by_concat, scores_by_linear],
-    "look_back": [look_by_sum, look_by_einsum, look_by_loop],
-    "test_look_back": [tests_by_loop, tests_by_sum, tests_with_errors],
+    "additive_attention": [look_by_sum, look_by_einsum, look_by_loop],
+    "test_additive_attention": [tests_by_loop, tests_by_sum, tests_with_errors],
     "aligned_words": [links_by_loop, links_by_max, links_by_sorting],
     "make_it_she": [she_by_the, she_by_drank, she_as_a_list],
 }

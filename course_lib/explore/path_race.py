@@ -1,0 +1,180 @@
+"""W4, the path-length racetrack: how many hops lie between the first word and the last.
+
+    >>> at = compute(n=32, width=3, gaps="without")
+    >>> at["hops"]                                  # recurrent network, convolution, attention
+    {'recurrent': 31, 'convolution': 16, 'attention': 1}
+    >>> compute(n=32, width=3, gaps="with")["hops"]["convolution"]
+    4
+
+One hop is one layer of a convolution, one step of a recurrent network, or one look. A window ends with its
+word, so one layer of width k carries a word at most k - 1 places on. With gaps (dilation) that are k times as
+large in each layer, L layers see k^L words, and every word of them by one way alone.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.moving import Facts, Show, quick_text
+
+LENGTHS = (8, 16, 32, 64, 128, 256, 512)
+WIDTHS = (2, 3, 5, 7, 9)
+WITHOUT, WITH = "without", "with"
+RUNNERS = ("recurrent", "convolution", "attention")
+COLOURS = {"recurrent": theme.ORANGE, "convolution": theme.BLUE, "attention": theme.GREEN}
+NAMES = {"recurrent": "recurrent network", "convolution": "convolution", "attention": "attention"}
+LANES = {"recurrent": 2.0, "convolution": 1.0, "attention": 0.0}
+TALLEST = 0.5  # of a lane's arcs
+HALF_CIRCLE = np.linspace(np.pi, 0, 25)
+
+
+def jumps(n: int, width: int, gaps: str) -> list[int]:
+    """How many places each layer of a convolution carries the first word on, until the last has heard of it.
+
+    >>> jumps(8, 3, "without"), jumps(32, 3, "with")
+    ([2, 2, 2, 1], [1, 3, 0, 27])
+    """
+    left, gap, found = n - 1, 1, []
+    if gaps == WITH:  # the distance, written in the number system of base `width`
+        while left:
+            left, times = divmod(left, width)
+            found.append(times * gap)
+            gap *= width
+        return found
+    while left:
+        found.append(min(width - 1, left))
+        left -= found[-1]
+    return found
+
+
+def hops(n: int, width: int, gaps: str) -> dict[str, int]:
+    return {"recurrent": n - 1, "convolution": len(jumps(n, width, gaps)), "attention": 1}
+
+
+def compute(*, n: int, width: int, gaps: str) -> Facts:
+    """The jumps of each runner, hops, and the steps that must wait for one another."""
+    counts = hops(n, width, gaps)
+    return {
+        "jumps": {"recurrent": [1] * (n - 1), "convolution": jumps(n, width, gaps), "attention": [n - 1]},
+        "hops": counts,
+        "read_steps": counts | {"recurrent": n},  # a recurrent network also has to read the first word
+        "write_steps": n,  # whoever reads: a word must be said before the next can be
+        "other_gaps": len(jumps(n, width, WITHOUT if gaps == WITH else WITH)),
+    }
+
+
+def arcs(lengths: list[int], n: int, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Half circles from word to word, as one line with breaks; a layer that only waits is a small ring."""
+    place, xs, ys = 0.0, [], []
+    for length in lengths:
+        wide = length / (n - 1)
+        radius, high = (wide / 2, TALLEST * wide**0.5) if length else (0.012, 0.13)
+        xs += [*(place + radius + radius * np.cos(HALF_CIRCLE) - (0 if length else radius)), np.nan]
+        ys += [*(floor + high * np.sin(HALF_CIRCLE)), np.nan]
+        place += wide
+    return np.array(xs), np.array(ys)
+
+
+def draw_race(axes: Axes) -> Show:
+    axes.set(xlim=(-0.03, 1.36), ylim=(-0.62, 2.8), xticks=(), yticks=())
+    axes.spines[:].set_visible(False)
+    ways, words, counts, steps = {}, {}, {}, {}
+    for name, floor in LANES.items():
+        colour = COLOURS[name]
+        axes.text(-0.02, floor + 0.66, NAMES[name], color=colour, fontweight="bold", fontsize=10)
+        [words[name]] = axes.plot([], [], "o", color=theme.SOFT_INK, markersize=2.6)
+        [ways[name]] = axes.plot([], [], color=colour, linewidth=1.7)
+        counts[name] = quick_text(axes, 1.05, floor + 0.2, colour=colour, size=17, weight="bold")
+        steps[name] = quick_text(axes, 1.05, floor - 0.07, colour=theme.SOFT_INK, size=8.5)
+    ends = {"fontsize": 8.5, "color": theme.SOFT_INK, "va": "top"}
+    axes.text(0, -0.14, "first word", ha="left", **ends)
+    axes.text(1, -0.14, "last word", ha="right", **ends)
+    writing = quick_text(axes, 0, -0.58, size=9.5, va="bottom")
+
+    def show(facts: Facts) -> None:
+        places = np.linspace(0, 1, facts["n"])
+        writing.set_text(f"Writing {facts['n']} words: {facts['write_steps']} steps, whoever reads.")
+        for name, floor in LANES.items():
+            words[name].set(data=(places, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1)
+            ways[name].set_data(*arcs(facts["jumps"][name], facts["n"], floor))
+            number, reading = facts["hops"][name], facts["read_steps"][name]
+            counts[name].set_text(f"{number} hop{'s' * (number > 1)}")
+            steps[name].set_text(f"reads in {reading} step{'s' * (reading > 1)}")
+
+    return show
+
+
+def draw_growth(axes: Axes) -> Show:
+    axes.set(xscale="log", yscale="log", xlabel="words in the sentence", ylim=(0.75, 800), xlim=(6.5, 620))
+    axes.set(xticks=(8, 32, 128, 512), yticks=(1, 10, 100))
+    plain_powers(axes.xaxis, axes.yaxis)
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.plot(LENGTHS, [n - 1 for n in LENGTHS], color=COLOURS["recurrent"], linewidth=2)
+    axes.plot(LENGTHS, [1] * len(LENGTHS), color=COLOURS["attention"], linewidth=2)
+    [curve] = axes.plot(LENGTHS, LENGTHS, color=COLOURS["convolution"], linewidth=2)
+    dots = {name: marked_point(axes) for name in RUNNERS}
+
+    def show(facts: Facts) -> None:
+        curve.set_ydata([len(jumps(n, facts["width"], facts["gaps"])) for n in LENGTHS])
+        for name, dot in dots.items():
+            dot.set(data=([facts["n"]], [facts["hops"][name]]), markerfacecolor=COLOURS[name])
+
+    return show
+
+
+def far_in_four(now: Facts, start: Facts) -> bool:
+    return now["n"] == 512 and now["hops"]["convolution"] <= 4
+
+
+def wide_enough(now: Facts, start: Facts) -> bool:
+    return (now["n"], now["gaps"]) == (128, WITHOUT) and now["hops"]["convolution"] <= 16
+
+
+def saves_nothing(now: Facts, start: Facts) -> bool:
+    return now["gaps"] == WITH and now["hops"]["convolution"] == now["other_gaps"]
+
+
+class PathRace(Explorable):
+    title = "Path-length racetrack"
+    question = "How many hops lie between the first word and the last?"
+    n = Enum(LENGTHS, default_value=8)
+    width = Enum(WIDTHS, default_value=2)
+    gaps = Enum((WITHOUT, WITH), default_value=WITHOUT)
+    controls = (
+        Control("n", "words"),
+        Control("width", "kernel width"),
+        Control("gaps", "gaps", buttons=True),
+    )
+    presets: ClassVar = {
+        "32 words": {"n": 32, "width": 3, "gaps": WITHOUT},
+        "32, with gaps": {"n": 32, "width": 3, "gaps": WITH},
+        "512, with gaps": {"n": 512, "width": 3, "gaps": WITH},
+    }
+    goals = (
+        Goal("far-in-four", "A convolution that crosses 512 words in at most 4 hops", far_in_four),
+        Goal("wide-enough", "128 words without gaps, in at most 16 hops", wide_enough),
+        Goal("saves-nothing", "With gaps, and yet they save not a single hop", saves_nothing),
+    )
+    panels = (Panel("From the first word to the last", draw_race, 2.1), Panel("Hops", draw_growth))
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return f"{facts['n']} words   ·   kernel width {facts['width']}   ·   {facts['gaps']} gaps"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        count = facts["hops"]
+        return (
+            f"{facts['n']} words. Hops from the first to the last: {count['recurrent']} in a recurrent "
+            f"network, {count['convolution']} with convolutions of width {facts['width']} {facts['gaps']} "
+            f"gaps, 1 with attention. Writing {facts['n']} words takes {facts['n']} steps with each."
+        )

@@ -1,0 +1,372 @@
+"""The exercises of lesson 05: a convolution, its receptive field, the cheapest stack, and looking back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.layers.convolution import convolve
+from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.written_test import TestExercise
+
+LESSON = "distance_between_words"
+SIZES = {"n": 8, "k": 3, "c": 4, "o": 5}
+OTHER_SIZES = (
+    {"n": 7, "k": 5, "c": 3, "o": 2},
+    {"n": 4, "k": 4, "c": 4, "o": 4},
+    {"n": 6, "k": 2, "c": 2, "o": 3},
+    {"n": 1, "k": 1, "c": 1, "o": 1},
+)
+
+
+def windows(words: Tensor, kernel: Tensor) -> Tensor:
+    """The library's convolution, for one sentence and a kernel of one matrix a place."""
+    return convolve(words[None], kernel.permute(2, 1, 0))[0]
+
+
+def n_windows(words: Tensor, kernel: Tensor) -> int:
+    return len(words) - len(kernel) + 1
+
+
+CONVOLVE_WORDS = Exercise(
+    name="convolve_words",
+    lesson=LESSON,
+    inputs={"words": gaussian("n c"), "kernel": gaussian("k c o")},
+    returns={"outputs": "n-k+1 o"},
+    sizes=SIZES,
+    other_sizes=OTHER_SIZES,
+    large=(),
+    reference=windows,
+    by_hand=ByHand(
+        inputs={
+            "words": [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
+            "kernel": [[[1.0], [0.0]], [[0.0], [10.0]]],
+        },
+        answer={"outputs": [[11.0], [0.0], [32.0]]},
+        says="The first matrix takes a word's first number, the second ten times the next word's second "
+        "number. The three windows: 1 + 10 · 1 = 11, then 0 + 10 · 0 = 0, then 2 + 10 · 3 = 32.",
+    ),
+    slips=(
+        Slip(
+            "turned-round",
+            lambda words, kernel: windows(words, kernel.flip(0)),
+            "the kernel is turned round: its last matrix meets the first word of a window. `kernel[0]` "
+            "belongs to the window's first word.",
+        ),
+        Slip(
+            "first-place-only",
+            lambda words, kernel: words[: n_windows(words, kernel)] @ kernel[0],
+            "only the first word of each window is counted. Add up all places of the window.",
+        ),
+        Slip(
+            "last-place-only",
+            lambda words, kernel: words[len(kernel) - 1 :] @ kernel[-1],
+            "only the last word of each window is counted: is a sum overwritten in the loop?",
+        ),
+        Slip(
+            "mean",
+            lambda words, kernel: windows(words, kernel) / len(kernel),
+            "the products are averaged. A convolution adds them up.",
+        ),
+        Slip(
+            "same-matrix-everywhere",
+            lambda words, kernel: windows(words, kernel[:1].expand_as(kernel)),
+            "every place of the window uses the first matrix. Each place has a matrix of its own.",
+        ),
+        Slip(
+            "last-place-forgotten",
+            lambda words, kernel: windows(words, kernel) - words[len(kernel) - 1 :] @ kernel[-1],
+            "the last word of each window is left out: the loop over the places ends one too early.",
+        ),
+        Slip(
+            "squashed",
+            lambda words, kernel: torch.tanh(windows(words, kernel)),
+            "a tanh is applied. It may follow a convolution, but it is not part of one.",
+        ),
+    ),
+)
+
+
+# ---- how far a stack sees
+
+
+def fields(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    """How many words one output depends on, after each layer."""
+    steps = ((width - 1) * gap for width, gap in zip(widths, dilations, strict=True))
+    return list(accumulate(steps, initial=1))[1:]
+
+
+def grown(step: Callable[[int, int], int], start: int = 1) -> Callable:
+    """A wrong receptive field that grows by another step."""
+
+    def wrong(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
+        steps = map(step, widths, dilations)
+        return list(accumulate(steps, initial=start))[1:]
+
+    return wrong
+
+
+def multiplied(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    return list(accumulate(widths, lambda one, other: one * other))
+
+
+RECEPTIVE_FIELD = PlainExercise(
+    name="receptive_field",
+    lesson=LESSON,
+    inputs=("widths", "dilations"),
+    reference=fields,
+    by_hand=ByHand(
+        inputs={"widths": [3, 3, 2], "dilations": [1, 2, 4]},
+        answer=[3, 7, 11],
+        says="One word sees itself: 1. The first layer adds (3 − 1) · 1 = 2, so 3. The second adds "
+        "(3 − 1) · 2 = 4, so 7. The third adds (2 − 1) · 4 = 4, so 11.",
+    ),
+    others=(
+        lambda: ([3, 3, 3, 3], [1, 1, 1, 1]),
+        lambda: ([3, 3, 3, 3], [1, 3, 9, 27]),
+        lambda: ([5], [1]),
+        lambda: ([], []),
+        lambda: ([2, 7, 4], [5, 1, 3]),
+    ),
+    slips=(
+        Slip(
+            "no-gaps",
+            grown(lambda width, gap: width - 1),
+            "the dilations are not used. A gap stretches a window: its width − 1 steps are that much longer.",
+        ),
+        Slip(
+            "adds-whole-width",
+            grown(lambda width, gap: width * gap, start=0),
+            "each layer adds its whole width. Neighbouring windows overlap: a layer adds width − 1 steps, "
+            "and you begin with 1, the word itself.",
+        ),
+        Slip(
+            "adds-whole-width-to-one",
+            grown(lambda width, gap: width * gap),
+            "each layer adds its whole width. The word at the window's own place was counted already: a "
+            "layer adds width − 1 steps.",
+        ),
+        Slip(
+            "starts-at-nothing",
+            grown(lambda width, gap: (width - 1) * gap, start=0),
+            "one is missing everywhere. Before the first layer a word sees one word: itself.",
+        ),
+        Slip(
+            "multiplies",
+            multiplied,
+            "the widths are multiplied. That is right only for gaps that just fit (1, 3, 9 for width 3); in "
+            "general a layer adds (width − 1) · dilation.",
+        ),
+        Slip(
+            "each-for-itself",
+            lambda widths, dilations: [1 + (w - 1) * d for w, d in zip(widths, dilations, strict=True)],
+            "each layer is counted alone. A layer sees what the layers below it saw: add up as you go.",
+        ),
+    ),
+)
+
+
+# ---- the cheapest stack
+
+
+@cache
+def cheapest(n_words: int) -> tuple[int, ...]:
+    """Widths whose product is at least `n_words`, with the smallest sum there is.
+
+    So many words can be told apart by at most the product of the widths of ways, one for each choice of a
+    place in every layer; and gaps that are the product of the widths before reach just that many.
+    """
+    if n_words <= 1:
+        return ()
+    choices = ((width, *cheapest(-(-n_words // width))) for width in range(2, n_words + 1))
+    return min(choices, key=lambda widths: (sum(widths), len(widths)))
+
+
+def cheapest_stack(n_words: int) -> tuple[list[int], list[int]]:
+    widths = list(cheapest(n_words))
+    return widths, list(accumulate(widths, lambda one, other: one * other, initial=1))[: len(widths)]
+
+
+def heard(widths: Sequence[int], dilations: Sequence[int]) -> set[int]:
+    """How many places back the words stand from which some way leads to the output.
+
+    >>> sorted(heard([2, 2], [1, 3]))
+    [0, 1, 3, 4]
+    """
+    places = {0}
+    for width, gap in zip(widths, dilations, strict=True):
+        places = {place + step * gap for place in places for step in range(width)}
+    return places
+
+
+def is_a_stack(inputs: tuple, answer: Any) -> str:
+    widths, dilations = answer
+    if not widths or len(widths) != len(dilations):
+        return f"Each layer needs a width and a dilation; {len(widths)} and {len(dilations)} came."
+    whole = all(int(number) == number and number >= 1 for number in (*widths, *dilations))
+    return "" if whole else "Widths and dilations are whole numbers, 1 or more."
+
+
+def hears_every_word(inputs: tuple, answer: Any) -> str:
+    (n_words,), (widths, dilations) = inputs, answer
+    span = fields(widths, dilations)[-1]
+    if span < n_words:
+        return f"This stack spans {span} words; {n_words} are wanted."
+    missing = sorted(set(range(n_words)) - heard(widths, dilations))
+    if not missing:
+        return ""
+    return (
+        f"It spans {span} words but does not hear all of them: no way leads from the word {missing[0]} "
+        f"places back to the output. {len(missing)} of {n_words} words are not heard; the gaps are too large."
+    )
+
+
+def costs_least(inputs: tuple, answer: Any) -> str:
+    (n_words,), (widths, _) = inputs, answer
+    cost, best = sum(widths), sum(cheapest(n_words))
+    if cost <= best:
+        return ""
+    return (
+        f"It hears all {n_words} words and costs {cost} matrices; it can be done with {best}. Many different "
+        "designs reach that."
+    )
+
+
+CHEAPEST_CNN = PlainExercise(
+    name="cheapest_cnn",
+    lesson=LESSON,
+    inputs=("n_words",),
+    design=True,
+    reference=cheapest_stack,
+    by_hand=ByHand(
+        inputs={"n_words": 40},
+        answer=([5, 3, 3], [1, 5, 15]),
+        says="5 · 3 · 3 = 45 words are told apart, with 5 + 3 + 3 = 11 matrices.",
+    ),
+    others=(lambda: (9,), lambda: (100,), lambda: (2,)),
+    demands=(is_a_stack, hears_every_word, costs_least),
+)
+
+
+# ---- looking back only
+
+
+def looking_back(words: Tensor, kernel: Tensor, left: int | None = None) -> Tensor:
+    """As many outputs as words: `left` zeros before the sentence, the rest of the missing ones behind it."""
+    missing = len(kernel) - 1
+    left = missing if left is None else left
+    return windows(F.pad(words, (0, 0, left, missing - left)), kernel)
+
+
+def first_version(words, kernel):
+    n, width = len(words), len(kernel)
+    left = (width - 1) // 2
+    padded = torch.nn.functional.pad(words, (0, 0, left, width - 1 - left))
+    return sum(padded[place : place + n] @ kernel[place] for place in range(width))
+
+
+def behind(words: Tensor, before: Tensor, kernel: Tensor) -> Tensor:
+    """Rows other than zeros stand before the sentence."""
+    return windows(torch.cat([before, words]), kernel)
+
+
+LOOK_BACK = Exercise(
+    name="look_back",
+    lesson=LESSON,
+    inputs={"words": gaussian("n c"), "kernel": gaussian("k c o")},
+    returns={"outputs": "n o"},
+    sizes=SIZES,
+    other_sizes=OTHER_SIZES,
+    large=(),
+    reference=looking_back,
+    unrepaired=first_version,
+    by_hand=ByHand(
+        inputs={"words": [[1.0], [2.0], [4.0]], "kernel": [[[100.0]], [[10.0]], [[1.0]]]},
+        answer={"outputs": [[1.0], [12.0], [124.0]]},
+        says="Two zeros stand before the first word. The windows are (0, 0, 1), (0, 1, 2) and (1, 2, 4): "
+        "the last matrix, 1, meets the word itself, so the outputs are 1, 12 and 124.",
+    ),
+    slips=(
+        Slip(
+            "peeks",
+            lambda words, kernel: looking_back(words, kernel, left=len(kernel) - 2),
+            "every window reaches one word into the future. A window of width k needs k − 1 zeros before the "
+            "sentence, not k − 2.",
+        ),
+        Slip(
+            "looks-ahead",
+            lambda words, kernel: looking_back(words, kernel, left=0),
+            "the zeros stand behind the sentence, so every window begins with its word and looks ahead. Put "
+            "them in front.",
+        ),
+        Slip(
+            "skips-own-word",
+            lambda words, kernel: looking_back(words, kernel, left=len(kernel)),
+            "every window ends one word too early: the word itself is not seen. k − 1 zeros, not k.",
+        ),
+        Slip(
+            "wraps-around",
+            lambda words, kernel: behind(words, words[len(words) - len(kernel) + 1 :], kernel),
+            "the first windows are filled with the *last* words of the sentence (as `roll` does). That is "
+            "the future too: fill with zeros.",
+        ),
+        Slip(
+            "first-word-again",
+            lambda words, kernel: behind(words, words[:1].expand(len(kernel) - 1, -1), kernel),
+            "the first word is repeated before the sentence. Nothing stands there: fill with zeros.",
+        ),
+        Slip(
+            "turned-round",
+            lambda words, kernel: looking_back(words, kernel.flip(0)),
+            "the kernel is turned round: `kernel[-1]` belongs to the word itself, the last of its window.",
+        ),
+    ),
+)
+
+
+def by_conv1d(words: Tensor, kernel: Tensor) -> Tensor:
+    padded = F.pad(words.T[None], (len(kernel) - 1, 0))
+    return F.conv1d(padded, kernel.permute(2, 1, 0))[0].T
+
+
+def word_by_word(words: Tensor, kernel: Tensor) -> Tensor:
+    """Each output from the words up to its own, and nothing else."""
+    outputs = []
+    for now in range(len(words)):
+        seen = words[max(0, now - len(kernel) + 1) : now + 1]
+        outputs.append(torch.einsum("kc,kco->o", seen, kernel[len(kernel) - len(seen) :]))
+    return torch.stack(outputs)
+
+
+def careful_test(convolution: Callable) -> None:
+    generator = torch.Generator().manual_seed(0)
+    words, kernel = (torch.randn(shape, generator=generator) for shape in ((6, 4), (3, 4, 5)))
+    torch.testing.assert_close(convolution(words, kernel), by_conv1d(words, kernel))
+
+
+TEST_LOOKS_BACK = TestExercise(
+    name="test_looks_back",
+    lesson=LESSON,
+    inputs={"convolution": "a function"},
+    of=LOOK_BACK,
+    what="convolution",
+    accepts={"with conv1d": by_conv1d, "word by word": word_by_word},
+    rejects={
+        "peeks": "reaches one word into the future",
+        "looks-ahead": "looks ahead instead of back",
+        "wraps-around": "fills the first windows with the last words",
+        "skips-own-word": "does not see the word itself",
+        "first-word-again": "repeats the first word before the sentence",
+        "turned-round": "turns the kernel round",
+    },
+    reference=careful_test,
+)
+
+EXERCISES = (CONVOLVE_WORDS, RECEPTIVE_FIELD, CHEAPEST_CNN, LOOK_BACK, TEST_LOOKS_BACK)

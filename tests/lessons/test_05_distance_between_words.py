@@ -1,0 +1,140 @@
+"""What lesson 05 says was measured, and comes out so again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import pytest
+import torch
+
+from course_lib.layers.folding import kernel_widths
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.exercises import load
+from course_lib.teaching.lessons import lesson
+from course_lib.teaching.recorded import recorded
+from course_lib.translation.shipped import load_shipped
+
+ROW = lesson("distance_between_words")
+SOURCE = (ROW.folder / "lesson.py").read_text(encoding="utf-8")
+
+
+def run_cells(*beginnings: str, setup: str = "import torch\nfrom torch.nn import functional as F\n") -> dict:
+    """The names that these cells of the lesson leave behind."""
+    notebook = json.loads((PROJECT_ROOT / "notebooks" / ROW.notebook).read_text(encoding="utf-8"))
+    names: dict = {}
+    exec(setup, names)
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code" and text.startswith(beginnings):
+            exec(text, names)
+    return names
+
+
+def says(*parts: str) -> None:
+    for part in parts:
+        assert part in SOURCE, part
+
+
+def test_the_ladder():
+    exact = recorded("toy_ladder", lambda run: 100 * run["scores"]["test"]["exact"])
+    pronouns = recorded("toy_ladder", lambda run: 100 * run["scores"]["coreference"]["pronouns"])
+    told = [f"{exact[name]:.1f}" for name in ("rctm", "seq2seq", "convs2s")]
+    assert told == ["23.9", "66.4", "96.5"] and round(pronouns["rctm"]) == 51
+    says("RCTM gets 23.9% of the test", "seq2seq 66.4%", "It gets 96.5% here", "51% of the pronouns")
+    size = recorded("toy_ladder", lambda run: run["parameters"])
+    assert size["rctm"] == pytest.approx(size["seq2seq"], rel=0.02)
+
+
+def test_a_small_seq2seq_is_worse_than_rctm():
+    exact = recorded("state_size", lambda run: 100 * run["scores"]["test"]["exact"])
+    small = next(value for name, value in exact.items() if name.split()[0] == "32")
+    assert round(small) == 13
+    says("cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM")
+
+
+def test_what_is_handed_over():
+    tokens, lengths = torch.tensor([[4, 5, 3]]), torch.tensor([3])
+    handed = {
+        name: sum(part.numel() for part in load_shipped(name).model.read(tokens, lengths).values())
+        for name in ("rctm", "seq2seq")
+    }
+    assert handed == {"rctm": 96, "seq2seq": 400}
+    assert kernel_widths(7) == [2, 3, 4]
+    says("96 numbers, where seq2seq hands over four times as many", "Seven words become 6, then 4, then 1")
+
+
+def test_ways_are_counted_rightly():
+    ways = [1]
+    for _ in range(16):
+        ways = [sum(ways[max(0, i - 2) : i + 1]) for i in range(len(ways) + 2)]
+    assert sum(ways) == 3**16 == 43_046_721
+    assert ways[0] == 1 and max(ways) == ways[16] == 5_196_627
+    assert round(math.sqrt(max(ways)), -1) == 2280
+    says("of all 43 million ways the middle word has 5 million", "The root of five million is 2,280")
+
+
+def test_what_is_heard():
+    names = run_cells("def random_stack")
+    influence, stack = names["influence"], names["random_stack"]
+    deep = influence(stack([1] * 16))
+    assert 1200 < deep.max() / deep[0] < 3500 and 1200 < deep.max() / deep[-1] < 3500
+    assert 14 <= int(deep.argmax()) <= 18
+    assert all(influence(stack([1] * layers))[0] == 0 for layers in (4, 8))
+    gapped = influence(stack([1, 3, 9, 27]))
+    assert gapped.min() > 0.6 * gapped.max()
+    torch.manual_seed(5)
+    recurrent = torch.nn.RNN(32, 32, batch_first=True)
+    chain = influence(lambda words: recurrent(words)[0])
+    assert chain[0] < 1e-6 * chain[-1] and int(chain.argmax()) == 32
+    holes = influence(stack([1, 5, 15]), n=43)
+    assert int((holes > 0).sum()) == 27
+    says("about two thousand times more weakly", "Its receptive field is 43 words")
+
+
+@pytest.mark.slow
+def test_what_is_learned():
+    """The plain stack stays near one in four at three rates; with gaps it learns; the middle it learns."""
+    names = run_cells("def learn_to_name")
+    learn = names["learn_to_name"]
+    assert all(learn(0, [1] * 16, rate=rate) < 0.4 for rate in (1e-3, 3e-3, 1e-2))
+    assert all(learn(0, [1, 3, 9, 27], rate=rate) > 0.9 for rate in (3e-3, 1e-2))
+    assert learn(15, [1] * 16, steps=300) > 0.6
+
+
+def test_rctm_does_not_notice_the_last_word():
+    names = run_cells("import torch", "rctm, seq2seq", "ANIMALS", "ways, left")
+    twice, ends, animals = names["same_twice"], names["ends"], names["animals"]
+    assert len(ends) == 200 and len(animals) > 100
+    assert all(a.split()[:-1] == b.split()[:-1] and a != b for a, b in ends)
+    assert 55 < twice(names["rctm"], ends) < 70 and twice(names["rctm"], animals) == 0
+    assert twice(names["seq2seq"], ends) < 2 and twice(names["seq2seq"], animals) < 2
+    trained, counted = names["curves"]["trained"], names["curves"]["counted"]
+    assert trained[0] > 3 * counted[0], "training has mended the left end"
+    assert 0.22 < trained[11] < 0.42 and abs(trained[11] - counted[11]) < 0.15, "but not the right one"
+    says("is heard about a third as well as the loudest", "over 26 such sentences")
+    assert len(names["texts"]) == 26
+
+
+def test_no_stack_is_cheaper():
+    """All stacks of small widths and dilations: none hears so many words for less."""
+    exercises = load(ROW.folder / "exercises.py")
+    assert [sum(exercises.cheapest(n)) for n in (2, 9, 40, 100)] == [2, 6, 11, 13]
+    for n_words in range(2, 13):
+        least = sum(exercises.cheapest(n_words))
+        cheaper = (
+            widths
+            for layers in range(1, 4)
+            for widths in itertools.product(range(2, least), repeat=layers)
+            if sum(widths) < least
+        )
+        for widths in cheaper:
+            for gaps in itertools.product(range(1, n_words), repeat=len(widths)):
+                assert not set(range(n_words)) <= exercises.heard(widths, gaps)
+    says("eleven matrices where the plain stack needs sixty")
+
+
+def test_hops_at_32_words():
+    says("| recurrent network | 31 |", "| convolution, width 3 | 16 |")
+    says("27 | 4 | log₃ n", "| attention | 1 | 1 |")

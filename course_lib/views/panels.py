@@ -19,7 +19,7 @@ from course_lib.views.lines import COLOURS, MARKERS, plain_powers
 from course_lib.views.still import Still, as_numbers
 
 WIDTH, HEIGHT = 3.2, 3.1  # inches, of one panel with its labels
-THICKEST, THINNER = 6.0, 1.4  # points; each curve is so much thinner than the one before
+THICKEST, THINNER = 5.0, 1.1  # points; each curve is so much thinner than the one before
 
 
 class Part(NamedTuple):
@@ -29,6 +29,7 @@ class Part(NamedTuple):
     x: Any
     curves: Mapping[str, Any]
     y_name: str = ""
+    log_x: bool = False
     log_y: bool = False
     y_limits: tuple[float, float] | None = None
 
@@ -51,6 +52,9 @@ def panels(parts: Sequence[Part], *, x_name: str, alt: str) -> Still:
 
 def _draw(axes: Axes, part: Part, names: list[str]) -> None:
     places = as_numbers(part.x, ndim=1, what="x")
+    if part.log_x:
+        axes.set_xscale("log")
+        plain_powers(axes.xaxis)
     if part.log_y:
         axes.set_yscale("log")
         plain_powers(axes.yaxis)
@@ -63,7 +67,7 @@ def _draw(axes: Axes, part: Part, names: list[str]) -> None:
         place = names.index(name)
         look = {"color": COLOURS[place], "marker": MARKERS[place]}
         width = max(THICKEST - THINNER * place, 1.5)
-        axes.plot(places, heights, label=name, linewidth=width, markersize=width + 2.5, **look)
+        axes.plot(places, heights, label=name, linewidth=width, markersize=width + 2, **look)
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.7)
     axes.set(ylabel=part.y_name, title=part.title)
     if part.y_limits:

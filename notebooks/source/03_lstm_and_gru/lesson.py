@@ -46,7 +46,7 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=1.5
 quiz("03", "recall")
 
 # %% [markdown] kind="text" minutes=2
@@ -63,12 +63,10 @@ How would you keep a phone number through a long talk? You would not copy it at 
 
 **By hand.** The cell holds 0.8. Forget gate 0.5, input gate 0.5, candidate −0.4. The new cell is 0.5 · 0.8 + 0.5 · (−0.4) = 0.2.
 
-Nobody sets the gates. The network computes them at every step from the word and the hidden state: a score, as ever, then the {term:sigmoid} σ, which squeezes any number into the range from 0 to 1. The whole is called an {term:LSTM}, a *long short-term memory*: a short-term memory that lasts long.
-"""
+Nobody sets the gates. The network computes them at every step from the word and the hidden state: a score, as ever, then the {term:sigmoid} σ, which squeezes any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. The whole is called an {term:LSTM}, a *long short-term memory*: a short-term memory that lasts long.
 
-# %% kind="example" minutes=0.5
-for score in (-5.0, -1.0, 0.0, 1.0, 5.0):
-    print(f"score {score:>4}: gate {fixed(1 / (1 + math.exp(-score)), 4)}")
+In the drawing below, word and hidden state each feed all four boxes of the second column (it shows two arrows of each). Follow the lit road: from one cell to the next there is no matrix and no tanh.
+"""
 
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
@@ -77,30 +75,25 @@ PARTS = {
     "write": (2, 0.5), "keep": (2, 2.5), "cell": (3, 1.5), "new hidden": (4, 2.7),
 }
 ARROWS = [
-    ("word", "input"), ("word", "candidate"), ("hidden", "forget"), ("hidden", "output"),
-    ("input", "write"), ("candidate", "write"), ("forget", "keep"), ("old cell", "keep"),
-    ("write", "cell"), ("keep", "cell"), ("cell", "new hidden"), ("output", "new hidden"),
+    ("word", "input"), ("word", "candidate"), ("hidden", "forget"),
+    ("hidden", "output"), ("input", "write"), ("candidate", "write"),
+    ("forget", "keep"), ("old cell", "keep"), ("write", "cell"), ("keep", "cell"),
+    ("cell", "new hidden"), ("output", "new hidden"),
 ]
 NOTES = {
     "input": "σ", "candidate": "tanh", "forget": "σ", "output": "σ",
     "write": "×", "keep": "×", "cell": "+", "new hidden": "tanh, ×",
 }
-ALT = "One step of an LSTM. Word and hidden state make three gates and a candidate. {}"
+ALT = "One step of an LSTM. Word and hidden state make three gates and a candidate. "
 
 
 def draw(*lit, title, says):
-    return views.diagram(
-        PARTS, ARROWS, lit=lit, notes=NOTES, title=title, alt=ALT.format(says)
-    )
+    look = {"lit": lit, "notes": NOTES, "title": title, "alt": ALT + says}
+    return views.diagram(PARTS, ARROWS, **look)
 
 
 draw("old cell", "keep", "cell", title="The road of the cell: keep and add",
      says="Lit: the old cell is kept in part, and added to.")
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
-(Word and hidden state each feed all four boxes of the second column; the drawing shows two arrows of each.) Follow the lit road: from one cell to the next there is no matrix and no tanh.
-"""
 
 # %% kind="quiz" minutes=1.5
 quiz("03", "one-step")
@@ -116,7 +109,7 @@ What sets the gate? Its score is a sum over the word, the hidden state and a con
 How long does a cell remember with a bias of 1? Commit to a guess. Then turn the knobs yourself, and try the goals.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict" minutes=2.5
 predict("03", "bias-one", GateMixer())
 
 # %% [markdown] kind="formula" minutes=1
@@ -137,7 +130,7 @@ r"""
 From the bias to the half-life: first the gate, then the formula. `math.exp` and `math.log` (the natural logarithm) are all you need.
 """
 
-# %% kind="exercise" exercise="half_life" title="From a bias to a half-life" difficulty=1 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="half_life" title="From a bias to a half-life" difficulty=1 importance=4 minutes=3 track="core"
 def half_life(forget_bias):
     """forget_bias, a number  ->  after how many steps half is left, a number"""
     # solution
@@ -169,7 +162,7 @@ r"""
 Now predict something nobody has shown you. A forget bias of **5**: how many steps? Work it out with your function in a cell of your own, or in your head (each unit of bias multiplies the half-life by nearly the same factor). When you have committed, `measure` takes torch's own `nn.LSTMCell`, sets that bias and every other weight to 0, puts a 1 into the cell, and counts the steps for which at least half is left.
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate" minutes=1.5
 def measure():
     torch_cell = nn.LSTMCell(input_size=1, hidden_size=1)
     with torch.no_grad():
@@ -206,7 +199,7 @@ r"""
 So it is not true that an LSTM does away with vanishing gradients, as one often reads. It puts a knob on them. At 0.9 the gradient vanishes as surely as in an RNN, at 0.99 a third survives 100 steps. Only a gate of exactly 1 would lose nothing. (That was the LSTM of 1997, which had no forget gate; it could not empty its cells either.)
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("03", "half-lives")
 
 # %% [markdown] kind="instructor"
@@ -217,7 +210,7 @@ r"""
 **Common errors in `half_life`:** 1/(1 − f), which is the mean time, 1.44 half-lives; a forgotten minus.
 """
 
-# %% [markdown] kind="formula" minutes=2
+# %% [markdown] kind="formula" minutes=1
 r"""
 ## 3 · Build the cell
 
@@ -240,7 +233,8 @@ c' &= f \odot c + i \odot g & h' &= o \odot \tanh(c')
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-draw("input", "candidate", "forget", "output", title="Steps 1 and 2: four scores, four boxes",
+draw("input", "candidate", "forget", "output",
+     title="Steps 1 and 2: four scores, four boxes",
      says="Lit: input gate, candidate, forget gate, output gate.")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="lstm_cell"
@@ -289,7 +283,7 @@ r"""
 The blocks lie in the order input, forget, candidate, output.
 """
 
-# %% kind="library" minutes=1
+# %% kind="library" minutes=0.5
 my_cell = yours("lstm_cell")
 theirs = nn.LSTMCell(input_size=7, hidden_size=5)
 
@@ -324,8 +318,8 @@ with torch.no_grad():
 chances, best = logits.softmax(dim=-1).topk(2)
 for at, read in enumerate(["(start)", *text.split()]):
     names = [lstm_lm.tokenizer.decode([int(i)]) or "(end)" for i in best[at]]
-    said = [f"{n} {fixed(100 * p, 0)}%" for n, p in zip(names, chances[at], strict=True)]
-    print(f"{read:>8} → {', '.join(said)}")
+    first, second = [fixed(100 * chance, 0) for chance in chances[at]]
+    print(f"{read:>8} → {names[0]} {first}%, {names[1]} {second}%")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -334,7 +328,7 @@ Every probability is the same as with torch's layer (the cell would have failed 
 Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of 2.2 steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (From the mean of their logarithms, for gates multiply.)
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate" minutes=1.5
 with torch.no_grad():
     words = model.words.target(tokens)
     before = torch.cat([torch.zeros(1, 104), torch.cat(states)[:-1]])
@@ -360,8 +354,8 @@ views.heatmap(
     columns=["(start)", *text.split()], row_name="half-life of a cell, steps",
     column_name="word just read", digits=1,
     title="Forget gates: the four slowest and the four fastest cells",
-    alt="Forget gates of eight cells of the trained LSTM over one sentence: four near 1 "
-    "at most words, four near 0.",
+    alt="Forget gates of eight cells of the trained LSTM over one sentence: "
+    "four near 1 at most words, four near 0.",
 )
 
 # %% [markdown] kind="text" minutes=1
@@ -395,7 +389,7 @@ What is asked, for any `lag`, 40 among them:
 draw("forget", "input", title="Two gates to set: when to keep, when to write",
      says="Lit: forget gate and input gate.")
 
-# %% kind="exercise" exercise="design_memory" title="A memory for a given lag" difficulty=3 importance=4 minutes=8 track="core"
+# %% kind="exercise" exercise="design_memory" title="A memory for a given lag" difficulty=3 importance=4 minutes=7 track="core"
 def design_memory(lag):
     """lag, in steps  ->  a dictionary with the five numbers; many answers are right"""
     # solution
@@ -450,10 +444,10 @@ views.lines(
     alt="The cell jumps to 1 at step 0, sinks slowly, jumps to −1 at step 50.",
 )
 
-# %% kind="explain" minutes=3
+# %% kind="explain" minutes=2.5
 explain("03", "two-roads")
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula" minutes=1
 r"""
 ## 5 · The GRU: one state, two gates
 
@@ -474,7 +468,7 @@ r"""
 A first version is there already. Make its check pass; then it can run torch's weights.
 """
 
-# %% kind="exercise" exercise="gru_cell" mode="bug" title="The GRU cell" difficulty=3 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="gru_cell" mode="bug" title="The GRU cell" difficulty=3 importance=4 minutes=4 track="core"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
     """x (batch, input), hidden (batch, width), w_x (3 width, input),
     w_h (3 width, width), b_x and b_h (3 width)  ->  new hidden (batch, width)
@@ -510,13 +504,10 @@ Hold every line against the formula, symbol by symbol. Both gates and the blend 
 In the formula $r$ multiplies the whole bracket $U_n h + b'_n$: the product and its bias. In the code it multiplies something else.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=1.5
 r"""
 **Is the smaller one worse?** On our toy French, three trainings each, with about 120,000 weights each: perplexity 8.1 for the plain RNN, 7.6 for the LSTM, 7.6 for the GRU. Gates help; which kind makes no difference here. These sentences are short, though. So let us ask for distance.
-"""
 
-# %% [markdown] kind="text" minutes=1
-r"""
 ## 6 · Recall against distance
 
 The task of lesson 02, recorded beforehand: a symbol is shown after a mark, random symbols follow, then comes a question: which was it? Ten symbols, so guessing is right in 10% of cases. Four systems: a plain RNN, an LSTM and a GRU with 64 cells each, and, as a promise, a small network with *attention*, which can look back at every word directly (how, lessons 06 to 09 will tell). Three trainings each.
@@ -524,7 +515,7 @@ The task of lesson 02, recorded beforehand: a symbol is shown after a mark, rand
 First, every batch of the training has a distance of its own, anything from 1 to 100. Keep in mind that the LSTM starts with forget biases of 1.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 SYSTEMS = {
     "transformer_lm": "attention", "gru_lm": "GRU", "lstm_lm": "LSTM", "rnn_lm": "RNN"
 }
@@ -532,15 +523,16 @@ FAR = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 FEW, NEAR = (1, 2, 5, 10, 20, 50, 100), FAR[:11]
 
 
-def curves(experiment, distances, measure):
-    at = [recorded(experiment, lambda run, d=d: measure(run, str(d))) for d in distances]
+def curves(experiment, places, measure):
+    at = [recorded(experiment, lambda run, d=d: measure(run, str(d))) for d in places]
     return {name: [row[key] for row in at] for key, name in SYSTEMS.items()}
 
 
+right_ones = "right answers, %"
 mixed = curves("recall", FAR, lambda run, d: 100 * run["right"][d])
 fresh = curves("recall", NEAR, lambda run, d: run["gradient"]["fresh"][d])
 look = {"log_x": True, "y_limits": (0, 106)}
-all_mixed = views.Part("Trained on all distances", FAR, mixed, "right answers, %", **look)
+all_mixed = views.Part("Trained on all distances", FAR, mixed, right_ones, **look)
 slopes = views.Part("Gradient, untrained", NEAR, fresh, "length", log_y=True)
 figure = views.panels(
     [all_mixed, slopes], x_name="distance",
@@ -553,14 +545,14 @@ predict("03", "mixed-distances", figure)
 r"""
 The gates did it: 100% over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
 
-On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU about a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. Attention loses nothing: to it every word is one step away.
+On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU less than a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. Attention loses nothing: to it every word is one step away.
 
 Now the same systems again, each trained **on one distance alone**, anew for each. They can hold 100 steps; you have just seen it. So:
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 alone = curves("recall_one_distance", FEW, lambda run, d: 100 * run["right"][d])
-on_one = views.Part("Trained on one alone", FEW, alone, "right answers, %", **look)
+on_one = views.Part("Trained on one alone", FEW, alone, right_ones, **look)
 figure = views.panels(
     [all_mixed, on_one, slopes], x_name="distance",
     alt="Recall by distance. Trained on all distances: LSTM, GRU and attention 100%. "
@@ -599,13 +591,13 @@ def learn_lag_40(forget_bias, steps=120, width=32):
         losses.append(loss.item())
     return torch.tensor(losses)
 
-# %% kind="predict" minutes=2 ignore_output=true
+# %% kind="predict" minutes=1.5 ignore_output=true
 losses = {
     "bias 1": learn_lag_40(1.0), "your bias": learn_lag_40(design["forget_bias"])
 }
 assert losses["bias 1"][-20:].mean() > 2.2 and losses["your bias"][-20:].mean() < 1.5
 figure = views.lines(
-    range(5, 121, 5), {name: run.view(24, 5).mean(dim=1) for name, run in losses.items()},
+    range(5, 121, 5), {name: run.view(24, 5).mean(1) for name, run in losses.items()},
     x_name="training step", y_name="loss, mean of 5 steps",
     title="Lag 40 alone, with two forget biases",
     alt="Loss over 120 steps: with bias 1 it stays at 2.3, with yours it falls.",
@@ -643,7 +635,7 @@ r"""
 **The same idea somewhere else: a counter.** A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4).
 """
 
-# %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 minutes=5 track="stretch"
+# %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 minutes=4 track="stretch"
 def counter_weights(symbol, n_symbols):
     """symbol, n_symbols whole numbers  ->  w_x (4, n_symbols), b (4,)"""
     # solution
@@ -669,7 +661,7 @@ Column `symbol` of `w_x` is what the symbol adds to the four scores. Large biase
 # %% kind="see" minutes=0.5
 w_count, b_count = yours("counter_weights")(0, 4)
 word = "abracadabra"
-letters = [min("abrc".find(letter) % 5, 3) for letter in word]  # a 0, b 1, r 2, others 3
+letters = ["abr".find(letter) % 4 for letter in word]  # a 0, b 1, r 2, any other 3
 hidden = cell = torch.zeros(1, 1)
 counts = []
 for letter in letters:
@@ -740,7 +732,7 @@ r"""
 The first try counts for your score; you may try again as often as you like.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("03", "closing")
 
 # %% [markdown] kind="summary" minutes=1

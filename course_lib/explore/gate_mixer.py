@@ -157,8 +157,8 @@ class GateMixer(Explorable):
         return (
             f"Forget bias {fixed(facts['forget_bias'], 1)}: the forget gate is {fixed(facts['forget'], 2)}, "
             f"the half-life {fixed(facts['half_life'], 1)} steps. With the input gate at "
-            f"{fixed(facts['write'], 1)}, after {facts['steps']} steps {significant(facts['left'], 2)} of the "
-            f"first 1 is left, and the cell holds {fixed(facts['cell'][-1], 2)}."
+            f"{fixed(facts['write'], 1)}, after {facts['steps']} steps {significant(facts['left'], 2)} of "
+            f"the first 1 is left, and the cell holds {fixed(facts['cell'][-1], 2)}."
         )
 
 

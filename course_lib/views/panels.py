@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from course_lib import theme
+from course_lib.formatting import significant
 from course_lib.views.lines import COLOURS, MARKERS, plain_powers
 from course_lib.views.still import Still, as_numbers
 
@@ -34,12 +35,13 @@ class Part(NamedTuple):
     y_limits: tuple[float, float] | None = None
 
 
-def panels(parts: Sequence[Part], *, x_name: str, alt: str) -> Still:
-    """A still picture of up to three panels; `alt` says what is seen in them."""
+def panels(parts: Sequence[Part], *, x_name: str, alt: str | None = None) -> Still:
+    """A still picture of up to three panels."""
     names = list(dict.fromkeys(name for part in parts for name in part.curves))
     if not 1 <= len(parts) <= 3 or not 1 <= len(names) <= len(COLOURS):
         raise ValueError(f"1 to 3 panels hold 1 to {len(COLOURS)} curves; {len(parts)}, {len(names)} came.")
     figure = theme.figure(WIDTH * len(parts), HEIGHT)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
         _draw(axes, part, names)
         axes.set_xlabel(x_name)
@@ -47,7 +49,7 @@ def panels(parts: Sequence[Part], *, x_name: str, alt: str) -> Still:
     figure.legend(
         [handles[name] for name in names], names, loc="outside lower center", ncols=len(names), fontsize=10
     )
-    return Still(figure, alt=alt)
+    return Still(figure, alt=alt or " ".join(_describe(part, x_name) for part in parts))
 
 
 def _draw(axes: Axes, part: Part, names: list[str]) -> None:
@@ -72,3 +74,11 @@ def _draw(axes: Axes, part: Part, names: list[str]) -> None:
     axes.set(ylabel=part.y_name, title=part.title)
     if part.y_limits:
         axes.set_ylim(part.y_limits)
+
+
+def _describe(part: Part, x_name: str) -> str:
+    def ends(values: Any) -> str:
+        return f"from {significant(values[0], 2)} to {significant(values[-1], 2)}"
+
+    runs = "; ".join(f"{name} goes {ends(values)}" for name, values in part.curves.items())
+    return f"{part.title}, {x_name} {ends(part.x)}: {runs}."

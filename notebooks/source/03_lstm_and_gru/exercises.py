@@ -52,8 +52,8 @@ HALF_LIFE = PlainExercise(
         Slip(
             "one-over-leak",
             lambda bias: 1 / (1 - sigmoid(bias)),
-            "this is 1 / (1 − gate): how long it would take if the same amount were lost at each step. What is "
-            "lost is a share of what is left, so solve gate ** n = 1/2.",
+            "this is 1 / (1 − gate): how long it would take if the same amount were lost at each step. "
+            "What is lost is a share of what is left, so solve gate ** n = 1/2.",
         ),
         Slip(
             "half-over-leak",
@@ -151,9 +151,9 @@ LSTM_CELL = Exercise(
             "b": [0.0, 0.0, 0.0, 0.0],
         },
         answer={"new_hidden": [[0.375]], "new_cell": [[LN3 / 2]]},
-        says="The four scores are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate 1/2, the "
-        "candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The cell was 0.349: it becomes "
-        "1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, and the hidden state 3/4 · 1/2 = 0.375.",
+        says="The four scores are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate 1/2, "
+        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The cell was 0.349: it becomes 1/2 · "
+        "0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, and the hidden state 3/4 · 1/2 = 0.375.",
     ),
     slips=(
         Slip(
@@ -169,8 +169,8 @@ LSTM_CELL = Exercise(
         Slip(
             "candidate-first",
             in_order(2, 1, 0, 3),
-            "the candidate and the input gate have changed places. Torch's order is input, forget, candidate, "
-            "output.",
+            "the candidate and the input gate have changed places. Torch's order is input, forget, "
+            "candidate, output.",
         ),
         Slip(
             "sigmoid-candidate",
@@ -207,8 +207,8 @@ LSTM_CELL = Exercise(
                     kept_and_written(i, f, g, c).tanh(),
                 )
             ),
-            "the cell that is handed on went through `tanh`. Only what is shown does: the cell itself is kept and "
-            "added to, and nothing else. That is its whole point.",
+            "the cell that is handed on went through `tanh`. Only what is shown does: the cell itself is "
+            "kept and added to, and nothing else. That is its whole point.",
         ),
         Slip(
             "nothing-kept",
@@ -316,8 +316,8 @@ def holds(inputs: Inputs, design: Mapping[str, float]) -> str:
     if left > 0.5:
         return ""
     return (
-        f"Of what was stored {left:.0%} is left after {inputs[0]} steps; more than half should be. Between marks "
-        f"the forget gate is σ(forget_bias) = {sigmoid(design['forget_bias']):.4f}."
+        f"Of what was stored {left:.0%} is left after {inputs[0]} steps; more than half should be. Between "
+        f"marks the forget gate is σ(forget_bias) = {sigmoid(design['forget_bias']):.4f}."
     )
 
 
@@ -326,8 +326,8 @@ def fades(inputs: Inputs, design: Mapping[str, float]) -> str:
     if left < 0.5:
         return ""
     return (
-        f"After {4 * inputs[0]} steps, four times the lag, still {left:.0%} is left; less than half should be. "
-        "Choose the half-life for this `lag`, and work the bias out from it."
+        f"After {4 * inputs[0]} steps, four times the lag, still {left:.0%} is left; less than half should "
+        "be. Choose the half-life for this `lag`, and work the bias out from it."
     )
 
 
@@ -349,8 +349,8 @@ def renews(inputs: Inputs, design: Mapping[str, float]) -> str:
     if held <= -0.5:
         return ""
     return (
-        f"A marked +1, then a marked −1: the cell holds {held:.2f}; −0.5 or less is wanted. At a mark the old "
-        "content must go: what is the forget gate there?"
+        f"A marked +1, then a marked −1: the cell holds {held:.2f}; −0.5 or less is wanted. At a mark the "
+        "old content must go: what is the forget gate there?"
     )
 
 
@@ -364,7 +364,8 @@ DESIGN_MEMORY = PlainExercise(
     by_hand=ByHand(
         inputs={"lag": 40},
         answer=design_memory(40),
-        says="A half-life of 80 steps: the gate is 0.5 ** (1/80) = 0.9914, its bias ln(0.9914/0.0086) = 4.74.",
+        says="A half-life of 80 steps: the gate is 0.5 ** (1/80) = 0.9914, its bias ln(0.9914/0.0086) = "
+        "4.74.",
     ),
     others=(lambda: (10,), lambda: (100,)),
 )
@@ -435,15 +436,16 @@ GRU_CELL = Exercise(
             "b_h": [0.0, 0.0, LN3 / 2],
         },
         answer={"new_hidden": [[0.875]]},
-        says="The reset gate is σ(0) = 1/2, the update gate σ(ln 3) = 3/4. The state's part of the candidate is "
-        "½ ln 3 · 1 + ½ ln 3 = ln 3, and the reset gate lets half of it through: tanh(½ ln 3) = 1/2. So "
-        "1/4 · 1/2 + 3/4 · 1 = 0.875.",
+        says="The reset gate is σ(0) = 1/2, the update gate σ(ln 3) = 3/4. The state's part of the "
+        "candidate is ½ ln 3 · 1 + ½ ln 3 = ln 3, and the reset gate lets half of it through: tanh(½ ln 3) "
+        "= 1/2. So 1/4 · 1/2 + 3/4 · 1 = 0.875.",
     ),
     slips=(
         Slip(
             "bias-outside",
             bias_outside,
-            "the product with `w_new` is reset, but its bias is not. The gate takes the whole: product and bias.",
+            "the product with `w_new` is reset, but its bias is not. The gate takes the whole: product "
+            "and bias.",
         ),
         Slip(
             "blend-turned-round",

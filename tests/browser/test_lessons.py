@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 PAINT = "canvas => canvas.toDataURL()"  # what is on the screen, as text that can be compared
-LESSONS = ["00_start_here.ipynb", "08_query_key_value.ipynb"]
+LESSONS = ["00_start_here.ipynb", "03_lstm_and_gru.ipynb", "08_query_key_value.ipynb"]
 
 
 def assert_clean(lab) -> None:

@@ -265,7 +265,7 @@ LSTM_CELL = Exercise(
 
 # ---- design_memory
 
-NAMES = ("forget_bias", "forget_mark", "write_bias", "write_mark", "new_value")
+NAMES = ("forget_bias", "forget_mark", "write_bias", "write_mark", "new_sign")
 
 
 def design_memory(lag: int) -> dict[str, float]:
@@ -275,19 +275,19 @@ def design_memory(lag: int) -> dict[str, float]:
         "forget_mark": -20.0,
         "write_bias": -10.0,
         "write_mark": 20.0,
-        "new_value": 5.0,
+        "new_sign": 5.0,
     }
 
 
 def memory_path(
-    design: Mapping[str, float], marks: Sequence[float], values: Sequence[float], cell: float = 0.0
+    design: Mapping[str, float], marks: Sequence[float], signs: Sequence[float], cell: float = 0.0
 ) -> list[float]:
     """What a memory holds after each step; it starts with `cell`."""
     held = []
-    for mark, value in zip(marks, values, strict=True):
+    for mark, sign in zip(marks, signs, strict=True):
         forget = sigmoid(design["forget_bias"] + design["forget_mark"] * mark)
         write = sigmoid(design["write_bias"] + design["write_mark"] * mark)
-        cell = forget * cell + write * math.tanh(design["new_value"] * value)
+        cell = forget * cell + write * math.tanh(design["new_sign"] * sign)
         held.append(cell)
     return held
 
@@ -307,7 +307,7 @@ def stores(inputs: Inputs, design: Mapping[str, float]) -> str:
     write = sigmoid(design["write_bias"] + design["write_mark"])
     return (
         f"A marked +1 leaves {held:.2f} in the cell; at least 0.5 should get in. At a mark the input gate is "
-        f"{write:.2f}, and the candidate {math.tanh(design['new_value']):.2f}."
+        f"{write:.2f}, and the candidate {math.tanh(design['new_sign']):.2f}."
     )
 
 

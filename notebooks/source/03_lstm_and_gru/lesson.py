@@ -15,7 +15,7 @@ After this lesson you can
 
 1. **compute** one step of an LSTM by hand, and **write** it so that it equals torch's;
 2. **predict** from a forget bias how long a cell remembers, and **hit** it;
-3. **design** a cell that holds a value for 40 steps and lets new ones in;
+3. **design** a cell that holds what it was told for 40 steps and lets new things in;
 4. **explain** why being able to remember is not yet learning to;
 5. **say** what gates do not repair.
 """
@@ -55,7 +55,7 @@ r"""
 
 A plain RNN has one state, and every step makes all of it anew: times a matrix, plus the word, through a tanh. Think of a whiteboard that is wiped at every word and written again from memory. After fifty copies little is left of the first line. The gradient, on its way back, passes through all the same copies.
 
-How would you keep a phone number through a long talk? You would not copy it at every word. You would write it into a notebook, and leave it there. So Hochreiter and Schmidhuber (1997) gave the network a second state besides the hidden one. The {term:cell} is a row of numbers that are only *kept* and *added to*, never multiplied by a matrix. Around it stand gates. A {term:gate} is a number between 0 and 1 that says how much may pass: 0 is shut, 1 is open, 0.25 lets a quarter through.
+How would you keep a phone number through a long talk? You would not copy it at every word. You would write it into a notebook, and leave it there. So Hochreiter and Schmidhuber (1997) gave the network a second state besides the hidden one. The {term:memory cell|cell} is a row of numbers that are only *kept* and *added to*, never multiplied by a matrix. Around it stand gates. A {term:gate} is a number between 0 and 1 that says how much may pass: 0 is shut, 1 is open, 0.25 lets a quarter through.
 
 - The **forget gate** says how much of the cell stays. (An unlucky name: 1 means *forget nothing*. It came later; Gers, Schmidhuber and Cummins, 2000.)
 - The **input gate** says how much of the new content is added. This content, the **candidate**, lies between −1 and 1.
@@ -372,17 +372,17 @@ quiz("03", "gates-at-work")
 r"""
 ## 4 · Design a memory for lag 40
 
-Now you set the weights. One cell reads two numbers at every step: a **mark**, 0 or 1, and a **value**, +1 or −1. Where the mark is 1, the value is to be remembered. Where it is 0, the value is noise, to be ignored. You choose five numbers:
+Now you set the weights. One cell reads two numbers at every step: a **mark**, 0 or 1, and a **sign**, +1 or −1. Where the mark is 1, the sign is to be remembered. Where it is 0, the sign is noise, to be ignored. You choose five numbers:
 
 $$ \text{forget} = \sigma(\texttt{forget\_bias} + \texttt{forget\_mark} \cdot \text{mark}) \qquad \text{input} = \sigma(\texttt{write\_bias} + \texttt{write\_mark} \cdot \text{mark}) $$
-$$ \text{candidate} = \tanh(\texttt{new\_value} \cdot \text{value}) $$
+$$ \text{candidate} = \tanh(\texttt{new\_sign} \cdot \text{sign}) $$
 
 What is asked, for any `lag`, 40 among them:
 
-- a marked value gets in: at least half of it is in the cell;
+- a marked sign gets in: at least half of it is in the cell;
 - more than half of that is still there `lag` steps later, and less than half after four times as many, so that old notes fade;
 - the noise stays out: it never adds up to more than 0.1;
-- a second marked value takes the place of the first.
+- a second marked sign takes the place of the first.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -399,7 +399,7 @@ def design_memory(lag):
         "forget_mark": -20.0,  # a mark empties the cell
         "write_bias": -10.0,  # shut
         "write_mark": 20.0,  # and opened by a mark
-        "new_value": 5.0,
+        "new_sign": 5.0,
     }
     # end solution
 
@@ -417,23 +417,23 @@ If half is to be left after $n$ steps, one step must leave $f = 0.5^{1/n}$. And 
 
 ---
 ### The recipe
-Between marks (mark 0): forget gate near 1 by the formula above, input gate shut by a strongly negative `write_bias`. At a mark: `write_mark` more than makes up for it, and `forget_mark` pulls the forget gate to 0, so that the old value goes. `new_value` around 5.
+Between marks (mark 0): forget gate near 1 by the formula above, input gate shut by a strongly negative `write_bias`. At a mark: `write_mark` more than makes up for it, and `forget_mark` pulls the forget gate to 0, so that the old sign goes. `new_sign` around 5.
 """
 
 # %% kind="see" minutes=1
 design = yours("design_memory")(40)
 generator = torch.Generator().manual_seed(3)
-values, marks = torch.randn(91, generator=generator).sign(), torch.zeros(91)
-marks[[0, 50]], values[[0, 50]] = 1.0, torch.tensor([1.0, -1.0])
+signs, marks = torch.randn(91, generator=generator).sign(), torch.zeros(91)
+marks[[0, 50]], signs[[0, 50]] = 1.0, torch.tensor([1.0, -1.0])
 
 
 def held_by(design):
     w_mark = [design["write_mark"], design["forget_mark"], 0.0, 0.0]
-    w_value = [0.0, 0.0, design["new_value"], 0.0]
+    w_sign = [0.0, 0.0, design["new_sign"], 0.0]
     b = torch.tensor([design["write_bias"], design["forget_bias"], 0.0, 9.0])
-    w = torch.tensor([w_mark, w_value]).T  # (4, 2): one cell, two inputs
+    w = torch.tensor([w_mark, w_sign]).T  # (4, 2): one cell, two inputs
     hidden, cell, held = torch.zeros(1, 1), torch.zeros(1, 1), []
-    for step in torch.stack([marks, values], dim=1):
+    for step in torch.stack([marks, signs], dim=1):
         hidden, cell = my_cell(step[None], hidden, cell, w, torch.zeros(4, 1), b)
         held.append(cell.item())
     return held

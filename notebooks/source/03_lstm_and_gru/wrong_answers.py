@@ -123,7 +123,7 @@ def made(**changes):
     def design(lag):
         gate = 0.5 ** (1 / (2 * lag))
         right = {"forget_bias": math.log(gate / (1 - gate)), "forget_mark": -20.0}
-        return right | {"write_bias": -10.0, "write_mark": 20.0, "new_value": 5.0} | changes
+        return right | {"write_bias": -10.0, "write_mark": 20.0, "new_sign": 5.0} | changes
 
     return design
 
@@ -137,7 +137,7 @@ def by_search(lag):
 
 def with_logit(lag):
     gate = torch.tensor(0.5, dtype=torch.float64) ** (1 / (1.5 * lag))
-    return made(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_value=1)(lag)
+    return made(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_sign=1)(lag)
 
 
 def with_log_of_lag(lag):
@@ -285,7 +285,7 @@ WRONG = {
         (made(forget_mark=0.0), "the old content must go"),
         (made(write_bias=0.0), "gets into the cell too"),
         (made(write_mark=0.0), "should get in"),
-        (made(new_value=-5.0), "should get in"),
+        (made(new_sign=-5.0), "should get in"),
         (made(write_bias=float("nan")), "is not a finite number"),
         (three_numbers, "`forget_mark` is missing"),
     ],

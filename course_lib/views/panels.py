@@ -41,7 +41,7 @@ def panels(parts: Sequence[Part], *, x_name: str, alt: str | None = None) -> Sti
     if not 1 <= len(parts) <= 3 or not 1 <= len(names) <= len(COLOURS):
         raise ValueError(f"1 to 3 panels hold 1 to {len(COLOURS)} curves; {len(parts)}, {len(names)} came.")
     figure = theme.figure(WIDTH * len(parts), HEIGHT)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)
     for axes, part in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts, strict=True):
         _draw(axes, part, names)
         axes.set_xlabel(x_name)

@@ -422,7 +422,7 @@ Between marks (mark 0): forget gate near 1 by the formula above, input gate shut
 
 # %% kind="see" minutes=1
 design = yours("design_memory")(40)
-generator = torch.Generator().manual_seed(3)
+generator = torch.Generator().manual_seed(4)
 signs, marks = torch.randn(91, generator=generator).sign(), torch.zeros(91)
 marks[[0, 50]], signs[[0, 50]] = 1.0, torch.tensor([1.0, -1.0])
 
@@ -439,8 +439,8 @@ def held_by(design):
     return held
 
 
-# Yours, and yours with the input gate left ajar: 0.12 open between the marks.
-leaky = design | {"write_bias": -2.0, "write_mark": 4.0}
+# Yours, and yours with the input gate left ajar: 0.27 open between the marks.
+leaky = design | {"write_bias": -1.0, "write_mark": 3.0}
 views.lines(
     range(91), {"input gate ajar": held_by(leaky), "your design": held_by(design)},
     x_name="step", y_name="cell", title="Marked: +1 at step 0, −1 at 50; noise between",
@@ -713,8 +713,9 @@ def perplexity_with(cell):
     return math.exp(surprise / n_words)
 
 
-for cell in (yours("gru_cell"), reset_first, turned_round):
-    print(f"perplexity {fixed(perplexity_with(cell), 1)}")
+cells = {"right": yours("gru_cell"), "reset first": reset_first, "turned": turned_round}
+for name, cell in cells.items():
+    print(f"{name:>11}: perplexity {fixed(perplexity_with(cell), 1)}")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -323,7 +323,7 @@ for at, read in enumerate(["(start)", *text.split()]):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Every probability is the same as with torch's layer (the cell would have failed on the `assert` if not). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*: it has read no English, so it cannot know who is meant.
+Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*: it has read no English, so it cannot know who is meant.
 
 Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of 2.2 steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (From the mean of their logarithms, for gates multiply.)
 """

@@ -5,7 +5,8 @@
     found["gradient"]["trained"]["50"]       # how much of the loss reaches a word 50 steps back
 
 Ten symbols, so guessing is right one time in ten. In training each batch has a distance of its own, from 1
-to 100, and every distance is tested by itself. Or a system is trained anew on each distance.
+to 100, and every distance is tested by itself. Or a system is trained anew on each distance. An LSTM may be
+given another forget bias to start with.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
     place = torch.device(device) if device else usual_device()
     generator = torch.Generator().manual_seed(seed)
     began, right = time.perf_counter(), {}
-    model = new_model(changes["system"], seed).to(place)
+    forget_bias = changes.get("forget_bias")
+    model = new_model(changes["system"], seed, forget_bias).to(place)
     fresh = gradient_by_lag(model, generator)
     for distance in changes.get("each", [None]):
-        model = new_model(changes["system"], seed).to(place)
+        model = new_model(changes["system"], seed, forget_bias).to(place)
         losses = train(model, generator, n_steps=n_steps, rate=rate, distance=distance)
         right |= {str(one): share_right(model, one) for one in ([distance] if distance else DISTANCES)}
     every = max(n_steps // 50, 1)
@@ -61,10 +63,16 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
     }
 
 
-def new_model(name: str, seed: int) -> nn.Module:
+def new_model(name: str, seed: int, forget_bias: float | None = None) -> nn.Module:
+    """Always the same for a seed; `forget_bias` is for an LSTM, which has 1 without it."""
     torch.manual_seed(seed)
     config = make_config(name, scale="tiny", vocab_size=VOCAB)
-    return build(name, replace(config, **SIZES[name], max_len=LONGEST + 3, dropout=0.0))
+    model = build(name, replace(config, **SIZES[name], max_len=LONGEST + 3, dropout=0.0))
+    if forget_bias is not None:
+        hidden = SIZES[name]["hidden"]
+        with torch.no_grad():
+            model.recurrent.layers[0][0].bias_ih_l0[hidden : 2 * hidden] = forget_bias
+    return model
 
 
 def train(

@@ -30,7 +30,11 @@ def columns(run: dict) -> list[Column]:
     """What can be told of runs like this one: a heading, how to find the number, how to write it."""
     if "gradient" in run:
         return [
-            *((f"{d} steps, %", lambda one, d=d: one["right"][d], percent) for d in RECALLED),
+            *(
+                (f"{d} steps, %", lambda one, d=d: one["right"][d], percent)
+                for d in RECALLED
+                if d in run["right"]
+            ),
             (
                 "gradient at lag 50",
                 lambda one: one["gradient"]["trained"]["50"],

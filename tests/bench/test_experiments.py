@@ -157,6 +157,14 @@ def test_ctrl_c_ends_all_runs(tmp_path):
 # ---- the kinds
 
 
+def test_a_forget_bias_lets_the_gradient_reach_farther_back():
+    def slope(**changes) -> float:
+        found = run_recall({"system": "lstm_lm", "each": [1], **changes}, seed=0, n_steps=1, device="cpu")
+        return found["gradient"]["fresh"]["50"]
+
+    assert slope(forget_bias=1.0) == slope() and slope(forget_bias=5.0) > 100 * slope()
+
+
 def test_recall_trained_anew_on_each_distance():
     found = run_recall({"system": "gru_lm", "each": [1, 2], "n_steps": 2}, seed=0, device="cpu")
     assert list(found["right"]) == ["1", "2"] and found["n_steps"] == 2

@@ -1,0 +1,170 @@
+"""W2, the gate mixer: what makes a cell remember? A gate that keeps, a gate that writes, and time.
+
+    >>> round(half_life(1.0), 1), round(half_life(5.0))         # forget biases, half-lives in steps
+    (2.2, 103)
+    >>> compute(forget_bias=0.0, write=0.0, steps=10)["left"]    # half, ten times over
+    0.0009765625
+
+One cell holds a 1 at the start. At each step it keeps a share of what it holds, its forget gate, and adds a
+share, its input gate, of what is new: +1 or −1, always the same series.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control, Number
+from course_lib.formatting import fixed, significant
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.moving import Facts, Show, quick_text
+
+LOWEST, HIGHEST = -2.0, 4.0  # forget biases
+LENGTHS = (10, 20, 30, 50, 100)
+LONGEST = LENGTHS[-1]
+SEED = 3
+REACH = 2.2  # of the cell's axis; what goes beyond is seen to leave the picture
+
+
+def sigmoid(x: float) -> float:
+    """Any number to one between 0 and 1.
+
+    >>> round(sigmoid(1.0), 4)
+    0.7311
+    """
+    return float(1 / (1 + np.exp(-x)))
+
+
+def half_life(forget_bias: float) -> float:
+    """After how many steps half is left, if nothing but the bias moves the forget gate."""
+    return float(np.log(2) / np.log1p(np.exp(-forget_bias)))  # −ln of a sigmoid is ln(1 + e⁻ˣ)
+
+
+@cache
+def news() -> np.ndarray:
+    return np.random.default_rng(SEED).choice([-1.0, 1.0], LONGEST)
+
+
+def cell_path(*, forget: float, write: float, steps: int, first: float = 1.0) -> np.ndarray:
+    """What is in the cell at steps 0 to `steps`."""
+    held = [first]
+    for new in news()[:steps]:
+        held.append(forget * held[-1] + write * new)
+    return np.array(held)
+
+
+def compute(*, forget_bias: float, write: float, steps: int) -> Facts:
+    forget = sigmoid(forget_bias)
+    return {
+        "forget": forget,
+        "cell": cell_path(forget=forget, write=write, steps=steps),
+        "faded": forget ** np.arange(steps + 1),
+        "left": forget**steps,
+        "half_life": half_life(forget_bias),
+    }
+
+
+def draw_cell(axes: Axes) -> Show:
+    axes.set(xlabel="step, from 0 to the last", ylabel="in the cell", xlim=(-0.02, 1.02), xticks=())
+    axes.set(ylim=(-REACH, REACH), yticks=(-2, -1, 0, 0.5, 1, 2))
+    axes.axhline(0, color=theme.HAIRLINE, linewidth=1)
+    axes.axhline(0.5, color=theme.HAIRLINE, linewidth=1, linestyle=(0, (2, 2)))
+    [cell] = axes.plot([], [], color=theme.BLUE, linewidth=2.2)
+    [faded] = axes.plot([], [], color=theme.ORANGE, linewidth=1.8, linestyle=(0, (3, 2)))
+    dot = marked_point(axes)
+    first = quick_text(axes, 0.98, 0.97, of="axes", ha="right", va="top", size=9.5, colour=theme.ORANGE)
+    held = quick_text(axes, 0.98, 0.89, of="axes", ha="right", va="top", size=9.5, colour=theme.BLUE)
+
+    def show(facts: Facts) -> None:
+        steps = facts["steps"]
+        places = np.linspace(0, 1, steps + 1)
+        inside = np.where(np.abs(facts["cell"]) <= REACH, facts["cell"], np.nan)
+        cell.set_data(places, inside)
+        faded.set_data(places, facts["faded"])
+        reached = facts["half_life"] <= steps
+        dot.set(data=([facts["half_life"] / steps if reached else -1], [0.5]), markerfacecolor=theme.ORANGE)
+        first.set_text(f"of the first 1, after {steps} steps: {significant(facts['left'], 2)}")
+        held.set_text(f"in the cell then: {fixed(facts['cell'][-1], 2)}")
+
+    return show
+
+
+def draw_gates(axes: Axes) -> Show:
+    bars = Bars(axes, ("forget", "input"), size=10)
+    axes.set(yticks=(0, 0.5, 1))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    return lambda facts: bars.show(np.array([facts["forget"], facts["write"]]))
+
+
+def draw_half_life(axes: Axes) -> Show:
+    axes.set(yscale="log", xlabel="forget bias", ylabel="steps", ylim=(0.2, 60), yticks=(1, 3, 10, 30))
+    axes.set(xticks=(-2, 0, 2, 4))
+    plain_powers(axes.yaxis)
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    biases = np.linspace(LOWEST, HIGHEST, 61)
+    axes.plot(biases, [half_life(bias) for bias in biases], color=theme.ORANGE, linewidth=2)
+    dot = marked_point(axes)
+    told = quick_text(axes, 0.04, 0.95, of="axes", va="top", size=11, weight="bold", colour=theme.ORANGE)
+
+    def show(facts: Facts) -> None:
+        dot.set(data=([facts["forget_bias"]], [facts["half_life"]]), markerfacecolor=theme.ORANGE)
+        told.set_text(f"{fixed(facts['half_life'], 1)} steps")
+
+    return show
+
+
+class GateMixer(Explorable):
+    title = "Gate mixer"
+    question = "A cell holds a 1. What makes it remember, and what makes it forget?"
+    forget_bias = Number(0.0, min=LOWEST, max=HIGHEST)
+    write = Number(0.0, min=0.0, max=1.0)
+    steps = Enum(LENGTHS, default_value=20)
+    controls = (
+        Control("forget_bias", "forget bias", step=0.5),
+        Control("write", "input gate", step=0.1),
+        Control("steps", "steps"),
+    )
+    presets: ClassVar = {
+        "bias 1": {"forget_bias": 1.0, "steps": 10},
+        "noisy": {"forget_bias": 1.0, "write": 0.5},
+    }
+    goals = (
+        Goal("keep", "Keep more than half of the first 1 for 20 steps", lambda now, _: now["half_life"] > 20),
+        Goal("carry", "Have a tenth of it left after 100 steps", lambda now, _: carries(now)),
+        Goal("drown", "Keep half for 20 steps, and yet end below 0", lambda now, _: drowns(now)),
+    )
+    panels = (
+        Panel("What the cell holds", draw_cell, 1.5),
+        Panel("Gates", draw_gates, 0.6),
+        Panel("Half-life", draw_half_life),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        bias, gate = fixed(facts["forget_bias"], 1), fixed(facts["forget"], 2)
+        return f"forget bias {bias}, gate {gate}   ·   input gate {fixed(facts['write'], 1)}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"Forget bias {fixed(facts['forget_bias'], 1)}: the forget gate is {fixed(facts['forget'], 2)}, "
+            f"the half-life {fixed(facts['half_life'], 1)} steps. With the input gate at "
+            f"{fixed(facts['write'], 1)}, after {facts['steps']} steps {significant(facts['left'], 2)} of "
+            f"the first 1 is left, and the cell holds {fixed(facts['cell'][-1], 2)}."
+        )
+
+
+def carries(now: Facts) -> bool:
+    return now["steps"] == LONGEST and now["left"] > 0.1
+
+
+def drowns(now: Facts) -> bool:
+    return now["half_life"] > 20 and now["cell"][-1] < 0

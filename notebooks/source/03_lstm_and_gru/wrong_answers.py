@@ -1,0 +1,317 @@
+"""Answers to lesson 03, wrong and right, as learners write them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+# --- half_life
+
+
+def counts_steps(forget_bias):
+    gate, left, steps = 1 / (1 + math.exp(-forget_bias)), 1.0, 0
+    while left > 0.5:
+        left, steps = left * gate, steps + 1
+    return float(steps)
+
+
+def log10_below(forget_bias):
+    return math.log(2) / -math.log10(1 / (1 + math.exp(-forget_bias)))
+
+
+def bias_as_gate(forget_bias):
+    return math.log(2) / -math.log(forget_bias)
+
+
+def sign_in_exponent(forget_bias):
+    return math.log(2) / -math.log(1 / (1 + math.exp(forget_bias)))
+
+
+def softplus_life(forget_bias):
+    return math.log(2) / math.log1p(math.exp(-forget_bias))
+
+
+def torch_life(forget_bias):
+    return math.log(2) / -F.logsigmoid(torch.tensor(forget_bias)).item()
+
+
+def log_ratio(forget_bias):
+    return math.log(0.5, torch.sigmoid(torch.tensor(forget_bias, dtype=torch.float64)).item())
+
+
+# --- lstm_cell
+
+
+def linear_lstm(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = torch.split(F.linear(x, w_x, b) + F.linear(hidden, w_h), cell.shape[-1], dim=-1)
+    cell = cell * f.sigmoid() + i.sigmoid() * g.tanh()
+    return cell.tanh() * o.sigmoid(), cell
+
+
+def sliced_lstm(x, hidden, cell, w_x, w_h, b):
+    k = hidden.shape[1]
+    score = [x @ w_x[j : j + k].T + hidden @ w_h[j : j + k].T + b[j : j + k] for j in (0, k, 2 * k, 3 * k)]
+    new_cell = torch.sigmoid(score[1]) * cell + torch.sigmoid(score[0]) * torch.tanh(score[2])
+    return [torch.sigmoid(score[3]) * torch.tanh(new_cell), new_cell]
+
+
+def torch_lstm(x, hidden, cell, w_x, w_h, b):
+    return torch.lstm_cell(x, (hidden, cell), w_x, w_h, b, torch.zeros_like(b))
+
+
+def joined_lstm(x, hidden, cell, w_x, w_h, b):
+    scores = torch.cat([x, hidden], dim=1) @ torch.cat([w_x, w_h], dim=1).T + b
+    i, f, g, o = scores.view(len(x), 4, -1).unbind(dim=1)
+    cell = torch.addcmul(torch.sigmoid(f) * cell, torch.sigmoid(i), torch.tanh(g))
+    return torch.sigmoid(o) * torch.tanh(cell), cell
+
+
+def forget_first(x, hidden, cell, w_x, w_h, b):
+    f, i, g, o = (F.linear(x, w_x) + F.linear(hidden, w_h, b)).chunk(4, -1)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def one_minus(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (F.linear(x, w_x) + F.linear(hidden, w_h, b)).chunk(4, -1)
+    cell = (1 - f.sigmoid()) * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def cell_first(x, hidden, cell, w_x, w_h, b):
+    return tuple(reversed(linear_lstm(x, hidden, cell, w_x, w_h, b)))
+
+
+def only_hidden(x, hidden, cell, w_x, w_h, b):
+    return linear_lstm(x, hidden, cell, w_x, w_h, b)[0]
+
+
+def untransposed(x, hidden, cell, w_x, w_h, b):
+    return x @ w_x + hidden @ w_h + b, cell
+
+
+def chunk_rows(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=0)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def detached_lstm(x, hidden, cell, w_x, w_h, b):
+    return linear_lstm(x, hidden, cell.detach(), w_x, w_h, b)
+
+
+def overwrites_cell(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    cell *= torch.sigmoid(f)
+    cell += torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(cell), cell
+
+
+def keeps_tanh(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    cell = torch.tanh(torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g))
+    return torch.sigmoid(o) * cell, cell
+
+
+# --- design_memory
+
+
+def made(**changes):
+    def design(lag):
+        gate = 0.5 ** (1 / (2 * lag))
+        right = {"forget_bias": math.log(gate / (1 - gate)), "forget_mark": -20.0}
+        return right | {"write_bias": -10.0, "write_mark": 20.0, "new_sign": 5.0} | changes
+
+    return design
+
+
+def by_search(lag):
+    bias = 0.0
+    while (1 / (1 + math.exp(-bias))) ** lag <= 0.55:
+        bias += 0.01
+    return made(forget_bias=bias)(lag)
+
+
+def with_logit(lag):
+    gate = torch.tensor(0.5, dtype=torch.float64) ** (1 / (1.5 * lag))
+    return made(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_sign=1)(lag)
+
+
+def with_log_of_lag(lag):
+    return made(forget_bias=math.log(3 * lag), forget_mark=-100.0)(lag)
+
+
+def three_numbers(lag):
+    return {"forget_bias": 4.0, "write_bias": -10.0, "write_mark": 20.0}
+
+
+# --- gru_cell
+
+
+def torch_gru(x, hidden, w_x, w_h, b_x, b_h):
+    return torch.gru_cell(x, hidden, w_x, w_h, b_x, b_h)
+
+
+def sliced_gru(x, hidden, w_x, w_h, b_x, b_h):
+    reset_x, keep_x, new_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
+    w_reset, w_keep, w_new = w_h.chunk(3)
+    b_reset, b_keep, b_new = b_h.chunk(3)
+    reset = torch.sigmoid(reset_x + hidden @ w_reset.T + b_reset)
+    keep = torch.sigmoid(keep_x + hidden @ w_keep.T + b_keep)
+    new = torch.tanh(new_x + reset * (hidden @ w_new.T + b_new))
+    return (1 - keep) * new + keep * hidden
+
+
+def lerp_gru(x, hidden, w_x, w_h, b_x, b_h):
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
+    return torch.lerp((gi[2] + r * gh[2]).tanh(), hidden, z)
+
+
+def gru_module(x, hidden, w_x, w_h, b_x, b_h):
+    n = gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+    _, z_x, _ = F.linear(x, w_x, b_x).chunk(3, -1)
+    _, z_h, _ = F.linear(hidden, w_h, b_h).chunk(3, -1)
+    z = nn.Sigmoid()(z_x + z_h)
+    return n + z * (hidden - n)
+
+
+def gru_with_n(x, hidden, w_x, w_h, b_x, b_h):
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    return (gi[2] + (gi[0] + gh[0]).sigmoid() * gh[2]).tanh()
+
+
+def only_product_reset(x, hidden, w_x, w_h, b_x, b_h):
+    k = hidden.shape[-1]
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
+    new = (gi[2] + r * (hidden @ w_h[2 * k :].T) + b_h[2 * k :]).tanh()
+    return (1 - z) * new + z * hidden
+
+
+def as_chung(x, hidden, w_x, w_h, b_x, b_h):
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    z = (gi[1] + gh[1]).sigmoid()
+    return (1 - z) * hidden + z * gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+
+
+def still_cho(x, hidden, w_x, w_h, b_x, b_h):
+    k = hidden.shape[-1]
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
+    return (1 - z) * (gi[2] + F.linear(r * hidden, w_h[2 * k :], b_h[2 * k :])).tanh() + z * hidden
+
+
+def candidate_alone(x, hidden, w_x, w_h, b_x, b_h):
+    return gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+
+
+def without_reset(x, hidden, w_x, w_h, b_x, b_h):
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    z = (gi[1] + gh[1]).sigmoid()
+    return (1 - z) * (gi[2] + gh[2]).tanh() + z * hidden
+
+
+def keeps_more(x, hidden, w_x, w_h, b_x, b_h):
+    return torch_gru(x, hidden, w_x, w_h, b_x, b_h) + hidden
+
+
+# --- counter_weights
+
+
+def counter(forget=20.0, write=20.0, candidate=20.0, base=0.0):
+    def weights(symbol, n_symbols):
+        w_x = torch.zeros(4, n_symbols)
+        w_x[2, symbol] = candidate - base
+        return w_x, torch.tensor([write, forget, base, 0.0])
+
+    return weights
+
+
+def gate_looks(symbol, n_symbols):
+    w_x = torch.full((4, n_symbols), -30.0)
+    w_x[0, symbol] = 30.0
+    w_x[1:3] = 30.0
+    return w_x, torch.zeros(4)
+
+
+def counts_backwards(symbol, n_symbols):
+    return counter(candidate=-20.0)(symbol, n_symbols)
+
+
+def both_look(symbol, n_symbols):
+    row = F.one_hot(torch.tensor(symbol), n_symbols).float()
+    return torch.stack([40 * row, 0 * row, 15 * row, row]), torch.tensor([-20.0, 25.0, 0.0, 0.0])
+
+
+def transposed_counter(symbol, n_symbols):
+    w_x, b = counter()(symbol, n_symbols)
+    return w_x.T, b
+
+
+def next_symbol(symbol, n_symbols):
+    return counter()((symbol + 1) % n_symbols, n_symbols)
+
+
+WRONG = {
+    "half_life": [
+        (counts_steps, "whole-steps"),
+        (log10_below, None),
+        (bias_as_gate, "raises"),
+        (sign_in_exponent, None),
+        (lambda bias: 1 / -math.log(1 / (1 + math.exp(-bias))), "time-constant"),
+        (lambda bias: math.log(2) / (1 - 1 / (1 + math.exp(-bias))), None),
+        (lambda bias: math.log(2) / math.log(1 / (1 + math.exp(-bias))), "negative"),
+        (lambda bias: None, "returns-none"),
+    ],
+    "lstm_cell": [
+        (forget_first, "forget-first"),
+        (one_minus, None),
+        (cell_first, "swapped-outputs"),
+        (only_hidden, "missing-output"),
+        (untransposed, "raises"),
+        (chunk_rows, "raises"),
+        (detached_lstm, "no-gradient", "no gradient reaches `cell`"),
+        (overwrites_cell, "in-place"),
+        (keeps_tanh, "squashed-cell"),
+    ],
+    "design_memory": [
+        (made(forget_bias=1.0), "after 40 steps; more than half should be"),
+        (made(forget_bias=10.0), "four times the lag"),
+        (made(forget_bias=5.0), "four times the lag"),
+        (made(forget_mark=0.0), "the old content must go"),
+        (made(write_bias=0.0), "gets into the cell too"),
+        (made(write_mark=0.0), "should get in"),
+        (made(new_sign=-5.0), "should get in"),
+        (made(write_bias=float("nan")), "is not a finite number"),
+        (three_numbers, "`forget_mark` is missing"),
+    ],
+    "gru_cell": [
+        (only_product_reset, "bias-outside"),
+        (as_chung, "blend-turned-round"),
+        (still_cho, "This does what the first version did"),
+        (candidate_alone, None),
+        (without_reset, "no-reset"),
+        (keeps_more, None),
+    ],
+    "counter_weights": [
+        (counter(forget=3.0), "It fades"),
+        (counter(write=0.0), "it should hold 1"),
+        (counter(candidate=1.0), "it should hold 1"),
+        (counter(base=5.0), "leaves 1.00 in the cell"),
+        (counts_backwards, "holds -1.00"),
+        (transposed_counter, "Two tensors are wanted"),
+        (next_symbol, "it should hold 1"),
+    ],
+}
+
+RIGHT = {
+    "half_life": [softplus_life, torch_life, log_ratio],
+    "lstm_cell": [linear_lstm, sliced_lstm, torch_lstm, joined_lstm],
+    "design_memory": [by_search, with_logit, with_log_of_lag, made()],
+    "gru_cell": [torch_gru, sliced_gru, lerp_gru, gru_module],
+    "counter_weights": [counter(), gate_looks, both_look],
+}

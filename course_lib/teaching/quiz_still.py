@@ -31,8 +31,8 @@ def _question(question: Question) -> str:
 
 def _number_answers(question: Question) -> list[tuple[str, str]]:
     unit = f" {question.unit}" if question.unit else ""
-    right = (f"{question.answer:g}{unit} · {_verdict(True)}", question.feedback)
-    near = [(f"{near.value:g}{unit} · {_verdict(False)}", near.feedback) for near in question.near]
+    right = (f"{question.answer:.4g}{unit} · {_verdict(True)}", question.feedback)
+    near = [(f"{near.value:.4g}{unit} · {_verdict(False)}", near.feedback) for near in question.near]
     return [right, *near, (f"another number · {_verdict(False)}", question.wrong_feedback)]
 
 

@@ -238,7 +238,7 @@ quiz("01", "loss")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**Which way is better?** The network has 20 numbers that may be turned, its **parameters** (people also say its weights). Take one of them, nudge it a little, watch the loss. If the loss falls, that was the right direction.
+**Which way is better?** The network has 20 numbers that may be turned, its **parameters** (people also say its {term:weight|weights}). Take one of them, nudge it a little, watch the loss. If the loss falls, that was the right direction.
 
 The change of the loss divided by the change of the parameter is a *slope*. All slopes together, one for each parameter, are the {term:gradient}. The sign of a slope says which way is uphill, its size how steep it is.
 

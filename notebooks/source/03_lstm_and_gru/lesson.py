@@ -756,7 +756,7 @@ r"""
 
 - Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997), Neural Computation 9(8), sections 2 to 4: the constant error carousel, which is our cell with a forget gate of 1.
 - Gers, Schmidhuber and Cummins, *Learning to Forget* (2000), Neural Computation 12(10): the forget gate, and its bias.
-- Cho and others, *Learning Phrase Representations using RNN Encoder–Decoder* (2014), section 2.3: the GRU. [arXiv 1406.1078](https://arxiv.org/abs/1406.1078)
+- Cho and others, [*Learning Phrase Representations using RNN Encoder–Decoder*](https://arxiv.org/abs/1406.1078) (2014), section 2.3: the GRU.
 - Józefowicz, Zaremba and Sutskever, *An Empirical Exploration of Recurrent Network Architectures* (2015): thousands of cells tried, and a forget bias of 1.
 - Christopher Olah, *Understanding LSTM Networks* (2015): the same cell in drawings. [colah.github.io](https://colah.github.io/posts/2015-08-Understanding-LSTMs/)
 """

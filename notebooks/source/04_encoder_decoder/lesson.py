@@ -454,7 +454,7 @@ Look at the diagram above: the word before. Whose word does this function hand t
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Such a leak is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
+Such a {term:leak} is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
 
 Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
 """

@@ -79,7 +79,7 @@ r"""
 
 **Who looks.** The decoder's state just before the next word, $s_{i-1}$: what has been said so far, and so what is wanted now.
 
-To look softly at the annotations, with shares that the network computes for itself, is called {term:attention}.
+To look softly at the annotations, with shares that the network computes for itself, is attention.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -312,7 +312,7 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The rings are the truth: our toy language knows which English word every French word comes from. That is its {term:alignment}, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
+The rings are the truth: our toy language knows which English word every French word comes from. That is its {term:word alignment|alignment}, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
 
 How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.) The function that reads the links off the weights is written already.
 """

@@ -81,7 +81,7 @@ for dish, key in zip(dishes, keys, strict=True):
 r"""
 One could take the dish with the best score. That always answers, but it still jumps: move the query a little, and nothing changes, until suddenly everything does. And tea, which is a little warm, gets no say.
 
-The cure is to **share instead of pick**. Every dish gets a share of the plate, its {term:weight|weight}, and a better score gets a larger share. You know what turns scores into shares: the softmax. It raises $e = 2.718…$ to each score, which makes every number positive and the
+The cure is to **share instead of pick**. Every dish gets a share of the plate, its **weight**, and a better score gets a larger share. You know what turns scores into shares: the softmax. It raises $e = 2.718…$ to each score, which makes every number positive and the
 large ones much larger, then divides by the sum.
 
 **By hand, with two dishes.** Scores 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, together 4. The weights are ¼ and ¾. If the first dish has 4 g of sugar and the second 8 g, the plate has ¼ · 4 + ¾ · 8 = 7 g. No dish has 7 g: it is a **blend**, the context of lesson 06.

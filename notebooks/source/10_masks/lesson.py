@@ -286,7 +286,7 @@ assert 8 < perplexity < 60
 r"""
 Much worse, and honest: this one has learned some French.
 
-What happened in the first run is called a {term:leak}: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet; what stands in its place is padding, and it copies confidently from that.
+What happened in the first run is a **leak**, as in lesson 04: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet; what stands in its place is padding, and it copies confidently from that.
 
 No test set finds a leak, for the test is read with the same mask. What finds it: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, with three seeds (`leak_language_model`).
 """

@@ -31,9 +31,13 @@ def _question(question: Question) -> str:
 
 def _number_answers(question: Question) -> list[tuple[str, str]]:
     unit = f" {question.unit}" if question.unit else ""
-    right = (f"{question.answer:.4g}{unit} · {_verdict(True)}", question.feedback)
-    near = [(f"{near.value:.4g}{unit} · {_verdict(False)}", near.feedback) for near in question.near]
+    right = (f"{_number(question.answer)}{unit} · {_verdict(True)}", question.feedback)
+    near = [(f"{_number(near.value)}{unit} · {_verdict(False)}", near.feedback) for near in question.near]
     return [right, *near, (f"another number · {_verdict(False)}", question.wrong_feedback)]
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if abs(value) >= 1 else f"{value:.4g}"
 
 
 def _folded(answers: list[tuple[str, str]], question: Question) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from course_lib.explore.attention_stepper import walk
+from course_lib.teaching.exercises import load
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.recorded import recorded
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
@@ -31,7 +32,7 @@ def test_sizes_and_alignment_error_are_as_told():
     run = recorded("toy_ladder", lambda run: run["parameters"])
     assert f"{run['seq2seq']:,.0f} parameters, this system {run['bahdanau']:,.0f}" in SOURCE
     error = recorded("toy_ladder", lambda run: run["scores"]["test"].get("alignment_error", 0) or 0)
-    assert f"{error['bahdanau']:.2f}" == "0.06" and "the recorded error is 0.06" in SOURCE
+    assert f"{error['bahdanau']:.2f}" == "0.06" and "the error is 0.06 too" in SOURCE
 
 
 def test_the_diagonal_is_as_told():
@@ -50,3 +51,18 @@ def test_il_looks_at_thirsty_as_told():
     row = dict(zip(kept["source"], kept["weights"][8], strict=True))
     assert [f"{row[word]:.2f}" for word in ("thirsty", "</s>", "cat")] == ["0.46", "0.30", "0.00"]
     assert "(0.46)" in QUIZ and "(0.30)" in QUIZ
+
+
+def test_forced_looks_say_what_is_told():
+    steered = load(lesson("bahdanau_attention").folder / "exercises.py").steered
+    assert [steered(8, place).split()[8] for place in range(10)] == [
+        "elle",
+        "chat",
+        *["elle"] * 4,
+        *["il"] * 4,
+    ]
+    assert (
+        steered(1, 4).startswith("le eau a bu")
+        and steered(1, 9) == "le"
+        and steered(1, 8).startswith("le avait")
+    )

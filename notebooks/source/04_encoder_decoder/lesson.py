@@ -17,7 +17,7 @@ After this lesson you can
 2. **write** greedy decoding, and **drive** two trained translators of 2014 with it;
 3. **break** one of them with a sentence of your own, and **say** why it broke;
 4. **measure** what a translator does with the right words before it, and what with its own;
-5. **explain** why a larger state only moves the trouble.
+5. **explain** what a larger state changes, and what it does not.
 """
 
 # %% kind="setup" minutes=0.5
@@ -83,13 +83,14 @@ r"""
 Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large (396,000 and 405,000 parameters).
 
 - **RNN encoder-decoder** (Cho and others, 2014): a GRU reads, a GRU speaks, and the decoder gets the summary again **at every word**.
-- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): two layers of LSTM read, two layers speak. The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6.
+- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6.
 
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
 
 # %% kind="example" minutes=1
 seq2seq, cho = load_shipped("seq2seq"), load_shipped("rnn_encoder_decoder")
+torch.set_grad_enabled(False)  # nothing is trained in this lesson
 to_ids, to_text = seq2seq.tokenizer.encode, seq2seq.tokenizer.decode
 
 ids = to_ids("the cat sleeps")
@@ -280,7 +281,7 @@ predict("04", "length-cliff", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off the **same** cliff. What they share is that everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. That narrow place is the {term:bottleneck}. (And beyond the lengths of training? Of 260 sentences with 21 to 30 words, each training gets none, one or two right.)
+That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is that everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of 132 numbers in Cho's, of 400 in Sutskever's: size is not all, how it is packed and read counts too.) That narrow place is the {term:bottleneck}. (And beyond the lengths of training? Of 260 sentences with 21 to 30 words, each training gets none, one or two right.)
 
 Length is not the only thing that breaks them. You can do it with less.
 """
@@ -307,7 +308,7 @@ What must agree with a word far back? In French an adjective takes the gender of
 
 ---
 ### The recipe
-Seven or eight words with two adjectives, plural nouns, a *not* or a *very*. One try in ten breaks it. Shorter and plural: what *were* the hats in the living room?
+Seven or eight words with two adjectives, plural nouns, a *not* or a *very*. One try in ten breaks it. Five words can be enough: a feminine noun, *is very*, and an adjective.
 """
 
 # %% [markdown] kind="instructor"
@@ -341,7 +342,7 @@ predict("04", "bigger-state", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get 81% of the sentences with 16 to 20 words. But the cliff is still there: a little further on, at 21 to 30 words, it is 15%, and at 31 to 40 nothing. (Part of that is length itself: nothing longer than 20 words was in training.)
+A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get 81% of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is 15%. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only 22% of these lengths. What the bottleneck costs shows at 16 to 20 words, where the system of lesson 06 will get 95% with a seventeenth of the parameters.)
 
 Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny:** the word (+, −), the place (−, −), packed (−, +); times the place again, (+, −): there it is.
 """
@@ -351,9 +352,9 @@ predict("04", "twice-the-words", OneVectorSuitcase())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, but the shape is the same.
+In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
 
-Is it that there is no *room*? Which 50 words out of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. But a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. And look what happened when each word kept a vector of its own: nothing was lost at any length. Keep that in mind until lesson 06.
+Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. And look what happened when each word kept a vector of its own: nothing was lost at any length. Keep that in mind until lesson 06.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -480,9 +481,9 @@ estimate("04", "free-mistakes", wrong_running_free)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Over all 248 test sentences of that length, 10% of the places are wrong when forced, and 30% running free. After a mistake the next ones come more easily. (Part of it is mere counting: leave one word out, and everything after it stands in the wrong place.)
+Over all 248 test sentences of that length, 10% of the places are wrong when forced, and 30% running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is 22.5%.)
 
-So exposure bias costs a lot. Does it explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
+So a mistake draws others after it. Does that explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
 """
 
 # %% kind="predict" minutes=1.5
@@ -506,7 +507,7 @@ predict("04", "forced-exact", table)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it: there the source was already lost.
+The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
 
 Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With no own words 66.4% of the test sentences come out exactly right, with 10% own words 65.7%, with 25% it is 62.5%, with 50% 60.8%. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
 """
@@ -515,7 +516,7 @@ Can one train it away? The best-known try is *scheduled sampling* (Bengio and ot
 r"""
 ## 6 · What does reading backwards buy?
 
-Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9. Why should it help? Count how many steps lie between reading a word and saying its translation.
+Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
 """
 
 # %% kind="quiz" minutes=2
@@ -539,7 +540,7 @@ predict("04", "reversed", figure)
 r"""
 Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
 
-While we are at it, the famous number. Seq2seq is remembered for 34.8 BLEU on English to French, better than the 33.3 of a phrase-based system; to its authors' knowledge the first time for neural networks alone on a task of that size. That was an **ensemble**: five networks that vote on each word. One of them alone had 30.6. Cho's network was first used in another way: it gave scores to short phrases *inside* such a phrase-based system. And in the same year its authors showed themselves how it falls off as sentences grow.
+While we are at it, the famous number. Seq2seq is remembered for 34.8 BLEU on English to French, better than the 33.3 of a phrase-based system; to its authors' knowledge the first time for neural networks alone on a task of that size. That was an **ensemble**: five networks whose probabilities are averaged at each word. One of them alone had 30.6. (The best system of that year's contest had 37.0.) Cho's network was first used in another way: it gave scores to short phrases *inside* such a phrase-based system. And in the same year its authors showed themselves how it falls off as sentences grow.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -593,7 +594,7 @@ right card while you speak? That question *is* lesson 06.
 
 | they say | what it is | answer |
 |---|---|---|
-| "just use a bigger state" | M03 | Row 512 of the table: 15% at 21 to 30 words. |
+| "just use a bigger state" | M03 | Row 512 of the table: 17 times the parameters, and 81% at 16 to 20 words. |
 | "the loss is low, so it translates well" | M28 | That loss was measured with the right words before. |
 | "feeding the target is cheating" | M27 | It is shifted: the word to be said is never read before. |
 | "the decoder learns word by word" | M26 | With the right words known, all places are learned from at once. |
@@ -617,8 +618,8 @@ r"""
 | bottleneck | one vector of fixed size for a sentence of any length |
 
 - Two quite different networks of 2014 fall off the same cliff: nearly all of the sentences up to five words, one in five at 16 to 20.
-- A larger state moves the cliff and does not remove it.
-- Exposure bias makes bad translations worse; the first mistake comes from what the summary has lost.
+- A larger state moves the cliff, at a price, and does not remove it.
+- Exposure bias makes bad translations worse; it is not what makes the first mistake.
 - Reading backwards: a large gain in the paper, a small and uncertain one here.
 
 **Still missing.** Two problems hide in the one vector, and they are not the same.

@@ -15,9 +15,9 @@ After this lesson you can
 
 1. **say** which words must be hidden in a batch, in a decoder, and across;
 2. **write** attention with a mask, also where a word may look at nothing;
-3. **tell** three wrong ways of masking from the right one by the sums of their rows;
+3. **tell** other ways of masking from the right one, by the sums of their rows and by what hidden words get;
 4. **recognise** a leak: a loss that is too good, and a model that is good for nothing;
-5. **explain** why a mask lets training see all words of a sentence at once.
+5. **explain** why a mask lets training compute all positions of a sentence side by side.
 """
 
 # %% kind="setup" minutes=0.5
@@ -67,13 +67,12 @@ print("wanted: ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-How do we get there? Three ideas come to mind, and all three have been seen in the wild:
+How do we get there? Four ideas, and all have been seen in the wild:
 
 - multiply the hidden scores by 0, **before** the softmax;
 - set the hidden weights to 0, **after** the softmax;
-- the same, and then divide each row by its sum.
-
-A fourth: give the hidden scores a value that the softmax turns into 0 by itself. $e^{s}$ is 0 only for $s = -\infty$.
+- the same, and then divide each row by its sum;
+- set the hidden scores to $-\infty$, **before** the softmax.
 
 In the picture below you can try each, on the real scores of a trained language model. Think first.
 """
@@ -90,21 +89,21 @@ r"""
 | 0 after, ÷ sum | yes | yes, until a hidden score is so large that the rest rounds to 0 |
 | −∞ before | yes | yes |
 
-So −∞, before. The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And there is one case that none of them gets right by itself: a query that may look at *nothing*. The softmax over nothing but −∞ is $0/0$, and one NaN spreads through a whole network in a step.
+So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*. The softmax over nothing but −∞ is $0/0$, and one NaN spreads through a whole network in a step.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
     "queries": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "mask": (1, 1.5),
-    "hidden scores": (2, 0.5), "weights": (3, 0.5), "values": (3, 1.5),
+    "masked scores": (2, 0.5), "weights": (3, 0.5), "values": (3, 1.5),
     "context": (4, 0.5),
 }
 ARROWS = [
-    ("queries", "scores"), ("keys", "scores"), ("scores", "hidden scores"),
-    ("mask", "hidden scores"), ("hidden scores", "weights"), ("weights", "context"),
+    ("queries", "scores"), ("keys", "scores"), ("scores", "masked scores"),
+    ("mask", "masked scores"), ("masked scores", "weights"), ("weights", "context"),
     ("values", "context"),
 ]
-views.diagram(PARTS, ARROWS, lit=("mask", "hidden scores"), title="Where the mask acts")
+views.diagram(PARTS, ARROWS, lit=("mask", "masked scores"), title="Where the mask acts")
 
 # %% [markdown] kind="text" minutes=1 exercise="masked_attention"
 r"""
@@ -153,7 +152,7 @@ A language model guesses the next word. Trained one word at a time, a sentence o
 
 But then position $i$ must not see word $i + 1$: it stands right there in the input. Each position may look at itself and back, never ahead. That is the {term:causal mask}.
 
-Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. **Your** attention is in the middle. It learns French from 3,000 toy sentences.
+Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand.
 """
 
 # %% kind="code" minutes=1.5
@@ -206,12 +205,12 @@ def train(mask, steps=160, width=32):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-And here is the mask, somebody's first version, with its reason in the comment. Train with it, and look at the perplexity on sentences the model has never seen. (An n-gram model has about 12 on this text, the best of our models 7.6.)
+And a mask, made by somebody for this run. Train with it, and look at the perplexity on sentences the model has never seen. (For comparison: trained on 20,000 sentences of all lengths and tested on such, an n-gram model has about 12, the best of our models 7.6.)
 """
 
-# %% kind="train" minutes=1.5 ignore_output=true
+# %% kind="train" minutes=1.5 ignore_output=true hide_input=true
 def first_mask(n):
-    """Each position sees what came before, and what it needs to learn its word."""
+    """What each position may look at."""
     return torch.ones(n, n).tril(diagonal=1) == 1
 
 
@@ -226,14 +225,14 @@ quiz("10", "too-good")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A perplexity near 1 on unseen sentences: it is never unsure about anything. Let it write, then. Word by word, each time with what it has written so far; the likeliest word each time.
+A perplexity near 1 on unseen sentences: it is never unsure about anything. Let it write, then, from three beginnings. Word by word, each time with what it has written so far; the likeliest word each time.
 """
 
 # %% kind="see" minutes=1 ignore_output=true
 @torch.no_grad()
-def write(model, mask, most=12):
-    """The likeliest sentence, one word after the other."""
-    said = [BOS]
+def write(model, mask, beginning, most=12):
+    """The likeliest sentence with this beginning, one word after the other."""
+    said = [BOS, *tokenizer.encode(beginning)]
     while len(said) <= most:
         given = torch.tensor([said + [PAD] * (N - len(said))])
         word = guess(model, given, mask(N))[0, len(said) - 1].argmax().item()
@@ -243,7 +242,8 @@ def write(model, mask, most=12):
     return tokenizer.decode(said[1:])
 
 
-print(write(first, first_mask))
+for beginning in ("le", "la souris", "les chats noirs"):
+    print(write(first, first_mask, beginning))
 
 # %% [markdown] kind="text" minutes=0.5 exercise="training_mask"
 r"""
@@ -279,16 +279,17 @@ sound = train(mask)
 with torch.no_grad():
     perplexity = loss_of(sound, test_rows, mask(N)).exp()
 print("perplexity on unseen sentences:", fixed(perplexity, 0))
-print(write(sound, mask))
+for beginning in ("le", "la souris", "les chats noirs"):
+    print(write(sound, mask, beginning))
 assert 8 < perplexity < 60
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
 Much worse, and honest: this one has learned some French.
 
-What happened in the first run is a **leak**, as in lesson 04: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet; what stands in its place is padding, and it copies confidently from that.
+What happened in the first run is a **leak**, as in lesson 04: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet. In its place stands padding, which it never had to copy, and what it says then means nothing.
 
-No test set finds a leak, for the test is read with the same mask. What finds it: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, with three seeds (`leak_language_model`).
+A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, with three seeds (`leak_language_model`).
 """
 
 # %% kind="see" minutes=1.5
@@ -303,7 +304,7 @@ for name in ("sound", "leaky"):
 r"""
 Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million: it is *sure*, and wrong.
 
-And a warning from our own records. In the **translator** the same leak hardly shows in the loss: 0.08 on validation where the sound one has 0.07, for with the source in front of you the next French word is nearly certain anyway. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
+And a warning from our own records. In the **translator** the same leak does not show in the loss at all: 0.08 on validation where the sound one has 0.07. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -316,9 +317,9 @@ A Transformer that translates (lesson 14) attends in three places, and each want
 |---|---|---|---|
 | encoder | source words | source words | source padding |
 | decoder | target words | target words | target padding, **and** what is ahead |
-| across | target words | source words | source padding |
+| across (cross-attention) | target words | source words | source padding |
 
-Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter; nobody reads its result. Masks join with `&`: may look by this one *and* by that one.
+Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter: its key is hidden from all, and the loss does not count its guess. Masks join with `&`: may look by this one *and* by that one.
 """
 
 # %% kind="quiz" minutes=2
@@ -403,7 +404,7 @@ estimate("10", "sixty-runs", times_as_long)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-That is what the mask buys, and no recurrent network can have it: its state at word 20 *needs* the state at word 19. Attention needs only the words, and in training they are all there. When the model **writes**, they are not, and it is word by word again (lesson 16 makes that cheaper).
+That is what the mask buys. A recurrent network reads a sentence once, too, and guesses at every word; but its 60 steps must wait for each other, for the state at word 20 *needs* the state at word 19. Masked attention computes all 60 side by side: it needs only the words, and in training they are all there. When the model **writes**, they are not, and it is word by word again (lesson 16 makes that cheaper).
 """
 
 # %% kind="explain" minutes=4
@@ -464,7 +465,7 @@ r"""
 | `may_look` | True where a query may look at a key | (queries, keys) |
 | padding mask | hides columns that are no words | (batch, 1, keys) |
 | causal mask | hides what is ahead | (n, n) |
-| hidden scores | −∞ where a query may not look | (queries, keys) |
+| masked scores | −∞ where a query may not look | (queries, keys) |
 
 - −∞ before the softmax: rows sum to 1, hidden words get exactly 0.
 - A query that may look nowhere needs care: 0, not NaN.

@@ -76,15 +76,14 @@ all_say(telling["twin"]["src"])
 # %% [markdown] kind="text" minutes=1
 r"""
 The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two may **look back** at every English word
-while they write. That is {term:attention}, and how it works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings of each network from different random starts, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them. Another network of 2014 that cannot look back gets 94%, so pronouns are not where
-looking back shows most. Long sentences are: of those longer than any in training the network of 2014 gets none right, that of 2015 59%. And there the Transformer gets only 12%. Lesson 18 has the whole table.)
+while they write. That is {term:attention}, and how it works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings of each network from different random starts, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them. All three are of about the same size. Where looking back shows most are long sentences: of those longer than any in training the network of 2014 gets none right, that of 2015 59%; and there the Transformer gets only 12%. Lesson 18 has the whole table.)
 
 Now you. Type a sentence between the quotation marks. The networks know about 300 English words and nothing else; a word that is not among them is named (`<unk>` stands for *unknown*), and they then guess wildly.
 
 <details><summary>Words they know</summary>
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window ·
-garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these every in on and but because it they not
+garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but because it they is are was were not very often
 
 </details>
 """
@@ -111,7 +110,7 @@ estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].m
 r"""
 ## Look: an explorable
 
-To look at words, a network gives each word a {term:score}, a number that says how much the word matters just now, and turns the scores into shares. A {term:softmax} does that: it turns any scores into shares that sum to 1. You will meet it again and again. Instead of reading about it, turn its dial.
+To look at words, a network gives each word a {term:score}, a number that says how much the word matters just now, and turns the scores into shares. A {term:softmax} does that: it raises $e = 2.718…$ to each score, which makes all of them positive, and divides each by the sum, so that the shares sum to 1. You will meet it again and again. Instead of reading about it, turn its dial.
 
 First comes a question, though. In this course an explorable is covered until you have **committed a guess**. It is worth it: people who predict first remember what they
 see. Nobody grades the guess. If you are in a hurry, there is a button for that. Beside the slider stand two small **goals**. They tick themselves off.
@@ -126,7 +125,7 @@ Move the slider with the mouse, or click it and use the arrow keys. The buttons 
 
 ## Do: an exercise that checks itself
 
-Every exercise has a card, a cell to fill in, a check, and folded hints. Replace the line that says *Your turn*, run the cell, then run the check below
+Every exercise has a card, a cell to fill in, a check, and folded hints. Here: write a function that doubles every number it is given. Replace the line that says *Your turn*, run the cell, then run the check below
 it. Try a wrong answer first, to see what the check says.
 """
 
@@ -227,8 +226,7 @@ r"""
 
 **To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another lesson's name).
 
-**Next:** lessons 01 to 07 tell how recurrent networks read, and what they lose on the way. Those that are not built yet are marked in the table above.
-[Lesson 08: query, key, value](08_query_key_value.ipynb) stands on its own: go there now.
+**Next:** [lesson 01](01_guessing_the_next_word.ipynb), how a machine guesses the next word, and how it learns to. Lessons that are not built yet are marked in the table above.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

@@ -262,9 +262,9 @@ def is_understood(given: tuple, answer: str) -> str:
     if translations_of(answer):
         return ""
     return (
-        "The grammar cannot read this sentence, so nobody here knows its right translation. Build it like "
-        "`the tired women see a big fox near the river` or `the girl sold the dresses because they were "
-        "old`. Who does what must make sense, too: boys carry boxes, foxes do not."
+        "The grammar of our small language does not make this sentence, so nobody here knows its right "
+        "translation. It makes `the tired women see a big fox` and `the dresses were very old`. Or start "
+        "from sentences it makes itself: `[pair.src_text for pair in generate(10, seed=1, length=(5, 8))]`."
     )
 
 

@@ -28,6 +28,7 @@ from course_lib.explore import OneVectorSuitcase
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import recorded, start_lesson, yours
 from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.splits import splits
 from course_lib.translation.scripted import Scripted
@@ -83,7 +84,7 @@ r"""
 Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large (396,000 and 405,000 parameters).
 
 - **RNN encoder-decoder** (Cho and others, 2014): a GRU reads, a GRU speaks, and the decoder gets the summary again **at every word**.
-- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6.
+- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, 400 numbers in all; we go on calling it one vector.)
 
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
@@ -196,18 +197,19 @@ mine = "the old fox sees two birds near the river"
 
 
 def both_say(text):
-    print("      ", text)
-    for name, system in (("2014 C", cho), ("2014 S", seq2seq)):
-        print(f"{name} ", to_text(decode(system.model, to_ids(text), max_len=40)))
+    print("       ", text)
+    for name, system in (("Cho    ", cho), ("seq2seq", seq2seq)):
+        print(name, to_text(decode(system.model, to_ids(text), max_len=40)))
     print("right  ", *translations_of(text), "\n")
 
 
 both_say(mine)
+both_say(generate(1, seed=4, length=(6, 8))[0].src_text)  # one the language makes
 both_say("the king sees the queen but the queen sees the boy and the boy sees the girl")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-C is Cho's, S is Sutskever's. Look at the long one. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
+Look at the long one. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_greedy"
@@ -288,7 +290,7 @@ Length is not the only thing that breaks them. You can do it with less.
 
 # %% [markdown] kind="text" minutes=0.5 exercise="breaking_sentence"
 r"""
-**Find your own breaking sentence.** At most **eight** words, sensible, made of words it knows; and seq2seq gets it wrong. Try candidates in a cell of your own with `both_say("...")`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
+**Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in ten does. Try candidates in a cell of your own with `both_say("...")`; `generate(10, seed=1, length=(5, 8))` makes ten pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
 """
 
 # %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 minutes=6 track="core"
@@ -304,7 +306,7 @@ check("breaking_sentence", breaking_sentence)
 # %% [markdown] kind="hints" exercise="breaking_sentence"
 r"""
 ### A nudge
-What must agree with a word far back? In French an adjective takes the gender of its noun: *la soupe est chaude*, *le thé est chaud*.
+Make a few dozen with `generate`, translate each with `seq2seq(...)`, and compare with its `tgt_text`. What do those that break have in common?
 
 ---
 ### The recipe
@@ -342,9 +344,9 @@ predict("04", "bigger-state", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get 81% of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is 15%. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only 22% of these lengths. What the bottleneck costs shows at 16 to 20 words, where the system of lesson 06 will get 95% with a seventeenth of the parameters.)
+A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get 81% of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is 15%. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only 22% of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
 
-Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny:** the word (+, −), the place (−, −), packed (−, +); times the place again, (+, −): there it is.
+Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny, two words in four signs:** A = (+, +, −, −) at the place (+, +, +, −) packs as (+, +, −, +). B = (+, −, +, −) at the place (+, +, −, +) packs as (+, −, −, −). Together the suitcase holds (2, 0, −2, 0). Unpack the first place: (2, 0, −2, 0) again. Compare by a dot product: A gets 4, B gets 0. It was A. The zeros are what B has spoilt.
 """
 
 # %% kind="predict" minutes=3
@@ -509,7 +511,7 @@ predict("04", "forced-exact", table)
 r"""
 The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
 
-Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With no own words 66.4% of the test sentences come out exactly right, with 10% own words 65.7%, with 25% it is 62.5%, with 50% 60.8%. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
+Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is 0.7 points lower, no more than trainings differ by; with 25% it is 3.9 points lower, with 50% 5.6. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
 """
 
 # %% [markdown] kind="text" minutes=1

@@ -9,7 +9,8 @@ Each number of an embedding is convolved with weights of its own and never meets
 kernel has embed · width weights. How many layers a sentence passes depends on its length.
 
 Words are not treated alike: one in the middle is in many windows, the first and the last are in one of
-each layer. The longer the sentence, the less its ends are heard.
+each layer. By this count both ends are heard least. Training makes up for it at the left end and not at the
+right one (measured in lesson 05).
 
     Kalchbrenner, Blunsom 2013    Recurrent Continuous Translation Models (its sentence model)
 """

@@ -95,8 +95,11 @@ class Guess:
         self.feedback: Feedback | None = None
         self.opened = False
         self._lesson, self._asked, self._covered, self._measure = lesson, asked, covered, measure
-        # As it starts. An explorable's live view is not built before it is opened.
-        self._stored = getattr(covered, "stored", covered._repr_mimebundle_)() if covered else ({}, {})
+        # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
+        # it would be the answer.
+        self._stored = None
+        if covered is not None and not isinstance(covered, Still):
+            self._stored = getattr(covered, "stored", covered._repr_mimebundle_)()
         self._card = GuessCard(
             payload={
                 "title": "Estimate first" if asked.kind == "estimate" else "Predict first",
@@ -180,11 +183,11 @@ class Guess:
         return "\n".join([f"{self._card.payload['title']}: {self._asked.text}", *options])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        data, metadata = self._stored
         live = {**self.view._repr_mimebundle_(), "text/plain": str(self)}
-        if self._covered is None:
+        if self._stored is None:
             asked = inline_html(self._asked.text, formula=dollars)
             html = f"<p><strong>{escape(self._card.payload['title'])}</strong> {asked}</p>"
             return {**live, "text/html": html}, {}
+        data, metadata = self._stored
         then = data.get("text/plain", "")
         return {**data, **live, "text/plain": f"{self}\nThen look: {then}"}, metadata

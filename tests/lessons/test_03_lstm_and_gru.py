@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from course_lib.bench.recall import VOCAB, new_model
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
 from course_lib.teaching.exercises import EXERCISES
@@ -14,6 +15,7 @@ from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
 from course_lib.teaching.recorded import recorded
 from course_lib.text.special import BOS
+from course_lib.text.tasks import recall as recall_task
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.shipped import load_shipped
 
@@ -63,6 +65,34 @@ def test_how_much_gradient_reaches_back_over_fifty_steps():
     assert 1e-11 < left("gru_lm") < 1e-9 and "the GRU less than a billionth" in SOURCE
     assert 5e-5 < left("lstm_lm") < 2e-4 and "still loses all but a ten-thousandth" in SOURCE
     assert left("transformer_lm") > 0.9
+
+
+def test_most_of_it_comes_back_through_the_hidden_state():
+    """An LSTM before training: the gradient over 49 steps, and what is left of it along the cell alone."""
+    model = new_model("lstm_lm", seed=0)
+    weights = _weights(model.recurrent.layers[0][0])
+    generator = torch.Generator().manual_seed(0)
+    task = recall_task(generator, batch_size=64, distance=60, vocab_size=VOCAB)
+    words = model.words.target(task.tokens).detach().requires_grad_()
+    direction = torch.randn(64, 64, generator=generator)
+
+    def left(*, cell_alone: bool) -> float:
+        hidden = cell = torch.zeros(64, 64)
+        for word in words.unbind(1):
+            seen = hidden.detach() if cell_alone else hidden
+            hidden, cell = lstm_cell(word, seen, cell, **weights)
+        (slope,) = torch.autograd.grad((hidden * direction).sum(), words)
+        length = slope.norm(dim=-1).mean(dim=0)
+        return float(length[-51] / length[-2])
+
+    both, alone = left(cell_alone=False), left(cell_alone=True)
+    assert 3e-5 < both < 3e-4 and 1e-7 < alone < 1e-5 and alone < both / 10
+    assert 1e-7 < 0.731**50 < 2e-7 and "most of what arrives comes that way" in SOURCE
+
+
+def test_english_and_french_share_the_vocabulary():
+    assert load_shipped("lstm_lm").model.config.vocab_size == 680
+    assert "scores for 680 words. (Lesson 01 had the 398 French ones;" in SOURCE
 
 
 def test_perplexities_of_the_three():
@@ -121,9 +151,9 @@ def test_half_lives_that_training_chose():
 
     one = lives(["le chat a bu l' eau parce qu' il avait soif"])
     assert 15 < one.max() < 16 and one.median() < 1 and (one < 2.2).float().mean() > 0.7
-    assert 3 <= int((one > 9).sum()) <= 8  # "a handful hold on over the length of a sentence"
+    assert 3 <= int((one > 9).sum()) <= 8 and "a handful have half-lives of nine steps and more" in SOURCE
     many = lives([pair.tgt_text for pair in splits(sizes=SIZES_OF_TESTS).test[:200]])
-    assert 5.5 < many.max() < 7 and "over many the slowest cell keeps about six steps" in SOURCE
+    assert 5.5 < many.max() < 7 and "the slowest has a half-life of about six" in SOURCE
 
 
 def test_a_gru_stays_between_minus_one_and_one():

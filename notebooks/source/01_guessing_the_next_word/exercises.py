@@ -325,7 +325,7 @@ PERPLEXITY = PlainExercise(
         inputs={"chances": torch.tensor([0.5, 0.125])},
         answer=4.0,
         says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard "
-        "as wavering among 4 twice: 2 · 8 = 4 · 4. By the formula: −ln ½ = 0.693 and −ln ⅛ = 2.079, their "
+        "as wavering among 4 twice: 2 · 8 = 4 · 4. With logarithms: −ln ½ = 0.693 and −ln ⅛ = 2.079, their "
         "mean is 1.386, and e to that is 4.",
     ),
     others=(

@@ -6,7 +6,7 @@ r"""
 
 **The question:** how can a machine guess the next word, and how does it learn to?
 
-About {minutes} minutes. You need Python, school mathematics, and the softmax from [lesson 00](00_start_here.ipynb). Nothing about networks: how they learn is what you find out here, on one so small that every number fits on the screen.
+About {minutes} minutes. You need Python with a little NumPy, school mathematics, and the softmax from [lesson 00](00_start_here.ipynb). Nothing about torch (section 3 says what is needed) and nothing about networks: how they learn is what you find out here, on one so small that every number fits on the screen.
 """
 
 # %% [markdown] kind="goals" minutes=0.5
@@ -57,7 +57,7 @@ r"""
 
 Your phone does it while you type: it guesses the next word. A {term:language model} is anything that reads the beginning of a text and gives every possible next word a probability. Guess, take a word, guess again: that is how a chatbot writes, and how a translator writes its translation. So this is where the road begins.
 
-What a model reads and writes one of is a {term:token}. Ours are whole words (larger systems use pieces of words, lesson 15). The list of all tokens it knows is its {term:vocabulary}. Here is the text we have: the French half of the sentences that trained the networks of lesson 00.
+The pieces of text that a model reads and writes, one at a time, are its {term:token|tokens}. Ours are whole words (larger systems use pieces of words, lesson 15). The list of all tokens it knows is its {term:vocabulary}. Here is the text we have: the French half of the sentences that trained the networks of lesson 00.
 """
 
 # %% kind="example" minutes=0.5
@@ -75,7 +75,7 @@ print(f"{len(text):,} sentences, {n_words:,} words, {len(vocabulary)} different 
 r"""
 The oldest idea is to count (Markov 1913 with letters, Shannon 1948 with words). What followed *le chat* in the text? Take the shares of those counts as probabilities.
 
-But after *les rois fatigués qui étaient heureux ont acheté*, nothing was ever counted: hardly any long beginning stands in the text twice. So one pretends that **only the last few words matter**. This is the {term:Markov assumption}. A row of $n$ words is an {term:n-gram}, and an n-gram model looks at $n-1$ words to tell the next one. With $n = 2$ it knows one word of the past, with $n = 3$ two.
+But after *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought), nothing was ever counted: hardly any long beginning stands in the text twice. So one pretends that **only the last few words matter**. This is the {term:Markov assumption}. A row of $n$ words is an {term:n-gram}, and an n-gram model looks at $n-1$ words to tell the next one. With $n = 2$ it knows one word of the past, with $n = 3$ two.
 
 Two marks help: a start mark `<s>` stands before the first word, an end mark `</s>` behind the last. The end mark is guessed like a word: a model has to know when to stop.
 """
@@ -161,52 +161,52 @@ def percent_never_seen(n):
 
 never = [percent_never_seen(n) for n in tables]
 
-figure = views.lines(
-    range(1, 6), {"never seen": never}, x_name="n", y_name="n-grams of new text, %",
-    title="n-grams of new sentences that the counted text does not have",
+figure = views.bars(
+    never, labels=[f"n = {n}" for n in tables], name="never seen, %", digits=0,
+    title="n-grams of new text, never counted",
 )
 predict("01", "never-seen", figure)
 
 # %% [markdown] kind="text" minutes=2.5
 r"""
-The possible n-grams grow by a factor of 398 with each word. The seen ones cannot: our text has 267,451 places where a token comes next, and no more. The longer the past, the emptier the table.
+The possible n-grams grow by a factor of 398 with each word. The seen ones cannot: our text has 267,451 places where a token comes next (247,451 words and 20,000 end marks), and no more. The longer the past, the emptier the table.
 
 For a word that was never seen after its past, the count says *probability 0*, and a sentence with one impossible word is impossible. The repair is to mix: trust the long past as far as it was seen, and give the rest to a shorter one (Witten and Bell 1991 is what our n-gram model does).
 
-No repair helps with the deeper fault. To a table, two words are either the same or not. What it counted after *le chat noir* tells it nothing about *le chien noir*. It cannot know that cats and dogs have anything in common. To share what was learned, words need to be **more or less alike**. For that they must be made of numbers.
+No repair helps with the deeper fault. To a table, two words are either the same or not. What it counted after *le chat noir* (the black cat) tells it nothing about *le chien noir* (the black dog). It cannot know that cats and dogs have anything in common. To share what was learned, words need to be **more or less alike**. For that they must be made of numbers.
 
 ## 3 · How a network learns
 
-Here is a language with two sentences: *le chat dort* and *la vache dort*. Five words, four things to learn: after *le* comes *chat*, after *la* *vache*, after both animals *dort*.
+Here is a language with two sentences: *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). Five words, four things to learn: after *le* comes *chat*, after *la* *vache*, after both animals *dort*.
 
-The network is two tables of numbers.
+The network is two tables of numbers. In the first, each word has a row of two numbers that stand for it when it is **read**. Such a row is called the word's {term:embedding}, or word vector. In the second, the *matrix*, each word has another row, for when it is **guessed**. All numbers are arbitrary so far; learning will turn them.
 
-- In the first, each word has a row: two numbers that stand for it when it is **read**. Such a row is called the word's {term:embedding}, or word vector.
-- In the second, the *matrix*, each word has another row: two numbers that stand for it when it is **guessed**.
+| | *le* | *la* | *chat* | *vache* | *dort* |
+|---|---|---|---|---|---|
+| read as (table) | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
+| guessed by (matrix) | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
 
 To guess, it takes the row $x$ of the word it read, and compares it with every row of the matrix. The comparison is a {term:dot product}: multiply number by number and add up. (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. One dot product for each row of a matrix, all at once, is a {term:linear layer}; in code `matrix @ x`.
 
 The results are the scores of the next words. In a language model they are called {term:logits}. The softmax turns them into shares, which are the probabilities.
-
-**By hand.** The row of *le* is (1, 0). The logits come out as 0, 0, 0, 1.1, 0. Raise $e$ to them: 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), together 7. So *vache* gets 3/7, everything else 1/7. Wrong: after *le* comes *chat*. All numbers are arbitrary so far. Learning will turn them.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-PARTS = {
-    "word": (0, 0), "table": (1, 0), "matrix": (2, 0), "softmax": (3, 0),
-    "right word": (3, 1), "loss": (4, 0.5),
-}
-ARROWS = [
-    ("word", "table"), ("table", "matrix"), ("matrix", "softmax"),
-    ("softmax", "loss"), ("right word", "loss"),
-]
+PARTS = {"word": (0, 0), "table": (1, 0), "matrix": (2, 0), "softmax": (3, 0)}
 NOTES = {"table": "its row x", "matrix": "logits", "softmax": "shares"}
 views.diagram(
-    PARTS, ARROWS, lit=("table", "matrix", "softmax"), notes=NOTES,
-    title="The smallest language model: guess",
+    PARTS, list(pairwise(PARTS)), lit=("table", "matrix", "softmax"), notes=NOTES,
+    title="The smallest language model",
 )
 
-# %% kind="example" minutes=1
+# %% [markdown] kind="text" minutes=1
+r"""
+**By hand.** The row of *le* is (1, 0), so each logit is the first number of a row of the matrix: 0, 0, 0, 1.1, 0. Raise $e$ to them: 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), together 7. So *vache* gets 3/7, everything else 1/7. Wrong: after *le* comes *chat*.
+
+**Torch, for NumPy users.** A tensor is an array, and `@`, slices and arithmetic are those of NumPy. What NumPy calls `axis` is `dim`: `dim=-1` is the last one, here the words. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, `t.view(-1)` is `t.reshape(-1)`, and `float(t)` makes a Python number of a tensor that holds one.
+"""
+
+# %% kind="example" minutes=0.5
 tiny = ["le", "la", "chat", "vache", "dort"]
 le, la, chat, vache, dort = range(5)
 table = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
@@ -218,11 +218,9 @@ def shares_after(word, table, matrix):
     return torch.softmax(matrix @ table[word], dim=-1)
 
 
-for word, read, guessed in zip(tiny, table, matrix, strict=True):
-    print(f"{word:6} read as {fixed(read, 1):14} guessed by {fixed(guessed, 1)}")
 print("after 'le':", fixed(shares_after(le, table, matrix), 2))
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=2.5
 r"""
 **How wrong is it?** One number must say so: the {term:loss}. Ours looks at one thing only, the share of the word that really came, and takes $-\ln$ of it. Call it the *surprise*; its proper name is {term:cross-entropy}.
 
@@ -231,33 +229,20 @@ r"""
 | loss | 0 | 0.69 | 1.95 | 4.6 | 13.8 |
 
 Sure and right costs nothing. Sure and wrong costs a lot, without limit. And why a logarithm? The probability of a sentence is a product over its words. Logarithms turn it into a sum, so each word adds its own surprise.
-"""
 
-# %% kind="quiz" minutes=2
-quiz("01", "loss")
-
-# %% [markdown] kind="text" minutes=1
-r"""
 **Which way is better?** The network has 20 numbers that may be turned, its **parameters** (people also say its {term:weight|weights}). Take one of them, nudge it a little, watch the loss. If the loss falls, that was the right direction.
 
-The change of the loss divided by the change of the parameter is a *slope*. All slopes together, one for each parameter, are the {term:gradient}. The sign of a slope says which way is uphill, its size how steep it is.
+The change of the loss divided by the change of the parameter is a *slope*. Its sign says which way is uphill, its size how steep it is. All slopes together, one for each parameter, are the {term:gradient}.
 
-First one nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. We watch the loss of *chat* after *le*. Then all 20 are nudged, one after the other.
+One nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. The loss of *chat* after *le* goes from 1.9465 to 1.9379. The slope is −0.0086 / 0.01 = −0.86. The next cell does this with all 20, one after the other.
 """
 
-# %% kind="example" minutes=1
+# %% kind="loop" minutes=1
 def loss_of(table, matrix):
     """The surprise when 'chat' comes after 'le'."""
     return -shares_after(le, table, matrix)[chat].log()
 
 
-nudged = matrix.clone()
-nudged[chat, 0] += 0.01
-before, after = loss_of(table, matrix), loss_of(table, nudged)
-print("loss before", fixed(before, 4), "and after the nudge", fixed(after, 4))
-print("slope, change of loss / change of number:", fixed((after - before) / 0.01, 2))
-
-# %% kind="loop" minutes=1
 def nudge_each(numbers, loss, by=0.01):
     """The slope of the loss for every number in a table, found by trying."""
     slopes, start = torch.zeros_like(numbers), loss(numbers)
@@ -274,9 +259,21 @@ slopes = zip(tiny, by_nudging_table, by_nudging_matrix, strict=True)
 for word, in_table, in_matrix in slopes:
     print(f"{word:6} table {fixed(in_table, 2):14} matrix {fixed(in_matrix, 2)}")
 
+# %% kind="quiz" minutes=2.5
+quiz("01", "loss")
+
 # %% [markdown] kind="formula" minutes=1.5
 r"""
 That took 20 trials for 20 numbers. A network with a million would need a million. But look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
+
+<details><summary>Why share minus 1?</summary>
+
+1. With logits $z_i$ and $S = \sum_i e^{z_i}$, the right word $r$ has the share $e^{z_r} / S$. So loss $= \ln S - z_r$.
+2. The slope of $e^z$ is $e^z$: if $z_i$ grows by a tiny $h$, then $S$ grows by $h \, e^{z_i}$.
+3. The slope of $\ln S$ is $1/S$: so $\ln S$ grows by $h \, e^{z_i} / S$, which is $h$ times the share of $i$.
+4. The other part, $-z_r$, moves only if $i$ is the right word: by $-h$. Divide by $h$: share, minus 1 if right.
+
+</details>
 
 The rest follows by asking who touches what.
 
@@ -302,7 +299,7 @@ r"""
 
 $$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
 
-The {term:learning rate} says how much. Minus, because the gradient points uphill. Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and use no autograd yet.
+The {term:learning rate} says how much. Minus, because the gradient points uphill. Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and work out the gradient by the formulas above.
 
 Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
@@ -354,7 +351,7 @@ print("row of 'le':", fixed(table[le], 2), "became", fixed(new_table[le], 2))
 print("guesses 'chat':", fixed(matrix[chat], 2), "became", fixed(new_matrix[chat], 2))
 
 # %% kind="library" minutes=1
-auto_table = table.clone().requires_grad_()  # watch these
+auto_table = table.clone().requires_grad_()  # keep track of these two
 auto_matrix = matrix.clone().requires_grad_()
 logits = auto_matrix @ auto_table[le]
 loss = F.cross_entropy(logits, torch.tensor(chat))  # softmax and -ln, in one
@@ -368,12 +365,12 @@ print("autograd's step and the step by hand: the same")
 r"""
 The row of *le* and the row that guesses *chat* have moved towards each other, so their dot product has grown. Nobody told them what the words mean. They were only told what came next.
 
-And nobody has to write gradients by hand: torch remembers every operation and runs it backwards when asked. This is its **autograd**, and it took the same step as we did by hand.
+And nobody has to write gradients by hand. `requires_grad_()` marks a tensor; torch then remembers every operation on it, and `backward()` goes back through them and leaves the slopes in `.grad`. This is its **autograd**, and it took the same step as we did by hand.
 
-Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. Small steps are safe and slow. Here are 0.03, 0.3 and 1.0, and one more.
+Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. We try 0.03, 0.3, 1.0 and 2.0.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="code" minutes=0.5
 pairs = [(le, chat), (la, vache), (chat, dort), (vache, dort)]
 
 
@@ -384,15 +381,17 @@ def learn_tiny(rate, epochs=10):
         found = []
         for word, right in pairs:
             *learned, loss = step(*learned, word, right, rate)
-            found.append(min(float(loss), 1e6))  # so that a figure can hold it
+            found.append(float(loss))
         losses.append(sum(found) / len(found))
     return *learned, losses
 
-
-curves = {f"rate {rate:g}": learn_tiny(rate)[2] for rate in (0.03, 0.3, 1.0, 2.0)}
+# %% kind="predict" minutes=1.5 hide_input=true
+curves = {}
+for rate in (0.03, 0.3, 1.0, 2.0):
+    curves[f"rate {rate:g}"] = [min(loss, 1e5) for loss in learn_tiny(rate)[2]]
 figure = views.lines(
     range(1, 11), curves, x_name="epoch", y_name="mean loss", log_y=True,
-    title="Four learning rates",
+    title="Four learning rates (cut off at 100,000)",
 )
 predict("01", "rate-two", figure)
 
@@ -419,11 +418,11 @@ r"""
 Now for real: 397 words, 20,000 sentences. What changes? Not the way of learning.
 
 - **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
-- **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one. With it, the network can learn *if this word and that word, then*. Such a network is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one.
+- **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one, as 2 · (3 · x) is just 6 · x. With it, the network can learn *if this word and that word, then*. Such a network is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one. (Torch's `nn.Linear` also adds a learned number, the *bias*, to each of its results.)
 - **Many examples at a time.** Each step takes the mean gradient of a {term:batch} of 1,024 examples, drawn by lot: steadier than one, cheaper than all.
-- **A better step.** Adam is gradient descent with a step size of its own for every parameter (lesson 15).
+- **A better step.** Adam is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
 
-And text it never learns from: a {term:test set}, 1,000 sentences put aside until the very end. (A third heap, the {term:validation set}, is for choosing learning rates and such: who chooses by the test set has learned from it.)
+And text it never learns from: a {term:test set}, 1,000 sentences put aside until the very end. (A third heap, the {term:validation set}, is for choosing learning rates and such. Text by which something was chosen is no longer new.)
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -488,9 +487,7 @@ quiz("01", "five-lines")
 r"""
 ## 5 · How good is it? Perplexity
 
-A loss of about 2.5: is that good? Raise $e$ to it, and you get a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, 1 is perfect, and one that knows nothing has the size of the vocabulary: here 398.
-
-$$ \text{perplexity} = e^{\text{mean of } -\ln(\text{share of the word that came})} $$
+A loss of about 2.5: is that good? Raise $e$ to the mean loss, and you get a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, and 1 is perfect. One that knows nothing and gives all tokens the same share has their number: here 398. (Before training ours was even worse, $e^{6.03} \approx 416$: its random shares were uneven, and favouring some words without a reason costs more than it gains.)
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="perplexity"
@@ -520,12 +517,12 @@ Try `[0.5, 0.125]`: among 2 words, then among 8. Twice among 4 would be as hard,
 
 ---
 ### The recipe
-The formula from the inside out: a logarithm for every chance, minus, the mean, and $e$ to that.
+The mean loss, from the inside out: a logarithm for every chance, minus, the mean. Then $e$ to that.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_perplexity"
 r"""
-**Now write the test.** Wrong perplexities look harmless: they are numbers above 1, too. Write a function that takes somebody's `perplexity`, calls it with chances whose answer *you* know, and raises (with `assert`) if it is wrong. Leave room for rounding. It must accept every right one and catch the wrong ones; the verdict says which you let through.
+**Now write the test.** Wrong perplexities look harmless: they are numbers above 1, too. Write a function that takes somebody's `perplexity`, hands it a tensor of chances whose answer *you* know (a tensor, not a list), and raises (with `assert`) if it is wrong. Leave room for rounding. It must accept every right one and catch the wrong ones; the verdict says which you let through.
 """
 
 # %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=4 minutes=5 track="core"
@@ -560,7 +557,7 @@ assert 10.5 < measure(chances) < 12.4
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Now three models on the same 1,000 new sentences, trained beforehand, each with three random starts: the n-gram model with $n = 3$; the MLP that sees four words, trained ten times as long as ours; and an RNN, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. The two networks have 120,000 parameters each.
+Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an RNN of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the 680 tokens of our two languages, English ones too, which soon get a share near 0.)
 """
 
 # %% kind="predict" minutes=1.5
@@ -588,7 +585,7 @@ One dial is usual, the {term:temperature}. It divides the logits before the soft
 
 # %% [markdown] kind="text" minutes=0.5 exercise="sample_next"
 r"""
-Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces.
+Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces. Return the index of that piece. A piece includes its start, not its end: with shares ½, ¼, ¼ a lot of 0.5 falls on word 1.
 """
 
 # %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=3 track="core"
@@ -642,13 +639,13 @@ predict("01", "cold-ngram", WordByWord())
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-Compare what the three write at temperature 1. The n-gram model is right from each word to the next, and soon lost: *les pères dans un jardin tranquille parce qu' ils étaient riches* has no verb, and a model with two words of memory cannot notice. The longer a model's past, the longer it stays on its way.
+At temperature 0 the n-gram model goes in a circle: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). Now compare what the three write at temperature 1. The n-gram model is right from each word to the next, and soon lost: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) lacks its main verb, and a model with two words of memory cannot notice. The longer a model's past, the longer it stays on its way.
 
 Writing this way has **two costs**, and both will follow us to the end of the course: the Transformer writes like this too.
 
-**It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. No number of processors writes one sentence faster than word by word.
+**It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. In this plain way no number of processors writes a sentence faster than word by word.
 
-**Errors pile up.** Each word is drawn, then believed. Let us count something a machine can count: pairs of neighbouring words that the 20,000 sentences never show. Such a pair need not be wrong, but in new text of our language it is rare: 0.7% of all pairs. What the RNN writes has 2.7%. Small, for one pair. And for a sentence?
+**Errors pile up.** A longer text has more places to go wrong; that alone would do. And each word is drawn, then believed, so that one error *may* bring the next. Let us count something a machine can count, both causes together: pairs of neighbouring words that the 20,000 sentences never show. Such a pair need not be wrong, but in new text of our language it is rare: 0.7% of all pairs. What the RNN writes has 2.7%. Small, for one pair. And for a sentence?
 """
 
 # %% kind="example" minutes=0.5 ignore_output=true
@@ -683,9 +680,9 @@ quiz("01", "costs")
 r"""
 ## Break it
 
-Here is a model with a wonderful perplexity: a 5-gram model, measured on sentences it has counted.
+A 5-gram model, measured twice: on sentences it has counted, and on new ones.
 
-> **Before you run it:** on new text it has about 14.5. What will it have on its own? About the same, half, or a quarter?
+> **Before you run it:** on new text it has about 14.5. And on its own? A quarter of that, about the same, or four times as much?
 """
 
 # %% kind="break" minutes=1
@@ -750,9 +747,9 @@ r"""
 - Counting shares nothing between words. Embeddings do: rows of words that behave alike come to agree.
 - 12.4 → 9.3 → 8.1: n-gram, MLP, RNN, on the same text.
 - Measure on new text, never on what was learned.
-- Writing is serial, and it believes its own errors.
+- Writing is serial, and its errors pile up.
 
-**Still missing.** The MLP's window ends after four words. *La chèvre … parce qu'* **elle**: what lies between may be longer than any window, and a wider one needs more parameters for each place. The wish: read word by word, and squeeze the **whole past** into one summary of fixed size that is carried along. Lesson 02 builds it, and finds out how long it remembers.
+**Still missing.** The MLP's window ends after four words. *La chèvre … parce qu'* **elle** (the goat … because **it**): what lies between may be longer than any window, and a wider one needs more parameters for each place. The wish: read word by word, and squeeze the **whole past** into one summary of fixed size that is carried along. Lesson 02 builds it, and finds out how long it remembers.
 """
 
 # %% [markdown] kind="reading" minutes=0.5
@@ -760,6 +757,6 @@ r"""
 ## Reading
 
 - Bengio, Ducharme, Vincent and Jauvin, *A Neural Probabilistic Language Model*, Journal of Machine Learning Research 3 (2003), sections 1 and 2: why counting fails, and what word vectors repair. [jmlr.org](https://www.jmlr.org/papers/v3/bengio03a.html)
-- Shannon, *A Mathematical Theory of Communication* (1948), section 3: English written by n-grams drawn by hand from a book.
-- Grant Sanderson (3Blue1Brown), *Gradient descent, how neural networks learn*: the same idea as moving pictures.
+- Shannon, *A Mathematical Theory of Communication* (1948), section 3: English written by n-grams drawn by hand from a book. [doi.org](https://doi.org/10.1002/j.1538-7305.1948.tb01338.x)
+- Grant Sanderson (3Blue1Brown), *Gradient descent, how neural networks learn*: the same idea as moving pictures. [3blue1brown.com](https://www.3blue1brown.com/lessons/gradient-descent)
 """

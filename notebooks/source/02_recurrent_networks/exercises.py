@@ -440,6 +440,14 @@ CLIP_GRADIENTS = PlainExercise(
             "numbers together.",
         ),
         Slip(
+            "each-to-the-limit",
+            lambda gradients, limit: [
+                part for one in gradients for part in scaled([one], limit / length([one]))
+            ],
+            "each matrix is brought to the limit by itself. Measure the length of all numbers together, and "
+            "shorten only where it is above the limit.",
+        ),
+        Slip(
             "always-scaled",
             lambda gradients, limit: scaled(gradients, limit / length(gradients)),
             "a short gradient is made longer. Leave it alone where its length is below the limit.",

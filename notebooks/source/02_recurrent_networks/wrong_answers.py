@@ -274,6 +274,10 @@ def one_by_one(gradients, limit):
     return [gradient * min(1.0, limit / gradient.norm().item()) for gradient in gradients]
 
 
+def each_to_the_limit(gradients, limit):
+    return [limit * gradient / torch.linalg.vector_norm(gradient) for gradient in gradients]
+
+
 def stretches(gradients, limit):
     total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
     return [gradient * limit / total for gradient in gradients]
@@ -339,6 +343,7 @@ WRONG = {
     "clip_gradients": [
         (in_place, "in-place"),
         (one_by_one, "each-by-itself"),
+        (each_to_the_limit, "each-to-the-limit"),
         (stretches, "always-scaled"),
         (by_the_largest, None),
         (returns_nothing, "returns-none"),

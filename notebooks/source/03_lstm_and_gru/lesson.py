@@ -55,7 +55,7 @@ r"""
 
 A plain RNN has one state, and every step makes all of it anew: times a matrix, plus the word, through a tanh. Think of a whiteboard that is wiped at every word and written again from memory. After fifty copies little is left of the first line. The gradient, on its way back, passes through all the same copies.
 
-How would you keep a phone number through a long talk? You would not copy it at every word. You would write it into a notebook, and leave it there. So Hochreiter and Schmidhuber (1997) gave the network a second state besides the hidden one. The {term:memory cell|cell} is a row of numbers that are only *kept* and *added to*, never multiplied by a matrix. Around it stand gates. A {term:gate} is a number between 0 and 1 that says how much may pass: 0 is shut, 1 is open, 0.25 lets a quarter through.
+How would you keep a phone number through a long talk? You would not copy it at every word. You would write it into a notebook, and leave it there. So Hochreiter and Schmidhuber (1997) gave the network a second state besides the hidden one, a row of numbers. Each number of this second state is a {term:memory cell}: it is only *kept* and *added to*, never multiplied by a matrix. (*The cell*, without more, is the whole row. Code also calls a function a cell, as in `nn.LSTMCell`: that is *one LSTM step*.) Around it stand gates. A {term:gate} is a number between 0 and 1 that says how much may pass: 0 is shut, 1 is open, 0.25 lets a quarter through.
 
 - The **forget gate** says how much of the cell stays. (An unlucky name: 1 means *forget nothing*. It came later; Gers, Schmidhuber and Cummins, 2000.)
 - The **input gate** says how much of the new content is added. This content, the **candidate**, lies between −1 and 1.
@@ -104,7 +104,7 @@ r"""
 
 Shut the input gate and watch. With a forget gate of 0.9, one step leaves 0.9 of what was in the cell, two steps 0.81, three 0.73. After seven steps 0.48 is left: less than half. The number of steps until half is left is the cell's {term:half-life}, as for a radioactive sample.
 
-What sets the gate? Its score is a sum over the word, the hidden state and a constant. When word and state have nothing to say, the constant decides: the {term:forget bias}. A bias of 0 leaves the gate at ½. That is a poor start for a memory, so it is usual to start at 1, which opens the gate to 0.73. (Gers and others did it in 2000; Józefowicz and others measured in 2015 how much it helps.)
+What sets the gate? Its score is a sum over the word, the hidden state and a constant. When word and state have nothing to say, the constant decides: the {term:forget bias}. A bias of 0 leaves the gate at ½. That is a poor start for a memory, so it is usual to start at 1, which opens the gate to 0.73. (Gers and others began with positive biases in 2000; Józefowicz and others measured in 2015 how much it helps.)
 
 How long does a cell remember with a bias of 1? Commit to a guess. Then turn the knobs yourself, and try the goals.
 """
@@ -182,7 +182,7 @@ estimate("03", "bias-five", measure)
 r"""
 103 from the formula, 103 in torch's cell. From 1.0 step to 103, by one constant.
 
-**The same number runs backwards.** Along the cell, one step multiplies by $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. No matrix, no slope of a tanh, as in the RNN: only the gates' product. Here it is by autograd, over 100 steps.
+**The same number runs backwards.** Along the cell, one step multiplies by $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. Unlike in the RNN there is no matrix and no slope of a tanh on this road, only the gates' product. (There are side roads: the gates are computed from the hidden state, through matrices. They can add to the gradient, and even make it grow, so clipping stays in the training loop.) Here it is by autograd, over 100 steps.
 """
 
 # %% kind="example" minutes=0.5
@@ -196,10 +196,10 @@ for gate in (0.5, 0.9, 0.99, 0.999):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-So it is not true that an LSTM does away with vanishing gradients, as one often reads. It puts a knob on them. At 0.9 the gradient vanishes as surely as in an RNN, at 0.99 a third survives 100 steps. Only a gate of exactly 1 would lose nothing. (That was the LSTM of 1997, which had no forget gate; it could not empty its cells either.)
+So it is not true that an LSTM does away with vanishing gradients, as one often reads. It puts a knob on them. Only a gate of exactly 1 would lose nothing. (That was the LSTM of 1997, which had no forget gate; it could not empty its cells either.)
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz" minutes=1
 quiz("03", "half-lives")
 
 # %% [markdown] kind="instructor"
@@ -212,7 +212,7 @@ r"""
 
 # %% [markdown] kind="formula" minutes=1
 r"""
-## 3 · Build the cell
+## 3 · Build one LSTM step
 
 Four scores from the same word $x$ and the same old hidden state $h$, each with weights of its own; three become gates, one the candidate. Then the cell, then what is shown of it:
 
@@ -246,10 +246,10 @@ Build it in four steps, and print shapes on the way if you are in doubt.
 3. **Cell.** Keep and write.
 4. **Hidden state.** Show the new cell.
 
-Your cell will then be compared with torch's, and after that it will run a trained language model.
+Your step will then be compared with torch's, and after that it will run a trained language model.
 """
 
-# %% kind="exercise" exercise="lstm_cell" title="The LSTM cell" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="lstm_cell" title="One LSTM step" difficulty=3 importance=5 minutes=15 track="core"
 def lstm_cell(x, hidden, cell, w_x, w_h, b):
     """x (batch, input), hidden and cell (batch, width), w_x (4 width, input),
     w_h (4 width, width), b (4 width)  ->  new_hidden, new_cell (batch, width) each
@@ -295,7 +295,7 @@ print("the same as torch.nn.LSTMCell, hidden state and cell")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-**Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for 680 words. We take its weights, put your cell where torch's was, and compare what the two say.
+**Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for 680 words. (Lesson 01 had the 398 French ones; here English and French share one vocabulary.) We take its weights, put your step where torch's was, and compare what the two say.
 """
 
 # %% kind="train" minutes=1
@@ -325,7 +325,7 @@ for at, read in enumerate(["(start)", *text.split()]):
 r"""
 Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*: it has read no English, so it cannot know who is meant.
 
-Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of 2.2 steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (From the mean of their logarithms, for gates multiply.)
+Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of 2.2 steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (Gates multiply, so we average their logarithms: 0.9 and then 0.4 act like 0.6 twice, for both make 0.36.)
 """
 
 # %% kind="estimate" minutes=1.5
@@ -360,34 +360,37 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-A division of labour that nobody asked for. Most cells became *shorter* than where they began: half of them forget half within one word. A handful hold on over the length of a sentence. And look at the fast ones: they are not simply leaky. Three of the four keep everything just after *le*, two of them after *l'* too, and drop it at most other words. That is what a gate can do and a fixed decay cannot: it chooses the moment.
+A division of labour that nobody asked for. Most cells became *shorter* than where they began: half of them forget half within one word. On this sentence a handful have half-lives of nine steps and more. And look at the fast ones: they are not simply leaky. Three of the four keep everything just after *le*, two of them after *l'* too, and drop it at most other words. That is what a gate can do and a fixed decay cannot: it chooses the moment.
 
-Do not read a meaning into one cell from one picture, though. This is a single sentence; over many the slowest cell keeps about six steps.
+Do not read a meaning into one cell from one picture, though. In one sentence a cell may hold on, and in the next not: taken over 200 sentences, the slowest has a half-life of about six.
 """
 
 # %% kind="quiz" minutes=1
 quiz("03", "gates-at-work")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 4 · Design a memory for lag 40
 
-Now you set the weights. One cell reads two numbers at every step: a **mark**, 0 or 1, and a **sign**, +1 or −1. Where the mark is 1, the sign is to be remembered. Where it is 0, the sign is noise, to be ignored. You choose five numbers:
+Now you set the weights. One cell reads two numbers at every step: a **mark**, 0 or 1, and a **sign**, +1 or −1. Where the mark is 1, the sign is to be remembered. Where it is 0, the sign is noise, to be ignored. Five numbers decide:
 
 $$ \text{forget} = \sigma(\texttt{forget\_bias} + \texttt{forget\_mark} \cdot \text{mark}) \qquad \text{input} = \sigma(\texttt{write\_bias} + \texttt{write\_mark} \cdot \text{mark}) $$
 $$ \text{candidate} = \tanh(\texttt{new\_sign} \cdot \text{sign}) $$
-
-What is asked, for any `lag`, 40 among them:
-
-- a marked sign gets in: at least half of it is in the cell;
-- more than half of that is still there `lag` steps later, and less than half after four times as many, so that old notes fade;
-- the noise stays out: it never adds up to more than 0.1;
-- a second marked sign takes the place of the first.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
 draw("forget", "input", title="Two gates to set: when to keep, when to write",
      says="Lit: forget gate and input gate.")
+
+# %% [markdown] kind="text" minutes=0.5 exercise="design_memory"
+r"""
+Choose the five numbers for any `lag`, 40 among them, such that
+
+- a marked sign gets in: at least half of it is in the cell;
+- more than half of that is still there `lag` steps later, and less than half after four times as many, so that old notes fade;
+- the noise stays out: `lag` unmarked signs in a row add up to at most 0.1, even in the worst case, where all are +1;
+- a second marked sign takes the place of the first.
+"""
 
 # %% kind="exercise" exercise="design_memory" title="A memory for a given lag" difficulty=3 importance=4 minutes=7 track="core"
 def design_memory(lag):
@@ -471,7 +474,7 @@ r"""
 A first version is there already. Make its check pass; then it can run torch's weights.
 """
 
-# %% kind="exercise" exercise="gru_cell" mode="bug" title="The GRU cell" difficulty=3 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="gru_cell" mode="bug" title="One GRU step" difficulty=3 importance=4 minutes=4 track="core"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
     """x (batch, input), hidden (batch, width), w_x (3 width, input),
     w_h (3 width, width), b_x and b_h (3 width)  ->  new hidden (batch, width)
@@ -537,14 +540,15 @@ fresh = curves("recall", NEAR, lambda run, d: run["gradient"]["fresh"][d])
 look = {"log_x": True, "y_limits": (0, 106)}
 all_mixed = views.Part("Trained on all distances", FAR, mixed, right_ones, **look)
 slopes = views.Part("Gradient before training", NEAR, fresh, log_y=True)
-figure = views.panels([all_mixed, slopes], x_name="distance")
+alt = "Right answers over distances of 1 to 100, and the gradient over 1 to 50."
+figure = views.panels([all_mixed, slopes], x_name="distance", alt=alt)
 predict("03", "mixed-distances", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
 The gates did it: 100% over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
 
-On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU less than a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. Attention loses nothing: to it every word is one step away.
+On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU less than a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. (Along the cell alone it would be less still, $0.73^{50}$ or a ten-millionth. But some gates stand further open, and there is a second road back, through the hidden state: most of what arrives comes that way.) Attention loses nothing: to it every word is one step away.
 
 Now the same systems again, each trained **on one distance alone**, anew for each. They can hold 100 steps; you have just seen it. So:
 """
@@ -552,12 +556,13 @@ Now the same systems again, each trained **on one distance alone**, anew for eac
 # %% kind="predict" minutes=1.5
 alone = curves("recall_one_distance", FEW, lambda run, d: 100 * run["right"][d])
 on_one = views.Part("Trained on one alone", FEW, alone, right_ones, **look)
-figure = views.panels([all_mixed, on_one, slopes], x_name="distance")
+alt = "Right answers over distances of 1 to 100, trained on all or on one alone."
+figure = views.panels([all_mixed, on_one], x_name="distance", alt=alt)
 predict("03", "fifty-alone", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-At chance, 10%. The same LSTM that holds 100 steps cannot *learn* 50 when nothing shorter is there to learn from. (The alone ones had 1,000 steps of training and the mixed ones 4,000; attention needed no more than the 1,000.) **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of 2.2 steps none arrives. With short distances in the mixture it first learns those, and once its gates hold for five steps, ten are within reach.
+At chance, 10%. The same LSTM that holds 100 steps does not *learn* 50 when nothing shorter is there to learn from, not in 1,000 steps and not in 4,000 (`recall_alone_longer`). **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of 2.2 steps hardly any arrives. With short distances in the mixture, the likely story goes, it first learns those, and once its gates hold for five steps, ten are within reach.
 
 You know the knob. A small LSTM, lag 40 alone, run live: once with the usual forget bias of 1, once with the bias from **your design**. Same start, same data.
 """
@@ -589,7 +594,6 @@ def learn_lag_40(forget_bias, steps=120, width=32):
 losses = {
     "bias 1": learn_lag_40(1.0), "your bias": learn_lag_40(design["forget_bias"])
 }
-assert losses["bias 1"][-20:].mean() > 2.2 and losses["your bias"][-20:].mean() < 1.5
 figure = views.lines(
     range(5, 121, 5), {name: run.view(24, 5).mean(1) for name, run in losses.items()},
     x_name="training step", y_name="loss, mean of 5 steps",
@@ -597,9 +601,14 @@ figure = views.lines(
 )
 predict("03", "your-bias", figure)
 
+# %% kind="see" minutes=0 ignore_output=true
+for name, run in losses.items():
+    print(f"{name}: loss {fixed(run[-20:].mean(), 1)} in the last 20 steps")
+assert losses["bias 1"][-20:].mean() > 2.2 and losses["your bias"][-20:].mean() < 1.5
+
 # %% [markdown] kind="text" minutes=1
 r"""
-A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of 400 steps each: with a forget bias of 1 it has 9% right, with 3 it has 100%, with 5 it has 100%. One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
+A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of 400 steps each: with a forget bias of 1 it has 9% right, with 3 it has 100%, with 5 it has 100%. (So it was not for want of training that it failed above: there it had 1,000 steps.) One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
 """
 
 # %% [markdown] kind="instructor"
@@ -625,7 +634,7 @@ The last exercise shows what the additive road can do that a blend cannot.
 
 # %% [markdown] kind="text" minutes=0.5 exercise="counter_weights"
 r"""
-**The same idea somewhere else: a counter.** A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4).
+**The same idea somewhere else: a counter.** A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4). After 200 symbols the count may be off by 0.25, no more.
 """
 
 # %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 minutes=4 track="stretch"
@@ -651,29 +660,15 @@ What must the forget gate be, so that nothing of the count is lost? What must be
 Column `symbol` of `w_x` is what the symbol adds to the four scores. Large biases open the forget and the input gate for good; only the candidate looks at the symbol.
 """
 
-# %% kind="see" minutes=0.5
-w_count, b_count = yours("counter_weights")(0, 4)
-word = "abracadabra"
-letters = ["abr".find(letter) % 4 for letter in word]  # a 0, b 1, r 2, any other 3
-hidden = cell = torch.zeros(1, 1)
-counts = []
-for letter in letters:
-    read = F.one_hot(torch.tensor([letter]), 4).float()
-    hidden, cell = my_cell(read, hidden, cell, w_count, torch.zeros(4, 1), b_count)
-    counts.append(cell.item())
-
-print("read ", "  ".join(word))
-print("count", "  ".join(fixed(count, 0) for count in counts))
-
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A GRU cannot do this: its new state is a blend of the old one and a candidate between −1 and 1, so it never leaves that range. Adding is more than blending. (Weiss, Goldberg and Yahav showed in 2018 that trained LSTMs count like this, and that GRUs do not.)
+A GRU cannot hold a count like this: its new state is a blend of the old one and a candidate between −1 and 1, so it never leaves that range. It could count in tiny steps only, and training does not find that. (Weiss, Goldberg and Yahav showed in 2018 that trained LSTMs count like this, and that GRUs do not.)
 
 ## Break it
 
-Three GRU cells, one set of trained weights: the shipped GRU language model. One cell is yours. One has the reset gate before the product, as Cho's paper has it. One blends the other way round, as Chung's. All run without an error, and all shapes fit.
+Three ways to write a GRU step, one set of trained weights: the shipped GRU language model. One step is yours. One has the reset gate before the product, as Cho's paper has it. One blends the other way round, as Chung's. All run without an error, and all shapes fit.
 
-> **Before you run it:** perplexity on 200 test sentences is 7.5 with the right cell. What with the other two? (The vocabulary has 680 words.)
+> **Before you run it:** perplexity on 200 test sentences is 7.5 with the right step. What with the other two? (The vocabulary has 680 words.)
 """
 
 # %% kind="break" minutes=1
@@ -719,7 +714,7 @@ for name, cell in cells.items():
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-10.7 is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the cell. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's cell.
+10.7 is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the step. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's.
 
 ## Check yourself
 
@@ -735,7 +730,7 @@ r"""
 
 | name | what it is | shape |
 |---|---|---|
-| cell | a second state, only kept and added to | (batch, width) |
+| cell | a second state, a row of memory cells: only kept and added to | (batch, width) |
 | gate | a share between 0 and 1, from a sigmoid | (batch, width) |
 | forget bias | sets the forget gate when nothing else does | (width) |
 | half-life | steps until half is left: $\ln 2 / (-\ln f)$ | a number |
@@ -743,9 +738,8 @@ r"""
 | GRU | reset and update gate, candidate, no separate cell | 3 blocks of weights |
 
 - Along the cell both memory and gradient shrink by the product of the forget gates. Bias 0, 1, 2, 3, 5: half-lives 1.0, 2.2, 5.5, 14.3, 103.
-- Gates slow the vanishing gradient down as far as you like. They do not abolish it.
-- Being able to hold is not being led to it: at distance 50 alone LSTM and GRU stay at chance, until the bias lets a gradient through.
-- An LSTM can count; a GRU, which blends, cannot.
+- Being able to hold is not being led to it: at distance 50 alone LSTM and GRU stay at chance; a larger forget bias frees the LSTM.
+- An LSTM's cell can hold a count, however large; a GRU's state stays between −1 and 1.
 
 **Still missing.** All that was read must fit into one state of fixed size, one step after the other. What if a whole sentence has to pass through such a state, to come out in another language? That is [lesson 04](04_encoder_decoder.ipynb).
 """

@@ -180,8 +180,8 @@ RECEPTIVE_FIELD = PlainExercise(
 def cheapest(n_words: int) -> tuple[int, ...]:
     """Widths whose product is at least `n_words`, with the smallest sum there is.
 
-    So many words can be told apart by at most the product of the widths of ways, one for each choice of a
-    place in every layer; and gaps that are the product of the widths before reach just that many.
+    A stack has as many ways as the product of its widths, one for each choice of a place in every layer, and
+    hears at most that many words; and gaps that are the product of the widths before reach just that many.
     """
     if n_words <= 1:
         return ()
@@ -248,7 +248,7 @@ CHEAPEST_CNN = PlainExercise(
     by_hand=ByHand(
         inputs={"n_words": 40},
         answer=([5, 3, 3], [1, 5, 15]),
-        says="5 · 3 · 3 = 45 words are told apart, with 5 + 3 + 3 = 11 matrices.",
+        says="5 · 3 · 3 = 45 words are heard, with 5 + 3 + 3 = 11 matrices.",
     ),
     others=(lambda: (9,), lambda: (100,), lambda: (2,)),
     demands=(is_a_stack, hears_every_word, costs_least),

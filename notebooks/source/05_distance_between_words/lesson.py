@@ -28,7 +28,7 @@ from course_lib import views
 from course_lib.explore import PathRace
 from course_lib.layers.folding import kernel_widths
 from course_lib.teaching import check, estimate, explain, predict, quiz
-from course_lib.teaching import recorded, start_lesson, yours
+from course_lib.teaching import start_lesson, yours
 from course_lib.text.special import EOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped
@@ -138,6 +138,7 @@ fits = convolve(described, pattern)[:, 0]
 views.bars(
     fits, labels=sentence[:-2], name="places that fit", high=3, digits=0,
     title="Article, adjective, noun? (each bar: the window that begins here)",
+    alt="Three places fit in “the small cat” and “the cold water”, else one or none.",
 )
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -210,9 +211,9 @@ r"""
 
 Now compare the ways to read. Whatever the last word is to know of the first must be handed on: from state to state in a recurrent network, from layer to layer in a stack of convolutions. Each time it is multiplied by a matrix, squashed, and mixed with everything else. Call each handing-on a {term:hop}; the number of hops between two words is their {term:path length|path length}.
 
-To count alike for all, let every window *end* with its word, as if reading from the left. Then one layer of width 3 carries a word at most two places on. (A window with its word in the middle sees one place to each side. First and last word then meet halfway, after just as many layers.)
+To count alike for all, let every window *end* with its word: it shows that word and those before it. Then one layer of width 3 carries a word at most two places on. (If its word stood in the *middle* of the window, the middle output would be the one that hears of first and last word, after just as many layers.)
 
-You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. The picture opens at 32 words; then press *with*.
+You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. Once you have guessed, the picture goes to 32 words; then set *gaps* to *with*.
 """
 
 # %% kind="predict" minutes=2.5
@@ -246,7 +247,7 @@ Few hops are worth something. What do they cost? Every place of a kernel is a ma
 r"""
 You may choose the number of layers, each width and each dilation. Find the design that costs the fewest matrices, such that **each** of the last `n_words` words has at least one way to the output. (Seeing the 40th word back and skipping the 17th does not count.)
 
-Work in steps, on paper first, with 40 words: what do plain layers of width 3 cost? One layer of width 40? Then with gaps: how many different words can two layers of width 2 tell apart, and with which dilations? Three layers? What grows when you add a layer, what when you widen one? Then write it for any number of words: a search over designs is fine.
+Work in steps, on paper first, with 40 words: what do plain layers of width 3 cost? One layer of width 40? Then with gaps: how many different words can two layers of width 2 hear, and with which dilations? Three layers? What grows when you add a layer, what when you widen one? Then write it for any number of words: a search over designs is fine.
 """
 
 # %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=4 importance=4 minutes=15 track="core"
@@ -306,7 +307,7 @@ Is a word that is *seen* also *heard*? Count the ways. Two plain layers of width
 
 With more layers the middle gets more and more of them. Sixteen layers see 33 words; of all 43 million ways the middle word has 5 million, the first word still has one.
 
-How strongly is a word heard? Lesson 02 gave us the tool: the length of the gradient from the output back to that word. It says how much the output moves when the word is nudged. We measure at random starting numbers, as on the first day of training, at the last output, and average over 64 random sentences.
+How strongly is a word heard? Lesson 02 gave us the tool: the length of the gradient from the output back to that word. It says how much the output moves when the word is nudged. (The output is a vector, and a gradient needs one number: so the vector's numbers are added up with random weights, `direction` in the code.) We measure at random starting numbers, as on the first day of training, at the last output, and average over 64 random sentences.
 """
 
 # %% kind="code" minutes=0.5
@@ -361,13 +362,13 @@ shown = {name: (row / row.max()).clamp(min=1e-6) for name, row in heard.items()}
 figure = views.lines(
     range(1, 34), shown, x_name="word (33 is the last)", y_name="influence", log_y=True,
     title="How well each word is heard",
-    alt="Plain stacks are hills; gaps are flat; the recurrent layer falls to the left.",
+    alt="Five curves, one for each reader: the influence of each of 33 words.",
 )
 predict("05", "who-is-heard", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280: random ways partly cancel, so what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
+The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
 So a word is lost by many hops, and by ways that are shared out unfairly.
 """
@@ -406,7 +407,7 @@ assert plain < 0.4 < 0.9 < gapped
 
 # %% [markdown] kind="text" minutes=0.5 track="stretch"
 r"""
-The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). Deep stacks of convolutions can be trained: those that are have a path around each layer, which lesson 13 builds. Without one, hops cost.
+The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
 """
 
 # %% kind="explain" minutes=2.5
@@ -416,9 +417,9 @@ explain("05", "sees-but-hears")
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
-In 2013, a year before the encoder–decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is padded, so each layer makes the row shorter. From that vector a plain recurrent network writes the translation. The authors used it to re-rank the output of another system, not to translate alone; ours must.
+In 2013, a year before the encoder–decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is padded, so each layer makes the row shorter. One difference to section 1: each number of a word's vector has its own kernel, so the 96 numbers never mix in the fold. (This is the authors' model I; their model II stops folding earlier and keeps several vectors.) From that vector a plain recurrent network writes the translation. The authors let it choose among the translations that another system proposed; ours must translate alone.
 
-Ours has the same number of parameters as the seq2seq of lesson 04, and the same training.
+Ours has the same number of parameters as the seq2seq of lesson 04, and the same training. The comparison is not a clean one, though: RCTM's vector has 96 numbers, where seq2seq hands over four times as many, its kernels mix no numbers, and its decoder is a plain recurrent network. So do not ask which is better, but *which words get lost*.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -437,27 +438,9 @@ for text in (
     print("    RCTM    ", rctm(text).target)
     print("    seq2seq ", seq2seq(text).target)
 
-# %% kind="see" minutes=0.5
-lengths = ("1–5", "6–10", "11–15", "16–20")
-right = {}
-for name, system in (("RCTM", "rctm"), ("seq2seq", "seq2seq")):
-    right[name] = [
-        recorded(
-            "toy_ladder",
-            lambda run, at=at: 100 * run["scores"]["test"]["by_length"][at]["exact"],
-        )[system]
-        for at in lengths
-    ]
-views.lines(
-    (5, 10, 15, 20), right, x_name="words in the sentence, up to",
-    y_name="exact match, %", title="Test sentences, mean of three trainings",
-)
-
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. Look at what is lost. The horses eat bread from a table instead of apples in a box. And the goat: RCTM writes *parce qu'il est bon*, because it is good. The sentence said *hungry*, its very last word.
-
-Is that chance? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word was not heard at all. To compare, change the **animal** instead, further to the front.
+Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. Look at what is lost: the horses eat bread from a table instead of apples in a box. Does it matter *where* a word stands? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word made no difference. To compare, change the **animal** instead, further to the front.
 """
 
 # %% kind="code" minutes=0.5
@@ -485,20 +468,19 @@ def same_twice(system, twins):
 shares = [
     same_twice(system, twins) for system in (rctm, seq2seq) for twins in (ends, animals)
 ]
+labels = ["RCTM, last word", "RCTM, animal", "seq2seq, last word", "seq2seq, animal"]
 figure = views.bars(
-    shares, high=100, digits=0, name="same translation, %",
-    labels=[
-        "RCTM, last word", "RCTM, animal", "seq2seq, last word", "seq2seq, animal"
-    ],
+    shares, labels=labels, high=100, digits=0, name="same translation, %",
     title="Two sentences, one word changed: how often the same French?",
+    alt=". ".join(f"{a}: {b:.0f}%" for a, b in zip(labels, shares, strict=True)),
 )
 predict("05", "twins", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. So *it* becomes *il* or *elle* by habit: over three trainings 51% of the pronouns are right, and a coin has 50%.
+In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. You may have seen it in the goat above: *hungry* became *il est bon*, it is good. So *it* becomes *il* or *elle* by habit: over three trainings 51% of the pronouns are right, and a coin has 50%.
 
-Is it the ways again? In a fold the ends have few and the middle many. Count them for twelve words and the end mark, take the root, and lay beside it what the *trained* RCTM hears: the gradient from its one vector back to each word, over 26 such sentences and 16 random directions.
+Is it the ways again? In a fold the ends have few and the middle many. Count them for twelve words and the end mark, take the root, and lay beside it what the *trained* RCTM hears: the gradient from its one vector back to each word, over 26 such sentences and 16 random directions, as in section 5.
 """
 
 # %% kind="see" minutes=1 track="stretch"
@@ -530,14 +512,19 @@ views.lines(
 r"""
 Half right. Training has mended the left end, which the count had nearly silent. It has not mended the right one: the last word, on which all hangs, is heard about a third as well as the loudest.
 
-So is squeezing by convolution worse than squeezing by a recurrence? With equal parameters and this task, yes, by far. But be careful with the *why*. RCTM's vector has 96 numbers, where seq2seq hands over four times as many, and its decoder is a plain recurrent network. A seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM. What the pairs do show is that this encoder treats places unequally, and pays for it just where it matters. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets 96.5% here, with attention between reader and writer.
+That is what the pairs show: this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* they do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets 96.5% here, with attention between reader and writer.
 """
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
 ## 7 · When a convolution writes
 
-A network that *writes* guesses the next word from the words so far. If a convolution does that, each window must end with its word: what comes after is what it has to guess. There shall be as many outputs as words, so zeros stand before the sentence where the first windows reach out of it. A first version is there already. Make its check pass.
+A network that *writes* guesses the next word from the words so far. If a convolution does that, each window must end with its word: what comes after is what it has to guess. There shall be as many outputs as words, so zeros stand before the sentence where the first windows reach out of it.
+"""
+
+# %% [markdown] kind="text" minutes=0 exercise="look_back"
+r"""
+A first version is there already. Make its check pass.
 """
 
 # %% kind="exercise" exercise="look_back" mode="bug" title="As many outputs as words" difficulty=2 importance=4 minutes=3 track="core"
@@ -573,7 +560,7 @@ The shape is right and the sum is right; the windows stand in the wrong place. H
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_looks_back"
 r"""
-A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write the test that finds it.
+A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write a test that catches it, and any other wrong `look_back` too: the check hands it several, and right ones, which must pass.
 """
 
 # %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 minutes=5 track="stretch"
@@ -612,11 +599,23 @@ Here is a stack of three layers, nine matrices. Its receptive field is 43 words,
 print("receptive field:", sees([3, 3, 3], [1, 5, 15])[-1])
 row = influence(random_stack([1, 5, 15]), n=43)
 print("words heard:    ", int((row > 0).sum()))
-print("one line a word:", "".join("█" if word > 0 else "·" for word in row))
+print("one mark a word:", "".join("█" if word > 0 else "·" for word in row))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=1.5
 r"""
 Three layers of width 3 have 27 ways, so they can never hear more than 27 words, however far they reach. The receptive field says how far the farthest word lies, not whether all between are heard. Dilations that grow faster than the widths leave holes. No shape and no error tells; the gradient does.
+
+## Five wishes
+
+Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 will tick them off, one by one.
+
+| | the wish | why: what you saw |
+|---|---|---|
+| ☐ | **more information:** more than one vector for a whole sentence | exact match falls with length, in 04 |
+| ☐ | **short distance:** few hops between any two words | 31 hops, and the first word is gone |
+| ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a recurrence |
+| ☐ | **emphasis:** the sentence decides which words count most | a kernel gives a place its share, whatever word stands there |
+| ☐ | **looking both ways:** a word may need what comes after it | *it* is settled by *thirsty*, two words later |
 
 ## Check yourself
 """
@@ -642,7 +641,7 @@ r"""
 **If time is short**, cut section 7 and the training cell of section 5; keep the racetrack, the design and the pairs.
 """
 
-# %% [markdown] kind="summary" minutes=1.5
+# %% [markdown] kind="summary" minutes=0.5
 r"""
 ## What you have now
 
@@ -653,19 +652,10 @@ r"""
 | dilation | the step between the places of a window |
 | hop, path length | one handing-on; how many lie between two words |
 
-- 32 words apart end to end: 31 hops in a recurrent network, 16 in a plain convolution, 4 with gaps, 1 with attention.
-- Seen is not heard. In a plain stack the ends have one way each, and a gradient a thousandth of the middle's.
+- From the first of 32 words to the last: 31 hops in a recurrent network, 16 in a plain convolution, 4 with gaps, 1 with attention.
+- Seen is not heard. In a plain stack of 16 layers the ends have one way each, and are heard about two thousand times more weakly than the middle.
 - RCTM folds a sentence into one vector; in most pairs it does not notice the last word.
-
-**Five wishes.** Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 will tick them off, one by one.
-
-| | the wish | why: what you saw |
-|---|---|---|
-| ☐ | **more information:** more than one vector for a whole sentence | exact match falls with length, in 04 and here |
-| ☐ | **short distance:** few hops between any two words | 31 hops, and the first word is gone |
-| ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a recurrence |
-| ☐ | **emphasis:** the sentence decides which words count most | a kernel gives a place its share, whatever word stands there |
-| ☐ | **looking both ways:** a word may need what comes after it | *it* is settled by *thirsty*, two words later |
+- Five wishes for lesson 06: more information, short distance, equal treatment, emphasis, looking both ways.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

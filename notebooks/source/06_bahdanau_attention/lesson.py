@@ -170,7 +170,7 @@ quiz("06", "six-steps")
 
 # %% [markdown] kind="text" minutes=1 exercise="additive_attention"
 r"""
-**Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. (All are equally long here; what to do with padding is lesson 10.) Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence.
+**Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. (All are equally long here; sentences of different lengths are a matter for lesson 10.) Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence.
 
 Try every step in a cell of its own and look at the shapes. In a minute this function will translate.
 """

@@ -173,7 +173,7 @@ def _surroundings_kept() -> Iterator[None]:
     finally:
         torch.set_default_dtype(dtype)
         if torch.get_default_device() != device:  # slow to set, as the next
-            torch.set_default_device(device)
+            torch.set_default_device(None if device.type == "cpu" else device)  # "cpu" would slow each call
         if torch.get_deterministic_debug_mode() != strictness:
             torch.set_deterministic_debug_mode(strictness)
         torch.set_num_threads(threads)

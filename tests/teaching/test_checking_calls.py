@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 from IPython.core.autocall import ExitAutocall
+from torch.overrides import _get_current_function_mode_stack
 
 from course_lib.layers.attention import attend
 from course_lib.teaching.calling import call
@@ -344,3 +345,13 @@ def test_the_innermost_line_of_the_learner_is_told_even_without_a_file():
     space: dict = {}
     exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", space)
     assert "line 2 of `inner`" in str(judge(DOUBLE_IT, space["attempt"]))
+
+
+def test_a_changed_default_device_leaves_nothing_behind():
+    """Not even an explicit "cpu": that is a mode which every call of torch would go through."""
+
+    def moves_everything():
+        torch.set_default_device("meta")
+
+    call(moves_everything, (), time.monotonic() + 5)
+    assert torch.get_default_device().type == "cpu" and not _get_current_function_mode_stack()

@@ -262,10 +262,10 @@ WRONG["breaking_sentence"] = [
     (lambda: "the cat sleeps", None, "and that is right"),
     (lambda: "the cat drank the water because it was thirsty", None, "At most 8"),
     (lambda: "the axolotl eats the cake", None, "axolotl"),
-    (lambda: "the water drank the cat", None, "The grammar cannot read this sentence"),
+    (lambda: "the water drank the cat", None, "does not make this sentence"),
     (lambda: "The soup is very hot.", None, "Small letters"),
     (lambda: ["the", "soup"], None, "this is a list"),
-    (lambda: "cat the sleeps", None, "The grammar cannot read this sentence"),
+    (lambda: "cat the sleeps", None, "does not make this sentence"),
     (lambda: "", None, "Small letters"),
 ]
 

@@ -428,6 +428,14 @@ views.diagram(PARTS, ARROWS, lit=("stack", "one vector"), notes=notes, title=TIT
 
 # %% kind="example" minutes=1
 rctm, seq2seq = load_shipped("rctm"), load_shipped("seq2seq")
+decode = yours("greedy_decode")  # of lesson 04: it drives any translator
+
+
+def says(system, text):
+    words = decode(system.model, system.tokenizer.encode(text), 40)
+    return system.tokenizer.decode(words)
+
+
 for text in (
     "the cat drank the water because it was thirsty",
     "the cat drank the water because it was cold",
@@ -435,8 +443,8 @@ for text in (
     "three black horses eat the apples in the box because they are hungry",
 ):
     print(text)
-    print("    RCTM    ", rctm(text).target)
-    print("    seq2seq ", seq2seq(text).target)
+    print("    RCTM    ", says(rctm, text))
+    print("    seq2seq ", says(seq2seq, text))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -21,10 +21,10 @@ from traitlets import Enum, Int
 from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
+from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed
-from course_lib.runtime import data_path
 from course_lib.text.special import BOS, PAD
-from course_lib.training.saved_system import load_system
+from course_lib.translation.shipped import load_shipped
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.moving import Blocks, Facts, Show, quick_text
 
@@ -58,35 +58,28 @@ def masks() -> dict[str, np.ndarray]:
 @torch.no_grad()
 def scores() -> np.ndarray:
     """(heads, queries, keys): each row with mean 0."""
-    saved = load_system(data_path("checkpoints", "transformer_lm.safetensors"))
-    model = saved.model.eval()
-    tokens = torch.tensor([[BOS, *saved.tokenizer.encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
+    shipped = load_shipped("transformer_lm")
+    model = shipped.model.eval()
+    tokens = torch.tensor([[BOS, *shipped.tokenizer.encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
     x = model.positions.add(model.words.target(tokens))
     weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]
     logs = weights.clamp(min=1e-30).log()
     return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
 
 
-def softmax(rows: np.ndarray) -> np.ndarray:
-    """As the formula says: over a row of nothing but −∞ it is 0 / 0."""
-    with np.errstate(invalid="ignore"):
-        grown = np.exp(rows - rows.max(axis=-1, keepdims=True))
-        return grown / grown.sum(axis=-1, keepdims=True)
-
-
 def apply(rows: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """The weights, and the scores that went into the softmax."""
-    if method == BEFORE:
-        rows = np.where(may_look, rows, -np.inf)
-        return softmax(rows), rows
-    if method == TIMES_0:
-        rows = rows * may_look
-        return softmax(rows), rows
-    weights = softmax(rows) * may_look
-    if method == RENORMED:
-        with np.errstate(invalid="ignore"):
+    """The weights, and the scores that went into the softmax. A row of nothing but −∞ is 0 / 0: NaN."""
+    with np.errstate(invalid="ignore"):
+        if method == BEFORE:
+            rows = np.where(may_look, rows, -np.inf)
+            return softmax(rows), rows
+        if method == TIMES_0:
+            rows = rows * may_look
+            return softmax(rows), rows
+        weights = softmax(rows) * may_look
+        if method == RENORMED:
             weights = weights / weights.sum(axis=-1, keepdims=True)
-    return weights, rows
+        return weights, rows
 
 
 def compute(*, mask: str, method: str, head: int) -> Facts:

@@ -161,3 +161,11 @@ def test_the_solutions_and_the_library_agree_with_torch():
     torch.nn.utils.clip_grad_norm_(parameters, 1.0)
     for parameter, ours in zip(parameters, EXERCISES["clip_gradients"].reference(parts, 1.0), strict=True):
         torch.testing.assert_close(parameter.grad, ours, atol=1e-5, rtol=1e-4)
+
+
+def test_torchs_own_start_is_about_six_tenths_of_u():
+    torch.manual_seed(0)
+    radii = [torch.linalg.eigvals(torch.nn.RNN(32, 32).weight_hh_l0).abs().max().item() for _ in range(20)]
+    assert 0.55 < sum(radii) / 20 < 0.65
+    text = (lesson("recurrent_networks").folder / "lesson.py").read_text(encoding="utf-8")
+    assert "Torch's own start for an RNN is about U × 0.6" in text

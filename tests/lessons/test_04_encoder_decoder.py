@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from statistics import mean, stdev
 
 import pytest
@@ -36,6 +37,16 @@ def told(question: str) -> str:
 
 def exact(experiment: str, words: str, part: str = "test") -> dict[str, float]:
     return recorded(experiment, lambda run: 100 * run["scores"][part]["by_length"][words]["exact"])
+
+
+def edits(one: Sequence[str], other: Sequence[str]) -> int:
+    """The fewest words to put in, take out or change."""
+    row = list(range(len(other) + 1))
+    for i, word in enumerate(one, start=1):
+        before, row[0] = row[0], i
+        for j, said in enumerate(other, start=1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (word != said))
+    return row[-1]
 
 
 def every_run(experiment: str, variant: str, measure) -> list[float]:
@@ -122,6 +133,8 @@ def test_teacher_and_freedom(text):
         agree += sum(one == other for one, other in zip(wanted, got, strict=False))
     assert round(100 * agree / places) == 70
     assert "10% of the places are wrong when forced, and 30% running free" in text
+    changed = sum(edits(pair.tgt, target.split()) for pair, target in zip(pairs, free, strict=True))
+    assert f"{100 * changed / places:.1f}" == "22.5" and "it is 22.5%" in text
     flawless = (right | ~inside).all(dim=1).tolist()
     assert flawless == [target == pair.tgt_text for pair, target in zip(pairs, free, strict=True)]
     assert told("forced-exact") == "In just as many"
@@ -139,3 +152,16 @@ def test_the_suitcase_as_it_is_told(text):
     assert {round(100 * share) for share in shares} == {86, 87, 89}
     assert "5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%" in text
     assert round(bits(50)) == 759 and r"\approx 759$ bits" in text
+
+
+def test_sizes_of_the_summary_and_the_length_that_was_never_trained(text):
+    batch = make_batch([[5, 6]], [[]])
+    sizes = {}
+    for name in ("rnn_encoder_decoder", "seq2seq"):
+        memory = load_shipped(name).model.encode(batch.src, batch.src_lengths)
+        sizes[name] = sum(part.numel() for part in memory.values())
+    assert sizes == {"rnn_encoder_decoder": 132, "seq2seq": 400}
+    assert "Of 132 numbers in Cho's, of 400 in Sutskever's" in text
+    assert (
+        round(exact("toy_ladder", "21–30", "long")["transformer"]) == 22 and "gets only 22% of these" in text
+    )

@@ -33,9 +33,9 @@ class Remark:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The outputs as float32 tensors on the CPU, in the order the exercise names them."""
+    """What was given: of a function of tensors, its outputs in order, as float32 on the CPU."""
 
-    outputs: tuple[Tensor, ...]
+    given: Any
     remarks: tuple[Remark, ...] = ()
 
 

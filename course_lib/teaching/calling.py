@@ -1,9 +1,9 @@
 """Call a learner's function and come back whatever it does.
 
-    >>> call(lambda numbers: numbers * 2, (torch.ones(3),), until=time.monotonic() + 5).answer
+    >>> call(lambda: torch.ones(3) * 2, until=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
-A plain call, with copies of the inputs. A timer ends a loop without end, where the system has one and we are
+A plain call. A timer ends a loop without end, where the system has one and we are
 in the main thread; elsewhere Jupyter's stop button does. What is printed is kept. What is changed outside
 (seeds, torch's defaults) is put back.
 """
@@ -19,13 +19,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from course_lib.teaching.fault import Fault, fault_of, message_of
 
@@ -46,7 +45,6 @@ class Outcome:
     returned: bool = False
     fault: Fault | None = None
     printed: str = ""
-    changed: list[int] = field(default_factory=list)
     took_too_long: bool = False
 
 
@@ -67,24 +65,16 @@ class Ear(io.TextIOBase):
 
 
 def call(
-    function: Callable,
-    inputs: tuple[Tensor, ...],
-    until: float,
-    read: Callable[[Any, tuple[Tensor, ...]], Any] = lambda value, given: value,
-    with_gradients: bool = False,
+    function: Callable[[], Any], until: float, read: Callable[[Any], Any] = lambda value: value
 ) -> Outcome:
-    """Call `function` with copies of `inputs` and `read` what it returns, `until` then (`time.monotonic`)."""
-    outcome, ear = Outcome(), Ear()
-    given = tuple(tensor.clone() for tensor in inputs)
-    if with_gradients:
-        given = tuple(t.requires_grad_() if t.is_floating_point() else t for t in given)
-    error = None
+    """Call `function` and `read` what it returns, `until` then (`time.monotonic`)."""
+    outcome, ear, error = Outcome(), Ear(), None
     with _surroundings_kept(), _heard_by(ear):
         try:
             with _time_limit(until - time.monotonic(), outcome):
-                value = function(*given)
+                value = function()
                 outcome.returned = True
-                outcome.answer = read(value, given)
+                outcome.answer = read(value)
         except KeyboardInterrupt:  # the stop button
             raise
         except BaseException as caught:  # SystemExit and the learner's own classes too
@@ -93,7 +83,6 @@ def call(
             with contextlib.suppress(TimeUp), _time_limit(1.0, outcome):  # its __str__ may be the learner's
                 outcome.fault = fault_of(error)
     outcome.printed = str(ear)
-    outcome.changed = [i for i, tensor in enumerate(inputs) if _differ(tensor, given[i])]
     return outcome
 
 
@@ -141,13 +130,6 @@ def _may_be_stopped(frame: FrameType | None) -> bool:
             return False
         frame = frame.f_back
     return True
-
-
-def _differ(before: Tensor, after: Tensor) -> bool:
-    try:
-        return before.dtype != after.dtype or not torch.equal(before, after.detach())
-    except Exception:  # it is no ordinary tensor any more
-        return True
 
 
 @contextlib.contextmanager

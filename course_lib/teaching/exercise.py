@@ -23,10 +23,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
+from course_lib.formatting import shape_text
+from course_lib.teaching.answer import Answer, read
+from course_lib.teaching.stages import agree, wrong_gradients, wrong_numbers
+from course_lib.teaching.task import ByHand, Case, FunctionTask, Slip, Trial
+from course_lib.teaching.verdict import Verdict
+
+__all__ = ["ByHand", "Exercise", "Given", "Invariant", "Slip", "gaussian", "look_mask"]
 Sizes = Mapping[str, int | tuple[int, ...]]
 ODD = (3, 5, 7, 9, 11, 13, 15)
 
@@ -63,77 +71,29 @@ class Invariant:
     exactly: bool = False
 
 
-@dataclass(frozen=True)
-class ByHand:
-    """A case small enough to work out on paper. `says` is the working, in words."""
-
-    inputs: Mapping[str, list]
-    answer: Mapping[str, list | float]
-    says: str
-
-
-@dataclass(frozen=True)
-class Slip:
-    """A known wrong answer. `message` tells what seems to have happened and what to do; `misconception` only
-    where nobody does this without believing that: who forgets the scale believes nothing about it."""
-
-    name: str
-    wrong: Callable
-    message: str
-    misconception: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Inputs to try a function on, and what the right one gives for them."""
-
-    inputs: tuple[Tensor, ...]
-    expected: tuple[Tensor, ...]
-    by_hand: bool = False
-    large: bool = False
-
-    def agree(self, one: Tensor, other: Tensor) -> bool:
-        """Whether two outputs are the same but for rounding, which in a softmax of large scores is larger."""
-        one, other = one.float(), other.float()
-        largest = one.nan_to_num(0, 0, 0).abs().max().item() if one.numel() else 0.0
-        rtol, atol = (1e-3, 3e-5 * max(1.0, largest)) if self.large else (1e-4, 3e-5)
-        return one.shape == other.shape and torch.allclose(one, other, rtol, atol, equal_nan=True)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Exercise:
-    """See the top of this file. `seconds` is the time all calls of one check may take together."""
+class Exercise(FunctionTask):
+    """See the top of this file."""
 
-    name: str
-    lesson: str
     inputs: Mapping[str, Given]
     returns: Mapping[str, str]
     sizes: Sizes
-    reference: Callable
     by_hand: ByHand
     other_sizes: tuple[Sizes, ...] | None = None  # where sizes hang together: d_model = n_heads · head_dim
     large: tuple[float, ...] = (4.0, 14.0)  # what inputs are multiplied by: scaled scores around 30, and 300
     trains: bool = True
     invariants: tuple[Invariant, ...] = ()
-    slips: tuple[Slip, ...] = ()
-    unrepaired: Callable | None = None
-    library: Callable | None = None
-    stretch: bool = False
-    seconds: float = 5.0
-
-    @property
-    def signature(self) -> str:
-        return f"{self.name}({', '.join(self.inputs)})"
 
     def cases(self) -> list[Case]:
         """The one worked by hand, the first random one, the other sizes, large numbers; always the same."""
         others = variations(self.sizes) if self.other_sizes is None else self.other_sizes
+        ordinary = [self._random_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
+        wanted = zip(self.returns, ordinary[0].expected, strict=True)
         by_hand = Case(  # its answer is the author's, not the reference's
-            tuple(_tensor(self.by_hand.inputs[name]) for name in self.inputs),
-            tuple(_tensor(self.by_hand.answer[name]) for name in self.returns),
+            lambda: tuple(_tensor(self.by_hand.inputs[name]) for name in self.inputs),
+            tuple(_tensor(self.by_hand.answer[name]).to(like.dtype) for name, like in wanted),
             by_hand=True,
         )
-        ordinary = [self._random_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
         return [by_hand, *ordinary, *(self._random_case(self.sizes, 10, times) for times in self.large)]
 
     def _random_case(self, sizes: Sizes, seed: int, times: float = 0.0) -> Case:
@@ -141,7 +101,34 @@ class Exercise:
         inputs = [given.draw(_shape(given.axes, sizes), generator) for given in self.inputs.values()]
         if times:  # whole numbers: their sums of products are exact, in whatever order they are added
             inputs = [(t * times).round() if t.is_floating_point() else t for t in inputs]
-        return Case(tuple(inputs), outputs(self.reference, tuple(inputs)), large=bool(times))
+
+        def make() -> tuple[Tensor, ...]:
+            return tuple(tensor.clone() for tensor in inputs)
+
+        return Case(make, outputs(self.reference, make()), large=bool(times))
+
+    def read(self, value: Any, case: Case) -> Answer | Verdict:
+        return read(value, {name: t.dtype for name, t in zip(self.returns, case.expected, strict=True)})
+
+    def call_text(self, case: Case) -> str:
+        """The shapes of a call's inputs: The call was with `query` (4,), `keys` (5, 4)."""
+        named = zip(self.inputs, case.make(), strict=True)
+        shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in named)
+        return f"The call was with {shapes}{', all large numbers' if case.large else ''}."
+
+    def problem(self, trials: list[Trial]) -> Verdict | None:
+        return wrong_numbers(self, trials)
+
+    def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
+        return wrong_gradients(self, attempt, until) if self.trains else None
+
+    def does_as(self, function: Callable, trial: Trial) -> bool:
+        """Where large numbers make the learner's infinite, two ways of writing the same thing may differ."""
+        case = trial.case
+        return all(
+            agree(case, theirs, got) or (case.large and not got.isfinite().all())
+            for theirs, got in zip(outputs(function, case.make()), trial.given, strict=True)
+        )
 
 
 def variations(sizes: Sizes) -> tuple[Sizes, ...]:
@@ -161,7 +148,7 @@ def variations(sizes: Sizes) -> tuple[Sizes, ...]:
 def outputs(function: Callable, inputs: tuple[Tensor, ...]) -> tuple:
     """What one of the course's own functions, right or wrong, returns: always as a tuple."""
     with torch.no_grad():
-        result = function(*(tensor.clone() for tensor in inputs))
+        result = function(*inputs)
     return result if isinstance(result, tuple) else (result,)
 
 

@@ -10,8 +10,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.lessons import lessons
+from course_lib.teaching.task import Task
 
 
 def load(path: Path) -> ModuleType:
@@ -22,8 +22,8 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-BY_LESSON: dict[str, tuple[Exercise, ...]] = {
+BY_LESSON: dict[str, tuple[Task, ...]] = {
     one.topic: load(one.folder / "exercises.py").EXERCISES for one in lessons() if one.built
 }
 
-EXERCISES: dict[str, Exercise] = {one.name: one for group in BY_LESSON.values() for one in group}
+EXERCISES: dict[str, Task] = {one.name: one for group in BY_LESSON.values() for one in group}

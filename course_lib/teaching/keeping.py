@@ -33,12 +33,10 @@ from filelock import Timeout
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.teaching.calling import call
 from course_lib.teaching.event_log import locked
-from course_lib.teaching.exercise import Exercise
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import uncompiled
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.task import Task
 
 HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
 TOP = (
@@ -83,9 +81,7 @@ def blocks() -> tuple[str, list[Kept]]:
     return top, [Kept(*parts[i : i + 4]) for i in range(0, len(parts), 4)]
 
 
-def keep(
-    exercise: Exercise | PlainExercise | TestExercise, attempt: Any, passes: Callable[[Callable], bool]
-) -> str:
+def keep(exercise: Task, attempt: Any, passes: Callable[[Callable], bool]) -> str:
     """Put a function that passed into the file, in place of an older one. Gives a sentence where that fails.
 
     It is kept only if it also `passes` when loaded from there: what needs more of the notebook than its
@@ -129,7 +125,7 @@ def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None,
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[label] = (len(source), None, lines, label)  # so that a fault can show its line
-    outcome = call(lambda: exec(compile(source, label, "exec"), space), (), time.monotonic() + seconds)
+    outcome = call(lambda: exec(compile(source, label, "exec"), space), time.monotonic() + seconds)
     if outcome.took_too_long:
         return None, "it does not end when it is loaded"
     if outcome.fault:

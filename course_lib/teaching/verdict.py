@@ -55,16 +55,13 @@ class Verdict:
 
     def __str__(self) -> str:
         look = LOOKS[self.status]
-        parts = [f"{look.icon} {look.word} · {self.exercise}\n{self.headline}"]
-        if self.details:
-            parts.append(self.details)
-        if self.numbers:
-            parts.append("\n".join(f"{title}\n{_indented(text)}" for title, text in self.numbers))
-        if self.misconception:
-            parts.append(_known(self.misconception))
-        if self.printed:
-            parts.append("Your function printed:\n" + _indented(self.printed))
-        return "\n\n".join(parts)
+        return paragraphs(
+            f"{look.icon} {look.word} · {self.exercise}\n{self.headline}",
+            self.details,
+            "\n".join(f"{title}\n{_indented(text)}" for title, text in self.numbers),
+            _known(self.misconception) if self.misconception else "",
+            "Your function printed:\n" + _indented(self.printed) if self.printed else "",
+        )
 
     def _repr_html_(self) -> str:
         look = LOOKS[self.status]
@@ -86,6 +83,11 @@ class Verdict:
 def wrong(headline: str, details: str = "", slip: str | None = None) -> Verdict:
     """Something is wrong; whoever asked puts in which exercise it is."""
     return Verdict("", "wrong", headline, details, slip)
+
+
+def paragraphs(*texts: str) -> str:
+    """Those that say something, parted by empty lines."""
+    return "\n\n".join(filter(None, texts))
 
 
 def _known(misconception: str) -> str:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from course_lib.teaching import keeping
-from course_lib.teaching.checking import AnyExercise, exercise_called, judge
+from course_lib.teaching.checking import exercise_called, judge
+from course_lib.teaching.task import Task
 
 _judged: dict[tuple[str, str], tuple[Callable | None, str]] = {}  # a block is checked once a session
 
@@ -25,7 +26,7 @@ def yours(name: str) -> Callable:
     return function or exercise.library or exercise.reference
 
 
-def _own(exercise: AnyExercise) -> tuple[Callable | None, str]:
+def _own(exercise: Task) -> tuple[Callable | None, str]:
     try:
         kept = next((kept for kept in keeping.blocks()[1] if kept.name == exercise.name), None)
     except keeping.TROUBLE:
@@ -39,7 +40,7 @@ def _own(exercise: AnyExercise) -> tuple[Callable | None, str]:
     return _judged[key]
 
 
-def _tried(exercise: AnyExercise, kept: keeping.Kept) -> tuple[Callable | None, str]:
+def _tried(exercise: Task, kept: keeping.Kept) -> tuple[Callable | None, str]:
     function, reason = keeping.load(kept.name, kept.source)
     if function is None:
         return None, f"the library's (yours cannot be used: {reason})"

@@ -85,7 +85,7 @@ SEEN_MEANS = Exercise(
 
 
 def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
-    shapes = [tuple(case.inputs[0].shape) for case in SEEN_MEANS.cases()]
+    shapes = [tuple(case.make()[0].shape) for case in SEEN_MEANS.cases()]
     assert shapes == [(1, 3), (2, 3, 4, 5), (5, 3), (2, 4, 4), (1, 1, 1), (2, 3, 4, 5), (2, 3, 4, 5)]
     first = SEEN_MEANS.cases()
     torch.manual_seed(5)
@@ -95,9 +95,9 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
     finally:
         torch.set_default_dtype(torch.float32)
     for one, other in zip(first, again, strict=True):
-        assert one.inputs[0].dtype == torch.float32 and torch.equal(one.inputs[0], other.inputs[0])
+        assert one.make()[0].dtype == torch.float32 and torch.equal(one.make()[0], other.make()[0])
     fixed = replace(SEEN_MEANS, other_sizes=({"batch": (7,), "n": 2, "d": 6},))
-    assert [tuple(case.inputs[0].shape) for case in fixed.cases()][2] == (7, 2, 6)
+    assert [tuple(case.make()[0].shape) for case in fixed.cases()][2] == (7, 2, 6)
 
 
 def mean_of(x, may_look):

@@ -213,7 +213,7 @@ HOSTILE = [
 @pytest.mark.parametrize(("attempt", "says"), [(one, says) for one, *says in HOSTILE])
 def test_a_hostile_attempt_gets_an_honest_answer_in_time(attempt, says):
     start = time.monotonic()
-    verdict = judge(IMPATIENT, attempt)
+    verdict = judge(IMPATIENT if says[0] == "too-slow" else DOUBLE_IT, attempt)
     assert time.monotonic() - start < 20  # a busy machine takes its time
     assert verdict.status == "wrong" and verdict.slip == says[0], str(verdict)
     for words in says[1:]:
@@ -334,11 +334,15 @@ def test_the_session_is_as_it_was():
 
 
 def test_inputs_are_copies_and_every_kind_of_change_is_seen():
-    numbers = torch.ones(3)
-    for change in (lambda x: x.mul_(2), lambda x: x.unsqueeze_(0), lambda x: x.__setitem__(0, 5.0)):
-        assert call(change, (numbers,), time.monotonic() + 5).changed == [0]
-    assert torch.equal(numbers, torch.ones(3))
-    assert call(lambda x: x * 2, (numbers,), time.monotonic() + 5).changed == []
+    for change in (lambda x: x.mul_(3), lambda x: x.unsqueeze_(0), lambda x: x.__setitem__(0, 5.0)):
+
+        def attempt(numbers, change=change):
+            right = 2 * numbers
+            change(numbers)
+            return right
+
+        verdict = judge(DOUBLE_IT, attempt)
+        assert (verdict.slip, verdict.headline[:21]) == ("in-place", "The numbers are right")
 
 
 def test_the_innermost_line_of_the_learner_is_told_even_without_a_file():
@@ -353,5 +357,5 @@ def test_a_changed_default_device_leaves_nothing_behind():
     def moves_everything():
         torch.set_default_device("meta")
 
-    call(moves_everything, (), time.monotonic() + 5)
+    call(moves_everything, time.monotonic() + 5)
     assert torch.get_default_device().type == "cpu" and not _get_current_function_mode_stack()

@@ -13,12 +13,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.teaching.checking import AnyExercise, judge
+from course_lib.teaching.checking import judge
 from course_lib.teaching.exercise import outputs
 from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
 from course_lib.teaching.lessons import lesson, lessons
 from course_lib.teaching.misconceptions import misconceptions
-from course_lib.teaching.plain_exercise import PlainExercise, same
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.stages import agree
+from course_lib.teaching.task import Task
+from course_lib.teaching.values import same
 from course_lib.teaching.written_test import TestExercise
 
 GENERAL = {
@@ -92,7 +95,7 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
 
 
 @pytest.mark.parametrize("exercise", EACH)
-def test_an_exercise_is_declared_well(exercise: AnyExercise):
+def test_an_exercise_is_declared_well(exercise: Task):
     assert exercise in BY_LESSON[exercise.lesson]
     assert exercise.lesson in {lesson.topic for lesson in lessons()}
     assert len(ANSWERS[exercise.lesson].RIGHT.get(exercise.name, [])) >= 3
@@ -103,19 +106,21 @@ def test_an_exercise_is_declared_well(exercise: AnyExercise):
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
     if isinstance(exercise, PlainExercise):
         assert exercise.design or len(exercise.others) >= 3, "one call proves little"
-        assert exercise.design or same(exercise.expected()[0], exercise.reference(*exercise.cases()[0]()))
+        by_hand = exercise.cases()[0]
+        assert exercise.design or same(by_hand.expected, exercise.reference(*by_hand.make()))
         return
     sizes = [size for size in exercise.sizes.values() if isinstance(size, int)]
     assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
     by_hand = exercise.cases()[0]
-    assert all(map(by_hand.agree, by_hand.expected, outputs(exercise.reference, by_hand.inputs)))
+    given = outputs(exercise.reference, by_hand.make())
+    assert all(agree(by_hand, *pair) for pair in zip(by_hand.expected, given, strict=True))
 
 
 @pytest.mark.parametrize("name", ["soft_lookup", "scaled_attention"])
 def test_the_cases_hold_scores_around_30_and_around_300(name):
     assert [case.large for case in EXERCISES[name].cases()] == [False] * 5 + [True] * 2
     for case, (low, high) in zip(EXERCISES[name].cases()[-2:], [(20, 80), (200, 900)], strict=True):
-        query, keys = case.inputs[:2]
+        query, keys = case.make()[:2]
         root = 1 if name == "soft_lookup" else 4
         assert low < (query @ keys.mT / root).abs().max() < high
         assert torch.equal(query, query.round())

@@ -12,7 +12,8 @@ import torch
 
 from course_lib.teaching.checking import judge
 from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise, same
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.values import same
 from course_lib.teaching.written_test import TestExercise
 
 
@@ -78,7 +79,7 @@ def your_turn(words):
         (lambda words: dict.fromkeys(pairwise(words), 1), "wrong", None, "not as in the reference"),
         (lambda words: {}, "wrong", None, "not what comes out by hand"),
         (lambda words: 3, "wrong", None, "It returned a int; a dict is wanted."),
-        (eats_its_words, "wrong", "in-place", "It changed what it was given."),
+        (eats_its_words, "wrong", "in-place", "It changed its input `words` in place"),
         (lambda words: print(words), "wrong", "returns-none", "did you forget `return`?"),
         (lambda words: words[7], "wrong", "raises", "IndexError"),
         (never_ends, "wrong", "too-slow", "never ends"),

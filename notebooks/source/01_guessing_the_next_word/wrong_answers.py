@@ -337,7 +337,7 @@ WRONG = {
     ],
     "gradient_step": [
         (adds, "uphill"),
-        (in_place, "in-place", "It changed what it was given"),
+        (in_place, "in-place", "It changed its input"),
         (row_only, None),
         (matrix_first, "new-matrix"),
         (log_ten, None),

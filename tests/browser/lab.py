@@ -48,7 +48,7 @@ CELLS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.m
   for (let i = 0; i < cells.length; i++) { const cell = cells.get(i); const outputs = [];
     for (let j = 0; j < (cell.outputs?.length ?? 0); j++) outputs.push(cell.outputs.get(j).toJSON());
     found.push({index: i, type: cell.type, count: cell.executionCount ?? null, outputs,
-                course: cell.getMetadata('course') ?? {}}); }
+                source: cell.sharedModel.getSource(), course: cell.getMetadata('course') ?? {}}); }
   return found; }"""
 
 

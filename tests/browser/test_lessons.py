@@ -7,9 +7,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from course_lib import explore
 from course_lib.authoring.editions import assemble
 from course_lib.authoring.source import read_lesson
 from course_lib.runtime import PROJECT_ROOT
+from tests.explore.stops import places
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +44,7 @@ def test_every_cell_runs(lab, photograph, name, theme):
         if cell["course"]["kind"] in {"predict", "check", "quiz", "see", "exercise"}:
             photograph(lab.cell(cell["index"]), f"{theme[11:].lower()}-{cell['index']:02}")
     if theme == LIGHT:
+        reach_every_goal(lab, photograph)
         type_every_solution(lab, name)
     assert_clean(lab)
 
@@ -56,6 +59,32 @@ def type_every_solution(lab, name: str) -> None:
         lab.run_cell(check)
         expect(lab.cell(check)).to_contain_text("Passed")
         assert "not kept" not in lab.cell(check).inner_text()
+
+
+def reach_every_goal(lab, photograph) -> None:
+    """Each explorable is uncovered, and every goal reached by the keyboard alone."""
+    for cell in lab.cells():
+        names = re.findall(r"\b([A-Z]\w+)\(\)", cell["source"]) if cell["type"] == "code" else []
+        for kind in [getattr(explore, name) for name in names if name in explore.__all__]:
+            there = lab.cell(cell["index"])
+            if (cover := there.get_by_role("button", name="Show me without guessing")).count():
+                cover.press("Enter")
+            for goal in kind.goals:
+                knobs = there.locator(".course-knobs > *")
+                expect(knobs).to_have_count(len(kind.controls))
+                for knob, place in zip(knobs.all(), places(kind, goal), strict=True):
+                    turn(knob, place)
+                expect(there.get_by_role("listitem").filter(has_text=goal.text)).to_contain_text("✓")
+            photograph(there, f"goals-{cell['index']:02}")
+
+
+def turn(knob, place: int) -> None:
+    """A slider by its arrow keys from its beginning, a row of buttons by Enter."""
+    if (handle := knob.locator(".noUi-handle")).count():
+        for key in ["Home", *["ArrowRight"] * place]:
+            handle.press(key)
+    else:
+        knob.get_by_role("button").nth(place).press("Enter")
 
 
 def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):

@@ -568,6 +568,9 @@ You know the knob. A small LSTM, lag 40 alone, run live: once with the usual for
 """
 
 # %% kind="train" minutes=0.5
+clip = yours("clip_gradients")  # of lesson 02
+
+
 def learn_lag_40(forget_bias, steps=120, width=32):
     torch.manual_seed(1)
     generator = torch.Generator().manual_seed(1)
@@ -585,7 +588,8 @@ def learn_lag_40(forget_bias, steps=120, width=32):
         loss = F.cross_entropy(out(states[:, -1]), task.targets[:, -1])
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
+        for i, gradient in enumerate(clip([weight.grad for weight in weights], 1.0)):
+            weights[i].grad = gradient
         optimizer.step()
         losses.append(loss.item())
     return torch.tensor(losses)
@@ -691,11 +695,12 @@ gru_lm = load_shipped("gru_lm")
 model, layer = gru_lm.model.eval(), gru_lm.model.recurrent.layers[0][0]
 weights = [weight.detach() for weight in layer.parameters()]  # w_x, w_h, b_x, b_h
 texts = [pair.tgt_text for pair in splits(sizes=SIZES_OF_TESTS).test[:200]]
+measure = yours("perplexity")  # of lesson 01
 
 
 @torch.no_grad()
 def perplexity_with(cell):
-    surprise, n_words = 0.0, 0
+    chances = []
     for ids in map(gru_lm.tokenizer.encode, texts):
         hidden, states = torch.zeros(1, 120), []
         for word in model.words.target(torch.tensor([BOS, *ids])):
@@ -703,9 +708,8 @@ def perplexity_with(cell):
             states.append(hidden)
         logits = model.words.logits(model.to_embed(torch.cat(states)))
         right = torch.tensor([*ids, EOS])
-        surprise += F.cross_entropy(logits, right, reduction="sum").item()
-        n_words += len(right)
-    return math.exp(surprise / n_words)
+        chances.append(logits.softmax(dim=-1)[range(len(right)), right])
+    return measure(torch.cat(chances))
 
 
 cells = {"right": yours("gru_cell"), "reset first": reset_first, "turned": turned_round}

@@ -108,6 +108,21 @@ for name, tensor in summary.items():
     _, n_layers, width = tensor.shape
     print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
+# %% kind="library" minutes=1
+lstm = yours("lstm_cell")  # of lesson 03: it can be the encoder
+words = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
+for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
+    w_x, w_h = layer.weight_ih_l0, layer.weight_hh_l0
+    hidden, cell, states = torch.zeros(1, 100), torch.zeros(1, 100), []
+    for x in words:  # of the second layer: the states of the first
+        b = layer.bias_ih_l0 + layer.bias_hh_l0
+        hidden, cell = lstm(x[None], hidden, cell, w_x, w_h, b)
+        states.append(hidden[0])
+    torch.testing.assert_close(hidden, summary["hidden"][:, number])
+    torch.testing.assert_close(cell, summary["cell"][:, number])
+    words = torch.stack(states)
+print("the same summary, read word by word with your own cell")
+
 # %% [markdown] kind="formula" minutes=1
 r"""
 Written out, with $x_1 \dots x_n$ the source (the last one is EOS) and $y_1, y_2, \dots$ the target:

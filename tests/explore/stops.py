@@ -1,0 +1,46 @@
+"""Where the controls of an explorable can stand, and the shortest way to a goal."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from traitlets import Enum
+
+from course_lib.explore import Explorable
+from course_lib.explore.base import Goal
+from course_lib.explore.control import Control, Number
+
+
+def stops(kind: type[Explorable], control: Control) -> list:
+    """Every value that a control can take, in the order of its slider or buttons."""
+    trait = kind.class_traits()[control.trait]
+    if isinstance(trait, Enum):
+        return list(trait.values)
+    step = control.step if isinstance(trait, Number) else 1
+    count = round((trait.max - trait.min) / step)
+    return [min(trait.min + step * i, trait.max) for i in range(count + 1)]
+
+
+def places(kind: type[Explorable], goal: Goal) -> tuple[int, ...] | None:
+    """For each control the place among its stops at which the goal is reached, turning as few controls as can
+    be, by as few steps. None where no setting reaches it."""
+    tracks = [stops(kind, control) for control in kind.controls]
+    start = [_place(track, value) for track, value in zip(tracks, kind.start.values(), strict=True)]
+    facts = kind.facts_at(kind.start)
+
+    def effort(way: tuple[int, ...]) -> tuple[int, int]:
+        steps = [abs(a - b) for a, b in zip(way, start, strict=True)]
+        return sum(map(bool, steps)), sum(steps)
+
+    for way in sorted(product(*(range(len(track)) for track in tracks)), key=effort):
+        values = [track[place] for track, place in zip(tracks, way, strict=True)]
+        if goal.met(kind.facts_at(dict(zip(kind.start, values, strict=True))), facts):
+            return way
+    return None
+
+
+def _place(track: list, value: object) -> int:
+    """Where the value stands; of numbers, the nearest stop."""
+    if value in track:
+        return track.index(value)
+    return min(range(len(track)), key=lambda i: abs(track[i] - value))

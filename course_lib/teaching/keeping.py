@@ -40,11 +40,13 @@ from course_lib.teaching.task import Task
 
 HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
 TOP = (
-    "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit.\n"
+    "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
+    "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
 )
 TROUBLE = (OSError, RuntimeError, ValueError, Timeout)  # no disk, no right, no home folder, no text
 SOURCES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
 PLAIN = (int, float, str, bool)
+LONGEST_LITERAL = 200  # characters: a table of a few entries, not a memo that the check has filled
 
 
 class Kept(NamedTuple):
@@ -173,18 +175,28 @@ def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str])
         value = space[name]
         if line := _import_line(name, value, here=space.get("__name__")):
             head[line] = None
-        elif type(value) in PLAIN:
-            written = f'float("{value}")' if value in (math.inf, -math.inf) else repr(value)
-            head[f"{name} = {written}"] = None
-        elif known := _solved_by_the_library(value):
+        elif type(value) in (*PLAIN, list, tuple, dict, set):
+            head[f"{name} = {_literal(value)}"] = None
+        elif known := _solved(name, value):
             head["from course_lib.teaching import yours"] = None
             head[f'{name} = yours("{known}")'] = None
-        elif isinstance(value, FunctionType | type) and value.__name__ == name:
-            _gather(value, head, parts, seen)
+        elif isinstance(inspect.unwrap(value), FunctionType | type) and value.__name__ == name:
+            _gather(inspect.unwrap(value), head, parts, seen)
     parts.append(source)
 
 
-def _solved_by_the_library(value: Any) -> str | None:
+def _literal(value: Any) -> str:
+    """A number, a text or a small table, written out; of a large table, an empty one of its kind."""
+    if value in (math.inf, -math.inf):
+        return f'float("{value}")'
+    text = repr(value)
+    return text if type(value) in PLAIN or len(text) <= LONGEST_LITERAL else f"{type(value).__name__}()"
+
+
+def _solved(name: str, value: Any) -> str | None:
+    """The exercise that this function solves: it has a block of its own, or is the library's."""
+    if name in {kept for kept, *_ in road()} and isinstance(value, FunctionType):
+        return name
     both = ((one.name, solved) for one in EXERCISES.values() for solved in (one.library, one.reference))
     return next((name for name, solved in both if solved is value and value is not None), None)
 

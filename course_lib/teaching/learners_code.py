@@ -14,8 +14,6 @@ from typing import Any
 
 from torch import Tensor
 
-CONSTANTS = frozenset({"PAD", "UNK", "BOS", "EOS"})  # tokens with the same number in every lesson
-
 
 def uncompiled(attempt: Any) -> Any:
     """Under `torch.compile` the same function, minus the minutes it takes to compile for eight shapes."""
@@ -39,9 +37,12 @@ def globals_used(function: Any) -> dict[str, Any]:
 
 
 def notebook_numbers(function: Any) -> list[str]:
-    """Numbers and tensors it reads that are no parameters: left over in the notebook from something else."""
+    """Numbers and tensors it reads that are no parameters: left over in the notebook from something else.
+
+    Not those in capitals, such as BOS: who writes them so means them to stay the same.
+    """
     used = globals_used(function).items()
-    return [name for name, value in used if type(value) in (int, float, Tensor) and name not in CONSTANTS]
+    return [name for name, value in used if type(value) in (int, float, Tensor) and not name.isupper()]
 
 
 def ends_the_session(function: Any) -> bool:

@@ -88,7 +88,8 @@ def test_the_file_reads_well_and_runs_as_it_stands(course_home):
     text = (course_home / "my_road.py").read_text()
     day = keeping.road()[0][2]
     start = textwrap.dedent(f'''\
-        # Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit.
+        # Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;
+        # only leave the lines that begin with # --- as they are: a function is found by them.
 
 
         # --- double_it · lesson 00 · {day}
@@ -175,6 +176,19 @@ def under_another_name(numbers):
 
 
 library_double = EXERCISES["double_it"].reference
+MEMO: dict = {}
+NAMES = {"two": 2}
+
+
+@functools.lru_cache
+def two():
+    return NAMES["two"]
+
+
+def with_a_memo(numbers):
+    for i in range(200):
+        MEMO[i] = i
+    return two() * numbers
 
 
 def by_the_library(numbers):
@@ -186,11 +200,26 @@ def with_what_is_mine(numbers):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("attempt", [under_another_name, "compiled", by_the_library, with_what_is_mine])
+@pytest.mark.parametrize(
+    "attempt", [under_another_name, "compiled", by_the_library, with_what_is_mine, with_a_memo]
+)
 def test_what_can_be_kept(course_home, capsys, attempt):
     attempt = torch.compile(under_another_name) if attempt == "compiled" else attempt
     assert check("double_it", attempt).details == ""
     assert said(capsys) == "double_it: yours, from lesson 00"
+
+
+def uses_the_other(queries, keys, values):
+    scores = double_it(queries) @ keys.mT / (2 * math.sqrt(keys.shape[-1]))
+    return F.softmax(scores, dim=-1) @ values, F.softmax(scores, dim=-1)
+
+
+def test_a_helper_with_a_block_of_its_own_is_not_copied(course_home, capsys):
+    check("double_it", double_it)
+    check("scaled_attention", uses_the_other)
+    text = (course_home / "my_road.py").read_text()
+    assert text.count("def double_it(") == 1 and 'double_it = yours("double_it")' in text
+    assert said(capsys, "scaled_attention") == "scaled_attention: yours, from lesson 08"
 
 
 CANNOT = "the library's (yours cannot be used: "

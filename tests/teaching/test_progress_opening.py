@@ -49,18 +49,13 @@ def test_the_misconceptions_are_short_sentences_of_plain_text_and_none_comes_twi
     known = misconceptions().values()
     assert list(misconceptions()) == [f"M{number:02d}" for number in range(1, 49)]
     assert len({one.belief for one in known}) == len({one.truth for one in known}) == 48
+    assert {one.lesson for one in known} | set(BY_LESSON) <= {one.topic for one in lessons()}
     for one in known:
         assert 20 <= len(one.belief) <= 110 and 40 <= len(one.truth) <= 220, one.id
         for text in (one.belief, one.truth):  # it is printed on the command line too
             assert text.strip().endswith(".") and text == text.strip() and not set("$<>`\\") & set(text), (
                 one.id
             )
-
-
-def test_exercises_and_misconceptions_belong_to_lessons_of_the_table():
-    topics = {one.topic for one in lessons()}
-    assert set(BY_LESSON) <= topics
-    assert {one.lesson for one in misconceptions().values()} <= topics
 
 
 def test_opening_seeds_styles_and_records_and_prints_nothing(capsys):

@@ -109,8 +109,16 @@ def answer(form, *labels: str, button: str = "Check") -> None:
     form.get_by_role("button", name=button).click()
 
 
-def test_wrong_then_right_with_feedback_and_the_score(page):
-    single, footer = show_quiz(page).nth(0), page.locator("footer").get_by_role("status")
+def test_a_quiz_from_the_first_click_to_the_last(page):
+    single, several, number = show_quiz(page).all()
+    assert single.locator("legend math").bounding_box()["width"] > 10  # drawn by the browser itself
+    for form, said in (
+        (single, "Choose an answer"),
+        (several, "Tick at least one"),
+        (number, "Type a number"),
+    ):
+        answer(form)
+        expect(form.get_by_role("status").first).to_contain_text(said)
     answer(single, "Overflow")
     for said in (
         "Not quite",
@@ -120,30 +128,21 @@ def test_wrong_then_right_with_feedback_and_the_score(page):
     ):
         expect(single).to_contain_text(said)
     expect(single.get_by_role("link")).to_have_count(0)  # the page has no such section
-    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
     answer(single, button="Try again")
     expect(single).not_to_contain_text("Not quite")
     answer(single, "Spread")
     expect(single).to_contain_text("Why not the others?")
     expect(single.get_by_label("Habit")).to_be_disabled()
-    assert tries() == {"sample-single": [0, 1]}
-    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
-
-
-def test_an_empty_answer_is_asked_for_and_not_counted(page):
-    asked = ["Choose an answer first.", "Tick at least one answer first.", "Type a number"]
-    for form, said in zip(show_quiz(page).all(), asked, strict=True):
-        answer(form)
-        expect(form.get_by_role("status").first).to_contain_text(said)
-    number = page.locator("form").nth(2)
-    number.get_by_label("Your number").fill("8,000")
+    score = page.locator("footer").get_by_role("status")
+    expect(score).to_have_text("1 of 3 answered, 0 right at the first try")
+    number.get_by_label("Your number").fill("0,25")
+    answer(several, "Rows sum to 1", "Weights are not negative")
     answer(number)
-    expect(number).to_contain_text("Is that 8000 or 8.000?")
-    assert tries() == {}
-
-
-def test_while_the_kernel_is_busy_it_says_so(page):
-    single = show_quiz(page).nth(0)
+    expect(score).to_have_text("3 of 3 answered, 2 right at the first try. All solved.")
+    assert tries() == {"sample-single": [0, 1], "sample-several": [[0, 2]], "sample-number": [0.25]}
+    answer(page, button="Start again")
+    expect(page.get_by_role("button", name="Check")).to_have_count(3)
+    expect(single.get_by_label("Spread")).not_to_be_checked()
     page.evaluate("() => { window.silent = true; }")
     answer(single, "Spread")
     expect(single).to_contain_text("The kernel is busy: your answer is marked as soon as")
@@ -168,18 +167,6 @@ def test_by_keyboard_alone(page):
     expect(number).to_contain_text("Right")
     assert tries()["sample-number"] == [0.25]
     assert number.get_by_label("Your number").input_value() == "1/4"  # as it was typed
-
-
-def test_all_solved_may_be_started_again(page):
-    single, several, number = show_quiz(page).all()
-    number.get_by_label("Your number").fill("0,25")
-    answer(single, "Spread")
-    answer(several, "Rows sum to 1", "Weights are not negative")
-    answer(number)
-    expect(page.locator("footer")).to_contain_text("3 of 3 answered, 3 right at the first try. All solved.")
-    answer(page, button="Start again")
-    expect(page.get_by_role("button", name="Check")).to_have_count(3)
-    expect(single.get_by_label("Spread")).not_to_be_checked()
 
 
 def test_a_classroom_votes_discusses_and_votes_again(page):
@@ -208,11 +195,6 @@ def test_a_wrong_answer_leads_back_to_the_section(page):
     assert page.url == ADDRESS
 
 
-def test_formulas_are_drawn_by_the_browser_itself(page):
-    assert show_quiz(page).nth(0).locator("legend math").bounding_box()["width"] > 10
-    assert page.evaluate("() => document.querySelector('math').namespaceURI").endswith("MathML")
-
-
 def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
     data = json.loads(SAMPLE.read_text(encoding="utf-8"))
     for raw in data["questions"]:
@@ -235,8 +217,6 @@ def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
     ("name", "label", "typed", "guess", "said"),
     [
         ("sample-largest", "Your number", "0.4", 0.4, "Not as you predicted"),
-        ("sample-largest", "Your number", "1", 1, "As you predicted"),
-        ("sample-moves", "The weights", None, 0, "Not as you predicted"),
         ("sample-moves", "The context", None, 1, "As you predicted"),
         ("sample-size", "Your number", "200000", 200000, "Within 2 ×"),
     ],

@@ -117,14 +117,14 @@ class Guess:
     def _uncover(self, look: str, word: str) -> None:
         """Show the truth, and what was covered in the state that shows it."""
         self.opened = True
-        right = self._asked.right[0] if self._asked.options else self._asked.answer
+        right = self._asked.right[0] if self._asked.kind == "single" else self._asked.answer
         self._card.state = {
             "opened": True,
             "look": look,
             "word": word,
             "guess": None if self.guess is None else inline_html(self._text(self.guess)),
             "truth": inline_html(self._text(right)),
-            "because": inline_html(self._asked.feedback),
+            "because": inline_html(self._asked.because),
         }
         if isinstance(self._covered, Still):
             picture = ipywidgets.Image(value=self._covered.png, width=self._covered.width)
@@ -146,7 +146,7 @@ class Guess:
 
     def _text(self, answer: Answer) -> str:
         """An answer in words: the option's text, or the number with its unit."""
-        if self._asked.options:
+        if self._asked.kind == "single":
             return self._asked.options[answer].text
         number = f"{answer:,.0f}" if abs(answer) >= 1000 else significant(answer)
         return f"{number} {self._asked.unit}".strip()

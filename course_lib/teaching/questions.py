@@ -14,7 +14,8 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,30 +31,27 @@ Answer = int | float | list[int]
 
 @dataclass(frozen=True)
 class Option:
-    """One answer to choose; `diagnoses` is the misconception a learner who picks it may hold."""
+    """One answer to choose, or a number that many people type; `diagnoses` is the misconception behind it."""
 
     text: str
     correct: bool
     feedback: str
     diagnoses: str | None = None
+    value: float = 0.0
+    tolerance: float = 0.0
 
-
-@dataclass(frozen=True)
-class Near:
-    """A wrong number that many people give, with a word about how they came to it."""
-
-    value: float
-    tolerance: float
-    feedback: str
-    diagnoses: str | None = None
+    def fits(self, number: float) -> bool:
+        """Whether a number is close enough, with room for binary rounding."""
+        return abs(number - self.value) <= self.tolerance + SLACK * max(1.0, abs(self.value))
 
 
 @dataclass(frozen=True)
 class Question:
     """`kind` says which fields count: single, several, number, estimate or explanation.
 
-    `preset` is the explorable's preset that shows what was predicted. An explanation has a `model` answer
-    and `points` to tick off.
+    The options of a number are the right one, wrong ones that many people give, and any other. `preset` is
+    the explorable's preset that shows what was predicted. An explanation has a `model` answer and `points`
+    to tick off.
     """
 
     id: str
@@ -64,11 +62,8 @@ class Question:
     options: tuple[Option, ...] = ()
     keep_order: bool = False
     answer: float | None = None
-    tolerance: float = 0.0
     unit: str = ""
-    feedback: str = ""
-    wrong_feedback: str = ""
-    near: tuple[Near, ...] = ()
+    because: str = ""
     reread: str = ""
     preset: str | None = None
     model: str = ""
@@ -76,11 +71,11 @@ class Question:
 
     @property
     def shown(self) -> list[tuple[str, int, Option]]:
-        """Letter, place in the file and option: shuffled, and the same for everybody on every day.
+        """Letter, place and option, where there is a choice: shuffled, the same for everybody on every day.
 
         An author writes the right answer first more often than not; a learner must not be able to tell.
         """
-        places = list(range(len(self.options)))
+        places = list(range(len(self.options))) if self.kind != "number" else []
         if not self.keep_order:
             places.sort(key=lambda place: hashlib.sha256(f"{self.id}/{place}".encode()).digest())
         return [(LETTERS[row], place, self.options[place]) for row, place in enumerate(places)]
@@ -129,31 +124,42 @@ def read(path: Path) -> dict[str, Question]:
     data = json.loads(path.read_text(encoding="utf-8"))
     found = [
         *data["questions"],
-        *map(_as_question, data.get("predictions", ())),
-        *({**raw, "kind": "estimate", "feedback": raw["because"]} for raw in data.get("estimates", ())),
+        *map(_prediction, data.get("predictions", ())),
+        *({**raw, "kind": "estimate"} for raw in data.get("estimates", ())),
         *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
     ]
-    return {raw["id"]: _made(raw, data["lesson"]) for raw in found}
+    return {raw["id"]: _question(raw, data["lesson"]) for raw in found}
 
 
-def _as_question(raw: dict[str, Any]) -> dict[str, Any]:
-    """A prediction has one reason, whatever was guessed; its options are shown as they are written."""
-    because, answer = raw["because"], raw["answer"]
+def _prediction(raw: dict[str, Any]) -> dict[str, Any]:
+    """As a question: it has one reason, whatever was guessed; options are shown as they are written."""
+    because = raw["because"]
     if "options" not in raw:
         return {**raw, "kind": "number", "feedback": because, "wrong_feedback": because}
-    options = [{"text": one, "correct": one == answer, "feedback": because} for one in raw["options"]]
-    told = {"kind": "single", "options": options, "keep_order": True, "feedback": because, "answer": None}
-    return {**raw, **told}
+    options = [{"text": one, "correct": one == raw["answer"], "feedback": because} for one in raw["options"]]
+    return {**raw, "kind": "single", "options": options, "keep_order": True, "answer": None}
 
 
-def _made(raw: dict[str, Any], topic: str) -> Question:
+def _question(raw: dict[str, Any], topic: str) -> Question:
+    options = _numbers(raw) if raw["kind"] == "number" else raw.get("options", ())
     parts = {
-        "options": tuple(Option(**one) for one in raw.get("options", ())),
-        "near": tuple(Near(**one) for one in raw.get("near", ())),
+        "lesson": topic,
+        "options": tuple(Option(**one) for one in options),
         "points": tuple(raw.get("points", ())),
     }
-    known = {key: value for key, value in raw.items() if key != "because"}
-    return Question(**{**known, **parts}, lesson=topic)
+    known = {field.name for field in fields(Question)}
+    return Question(**{key: value for key, value in (raw | parts).items() if key in known})
+
+
+def _numbers(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The right number, the near ones, and any other: the first that fits is what was answered."""
+    right = {"value": raw["answer"], "tolerance": raw["tolerance"], "feedback": raw["feedback"]}
+    for one in (right, *raw.get("near", ())):
+        digits = 6 if abs(one["value"]) >= 1 else 4
+        text = f"{one['value']:.{digits}g} {raw.get('unit', '')}".strip()
+        yield {**one, "text": text, "correct": one is right}
+    other = {"text": "another number", "feedback": raw["wrong_feedback"], "tolerance": math.inf}
+    yield {**other, "correct": False}
 
 
 # ---- marking
@@ -183,33 +189,21 @@ def mark(question: Question, answer: Answer) -> Feedback:
     """Mark an answer that `received` has let through."""
     if question.kind == "estimate":
         correct, word = by_factor(answer, question.answer)
-        return Feedback(correct, [Remark(True, "", question.feedback)], word=word)
+        return Feedback(correct, [Remark(True, "", question.because)], word=word)
+    missing = 0
     if question.kind == "number":
-        return _mark_number(question, answer)
-    chosen = [answer] if question.kind == "single" else answer
-    picked = [(letter, option) for letter, place, option in question.shown if place in chosen]
+        picked = [("", next(option for option in question.options if option.fits(answer)))]
+    else:
+        chosen = [answer] if question.kind == "single" else answer
+        picked = [(letter, option) for letter, place, option in question.shown if place in chosen]
+        missing = len(set(question.right) - set(chosen))
     remarks = [Remark(option.correct, letter, option.feedback) for letter, option in picked]
-    missing = len(set(question.right) - set(chosen))
-    wrong = [option for _, option in picked if not option.correct]
     if question.kind == "several" and missing:
         what = "One right answer is" if missing == 1 else f"{missing} right answers are"
         remarks.append(Remark(False, "", f"{what} still missing."))
+    wrong = [option for _, option in picked if not option.correct]
     diagnosed = next((option.diagnoses for option in wrong if option.diagnoses), None)
     return Feedback(not wrong and not missing, remarks, diagnosed)
-
-
-def _mark_number(question: Question, number: float) -> Feedback:
-    if within(number, question.answer, question.tolerance):
-        return Feedback(True, [Remark(True, "", question.feedback)])
-    for near in question.near:
-        if within(number, near.value, near.tolerance):
-            return Feedback(False, [Remark(False, "", near.feedback)], near.diagnoses)
-    return Feedback(False, [Remark(False, "", question.wrong_feedback)])
-
-
-def within(number: float, target: float, tolerance: float) -> bool:
-    """Whether a number is close enough, with room for binary rounding."""
-    return abs(number - target) <= tolerance + SLACK * max(1.0, abs(target))
 
 
 def by_factor(guess: float, truth: float) -> tuple[bool, str]:

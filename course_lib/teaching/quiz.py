@@ -36,7 +36,6 @@ TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
 DISCUSS = "Discuss with a neighbour, then vote again."
 LATER = "later"  # the use of questions that a lesson leaves to the lessons after it
 MOST_MISSES = 2
-RIGHT, WRONG = "✓ right", "✗ not quite"
 
 
 def quiz(lesson: str, use: str, *, classroom: bool | None = None) -> Quiz:
@@ -166,24 +165,17 @@ def _said(question: Question, answer: Answer) -> str:
 
 
 def _still(question: Question) -> str:
-    unit = f" {question.unit}" if question.unit else ""
+    options = [(letter, option) for letter, _, option in question.shown]
+    listed = "".join(f"<li>{still_html(option.text)}</li>" for _, option in options)
     if question.kind == "number":
-        listed = ""
-        answers = [(f"{_number(question.answer)}{unit} · {RIGHT}", question.feedback)]
-        answers += [(f"{_number(near.value)}{unit} · {WRONG}", near.feedback) for near in question.near]
-        answers += [(f"another number · {WRONG}", question.wrong_feedback)]
-    else:
-        options = "".join(f"<li>{still_html(option.text)}</li>" for _, _, option in question.shown)
-        listed = f'<ol type="A">{options}</ol>'
-        answers = [
-            (f"{letter} · {RIGHT if option.correct else WRONG}", option.feedback)
-            for letter, _, option in question.shown
-        ]
-    lines = "".join(f"<li><strong>{still_html(a)}</strong>: {still_html(why)}</li>" for a, why in answers)
+        options = [(option.text, option) for option in question.options]
+    answers = ""
+    for name, option in options:
+        head = still_html(f"{name} · {'✓ right' if option.correct else '✗ not quite'}")
+        answers += f"<li><strong>{head}</strong>: {still_html(option.feedback)}</li>"
     reread = f"<p>Read again: {escape(question.reread)}</p>" if question.reread else ""
-    folded = f"<details><summary>Answer and feedback</summary><ul>{lines}</ul>{reread}</details>"
-    return f"<p>{still_html(question.text)}</p>{listed}{folded}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.{6 if abs(value) >= 1 else 4}g}"
+    return (
+        f"<p>{still_html(question.text)}</p>"
+        + (f'<ol type="A">{listed}</ol>' if listed else "")
+        + f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
+    )

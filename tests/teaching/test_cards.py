@@ -15,7 +15,7 @@ from course_lib.explore import SoftmaxDial
 from course_lib.teaching import progress
 from course_lib.teaching.explanation import LONGEST, explain
 from course_lib.teaching.guess import Guess, estimate, predict
-from course_lib.teaching.questions import Near, Option, Question, read
+from course_lib.teaching.questions import Option, Question, read
 from course_lib.teaching.quiz import DISCUSS, Quiz, quiz, recalled
 
 MODULE = sys.modules["course_lib.teaching.quiz"]  # the package has a function of that name
@@ -153,7 +153,7 @@ def test_a_quiz_that_stands_still_holds_every_option_and_folds_the_feedback():
     assert set(data) == {"text/plain", "text/html", WIDGET_VIEW}
     assert data["text/plain"] == repr(sample) == "Quiz('08', 'closing', 3 questions)"
     assert page.count("<details>") == 3
-    for option in (one for question in sample.questions.values() for one in question.options):
+    for _, _, option in (one for question in sample.questions.values() for one in question.shown):
         assert f"<li>{option.text}</li>" in page
     open_part = page[: page.index("<details>")]
     assert "✓" not in open_part and "Yes, a spread near $1$." not in open_part
@@ -169,16 +169,12 @@ def test_a_quiz_that_stands_still_holds_every_option_and_folds_the_feedback():
     assert sample._repr_mimebundle_()[0]["text/html"] == page
 
 
-def nasty(part: Question | Option | Near):
-    """With mark-up in each of its texts, and of its parts' texts."""
-    changed = {
-        field: getattr(part, field) + NASTY
-        for field in ("text", "feedback", "wrong_feedback", "reread")
-        if getattr(part, field, "")
-    }
-    for field in ("options", "near"):
-        if hasattr(part, field):
-            changed[field] = tuple(map(nasty, getattr(part, field)))
+def nasty(part: Question | Option):
+    """With mark-up in each of its texts, and of its options' texts."""
+    fields = [field for field in ("text", "feedback", "because", "reread") if getattr(part, field, "")]
+    changed = {field: getattr(part, field) + NASTY for field in fields}
+    if isinstance(part, Question):
+        changed["options"] = tuple(map(nasty, part.options))
     return replace(part, **changed)
 
 

@@ -136,7 +136,13 @@ def test_the_sample_is_read_whole():
     assert {one.lesson for one in read(SAMPLE).values()} == {"query_key_value"}
     assert len(read(SAMPLE)) == sum(len(sample()[part]) for part in PARTS)
     assert (SINGLE.options[0].diagnoses, SINGLE.reread, SINGLE.right) == ("M06", "Why the root", [1])
-    assert (NUMBER.answer, NUMBER.tolerance, NUMBER.near[0].diagnoses) == (0.25, 0.01, "M12")
+    assert [option.text for option in NUMBER.options] == [
+        "0.25 of $1$",
+        "1 of $1$",
+        "4 of $1$",
+        "another number",
+    ]
+    assert (NUMBER.answer, NUMBER.options[0].tolerance, NUMBER.options[1].diagnoses) == (0.25, 0.01, "M12")
     assert (LARGEST.kind, LARGEST.answer, LARGEST.unit, LARGEST.preset) == ("number", 0.96, "of $1$", "wide")
     assert (MOVES.kind, MOVES.right, MOVES.options[2].text) == ("single", [1], "Both")
     assert (SIZE.kind, SIZE.answer, read(SAMPLE)["sample-measured"].answer) == ("estimate", 262144, None)

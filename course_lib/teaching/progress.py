@@ -62,10 +62,9 @@ def read() -> Progress:
 
 def delete() -> str:
     """Forget everything; gives one sentence that says what was done."""
-    file = progress_file()
-    if not file.exists():
-        return "There was no progress to delete."
     try:
+        if not (file := progress_file()).exists():
+            return "There was no progress to delete."
         with event_log.locked(file):
             file.unlink()
     except TROUBLE as error:
@@ -188,11 +187,11 @@ class Progress:
 
     def report(self) -> str:
         """All of it as plain text, for the command line."""
+        begun = [one for one in self.lessons if one.opened]
         lines = [*self.notes, "Lessons"]
-        for one in self.lessons:
-            if one.opened:
-                lines += [f"  {one.mark} {one.lesson.label}", *(f"      {text}" for text in one.counts)]
-        if not self.events:
+        for one in begun:
+            lines += [f"  {one.mark} {one.lesson.label}", *(f"      {text}" for text in one.counts)]
+        if not begun:
             lines.append("  none opened yet")
         lines += ["", self.next_text]
         if self.next_lesson:

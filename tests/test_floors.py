@@ -19,7 +19,7 @@ import pytest
 from course_lib.runtime import PROJECT_ROOT
 
 FLOORS = {
-    0: ["runtime", "theme", "shapes", "formatting"],
+    0: ["runtime", "theme", "shapes", "formatting", "recorded"],
     1: ["text"],
     2: ["layers"],
     3: ["models"],

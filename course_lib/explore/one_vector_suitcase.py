@@ -11,10 +11,8 @@ Beside it stands what a trained seq2seq does with states of the same width (`dat
 
 from __future__ import annotations
 
-import json
 import math
-from functools import cache
-from statistics import mean
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +23,7 @@ from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed
-from course_lib.runtime import data_path
+from course_lib.recorded import recorded
 from course_lib.views.lines import marked_point, name_at_end
 from course_lib.views.moving import Facts, Show, quick_text
 
@@ -71,10 +69,12 @@ def _signs(generator: np.random.Generator, *shape: int) -> np.ndarray:
 @cache
 def trained(d: int) -> tuple[float, ...]:
     """Sentences that a seq2seq with states of this width translates exactly, by length: mean of the seeds."""
-    kept = json.loads(data_path("results", "state_size.json").read_text(encoding="utf-8"))["runs"]
-    scores = [run["scores"] for run in kept if run["variant"] == str(d)]
-    by_length = [one["test"]["by_length"] | one["long"]["by_length"] for one in scores]
-    return tuple(mean(groups[name]["exact"] for groups in by_length) for name in GROUPS)
+
+    def exact(run: dict, group: str) -> float:
+        scores = run["scores"]
+        return (scores["test"]["by_length"] | scores["long"]["by_length"])[group]["exact"]
+
+    return tuple(recorded("state_size", partial(exact, group=group))[str(d)] for group in GROUPS)
 
 
 def bits(n: int) -> float:

@@ -2,6 +2,8 @@
 
 >>> lesson("query_key_value").label
 '08 · Query, key, value'
+>>> print(road_map().table.splitlines()[0])
+| | lesson | minutes | the question |
 """
 
 from __future__ import annotations
@@ -57,3 +59,26 @@ def lesson(topic: str) -> Lesson:
             return one
     known = ", ".join(one.topic for one in lessons())
     raise ValueError(f"No lesson is called {topic!r}. There are: {known}.")
+
+
+@dataclass(frozen=True)
+class RoadMap:
+    """A Markdown table. It renders as one in JupyterLab, on GitHub and in the README."""
+
+    table: str
+
+    def __repr__(self) -> str:
+        return self.table
+
+    def _repr_markdown_(self) -> str:
+        return self.table
+
+
+def road_map(folder: str = "") -> RoadMap:
+    """The table of all lessons, with links into `folder` for those that can be opened."""
+    rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
+    for one in lessons():
+        link = f"[{one.title}]({folder}{one.notebook})"
+        name = link if one.built else f"{one.title} *(not built yet)*"
+        rows.append(f"| {one.number} | {name} | {one.minutes} | {one.question} |")
+    return RoadMap("\n".join(rows))

@@ -15,15 +15,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from course_lib.runtime import user_folder
 from course_lib.teaching import event_log
 from course_lib.teaching.exercises import BY_LESSON
 from course_lib.teaching.lessons import Lesson, lessons
-from course_lib.teaching.misconceptions import misconceptions
+from course_lib.teaching.misconceptions import Misconception, misconceptions
 
 TROUBLE = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
-ALL_DONE = "You have finished every lesson there is so far."
+COUNTED = {  # how the events of each kind are told
+    "quiz": "quiz {right} of {all} at the first try",
+    "prediction": "predictions {right} of {all}",
+    "estimate": "estimates within 2 × {right} of {all}",
+    "goal": "goals {all}",
+    "explanation": "explanations {all}",
+}
 
 
 def progress_file() -> Path:
@@ -38,7 +45,7 @@ def record(event: dict) -> None:
         event_log.append(progress_file(), stamped)
     except TROUBLE as error:
         say_once(
-            f"Your progress cannot be saved: {event_log.reason(error)}. Everything else works. "
+            f"Your progress cannot be saved: {_reason(error)}. Everything else works. "
             "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
         )
 
@@ -48,7 +55,7 @@ def read() -> Progress:
     try:
         log = event_log.read(progress_file())
     except TROUBLE as error:
-        return Progress((), (f"Your progress cannot be read: {event_log.reason(error)}.",))
+        return Progress((), (f"Your progress cannot be read: {_reason(error)}.",))
     spoilt = f"Lines of your progress file that cannot be read, and are passed over: {log.n_spoilt}."
     return Progress(log.events, (spoilt,) if log.n_spoilt else ())
 
@@ -56,10 +63,18 @@ def read() -> Progress:
 def delete() -> str:
     """Forget everything; gives one sentence that says what was done."""
     try:
-        there = event_log.delete(progress_file())
+        if not (file := progress_file()).exists():
+            return "There was no progress to delete."
+        with event_log.locked(file):
+            file.unlink()
     except TROUBLE as error:
-        return f"Your progress could not be deleted: {event_log.reason(error)}. It is in {user_folder()}."
-    return "Your progress is deleted." if there else "There was no progress to delete."
+        return f"Your progress could not be deleted: {_reason(error)}. It is in {user_folder()}."
+    return "Your progress is deleted."
+
+
+def _reason(error: Exception) -> str:
+    """Why it could not be done, in a few words: `No space left on device`."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 @cache
@@ -68,8 +83,7 @@ def say_once(note: str) -> None:
     print(note)
 
 
-@dataclass(frozen=True)
-class LessonProgress:
+class LessonProgress(NamedTuple):
     """How far one lesson has come. `counts` tell what there is: `exercises 2 of 4`, `goals 1`."""
 
     lesson: Lesson
@@ -82,23 +96,12 @@ class LessonProgress:
         return "✓" if self.complete else "…" if self.opened else "·"
 
 
-@dataclass(frozen=True)
-class Met:
+class Met(NamedTuple):
     """A misconception that showed in an answer: how often, and whether the same question went well later."""
 
-    id: str
+    known: Misconception
     times: int
     put_right: bool
-
-    @property
-    def belief(self) -> str:
-        known = misconceptions().get(self.id)
-        return known.belief if known else "(unknown to this version of the course)"
-
-    @property
-    def truth(self) -> str:
-        known = misconceptions().get(self.id)
-        return known.truth if known else ""
 
     @property
     def times_text(self) -> str:
@@ -127,20 +130,29 @@ class Progress:
         there = (one for one in self.lessons if one.opened or one.lesson.built)
         return next((one.lesson for one in there if not one.complete), None)
 
+    @property
+    def next_text(self) -> str:
+        """`Next: 08 · Query, key, value (60 minutes)`."""
+        coming = self.next_lesson
+        if coming is None:
+            return "You have finished every lesson there is so far."
+        return f"Next: {coming.label} ({coming.minutes} minutes)"
+
     @cached_property
     def misconceptions(self) -> tuple[Met, ...]:
         """What showed in wrong answers, in the order of the ids."""
         times: Counter[str] = Counter()
-        open_at: dict[str, set[tuple]] = {}
+        open_at: dict[str, set[str]] = {}
         for event in self.events:
-            place = tuple(str(event.get(key)) for key in ("kind", "lesson", "name"))
+            place = f"{event.get('kind')} {event.get('lesson')} {event.get('name')}"
+            shown = str(event.get("misconception"))
             if _went_well(event):
                 for places in open_at.values():
                     places.discard(place)
-            elif isinstance(met := event.get("misconception"), str):
-                times[met] += 1
-                open_at.setdefault(met, set()).add(place)
-        return tuple(Met(met, times[met], put_right=not open_at[met]) for met in sorted(times))
+            elif shown in misconceptions():
+                times[shown] += 1
+                open_at.setdefault(shown, set()).add(place)
+        return tuple(Met(misconceptions()[one], times[one], not open_at[one]) for one in sorted(times))
 
     @cached_property
     def missed(self) -> tuple[str, ...]:
@@ -160,26 +172,16 @@ class Progress:
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
         """Quiz scores count first answers only, predictions and estimates the first guess."""
         here = [event for event in self.events if event.get("lesson") == lesson.topic]
-
-        def first(kind: str) -> list[dict]:
-            by_name: dict[str, dict] = {}
-            for event in here:
-                if event.get("kind") == kind and (kind != "quiz" or event.get("first_try")):
-                    by_name.setdefault(str(event.get("name")), event)
-            return list(by_name.values())
-
         wanted = BY_LESSON.get(lesson.topic, ())
         passed = {str(e.get("name")) for e in here if e.get("kind") == "exercise" and _went_well(e)}
         counts = [f"exercises {sum(one.name in passed for one in wanted)} of {len(wanted)}"] if wanted else []
-        for kind, words in (
-            ("quiz", "quiz {right} of {all} at the first try"),
-            ("prediction", "predictions {right} of {all}"),
-            ("estimate", "estimates within 2 × {right} of {all}"),
-            ("goal", "goals {all}"),
-            ("explanation", "explanations {all}"),
-        ):
-            if events := first(kind):
-                counts.append(words.format(right=sum(map(_went_well, events)), all=len(events)))
+        for kind, words in COUNTED.items():
+            first: dict[str, dict] = {}
+            for event in here:
+                if event.get("kind") == kind and (kind != "quiz" or event.get("first_try")):
+                    first.setdefault(str(event.get("name")), event)
+            if first:
+                counts.append(words.format(right=sum(map(_went_well, first.values())), all=len(first)))
         complete = bool(here) and all(one.name in passed for one in wanted if not one.stretch)
         return LessonProgress(lesson, bool(here), complete, tuple(counts))
 
@@ -191,14 +193,14 @@ class Progress:
             lines += [f"  {one.mark} {one.lesson.label}", *(f"      {text}" for text in one.counts)]
         if not begun:
             lines.append("  none opened yet")
-        if coming := self.next_lesson:
-            lines += ["", f"Next: {coming.label} ({coming.minutes} minutes)", f"  {coming.question}"]
-        else:
-            lines += ["", ALL_DONE]
+        lines += ["", self.next_text]
+        if self.next_lesson:
+            lines.append(f"  {self.next_lesson.question}")
         if self.misconceptions:
             lines += ["", "Misconceptions met"]
         for met in self.misconceptions:  # a wrong belief never stands alone
-            lines += [f"  {met.id} ({met.times_text}) {met.belief}", f"      In truth: {met.truth}"]
+            lines.append(f"  {met.known.id} ({met.times_text}) {met.known.belief}")
+            lines.append(f"      In truth: {met.known.truth}")
         return "\n".join([*lines, "", f"Kept in {progress_file()}, on this machine only."])
 
 

@@ -12,14 +12,12 @@ got wrong earlier and has not put right.
 
 from __future__ import annotations
 
-import threading
+from html import escape
 from typing import Any
-
-import anywidget
-import traitlets
 
 from course_lib import runtime
 from course_lib.teaching import progress
+from course_lib.teaching.asking import Card, question_payload, script, still_html
 from course_lib.teaching.lessons import lessons
 from course_lib.teaching.maths import inline_html
 from course_lib.teaching.questions import (
@@ -33,8 +31,6 @@ from course_lib.teaching.questions import (
     received,
     used_for,
 )
-from course_lib.teaching.quiz_still import still_html
-from course_lib.teaching.static import CARD_STYLE, static_text
 
 TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
 DISCUSS = "Discuss with a neighbour, then vote again."
@@ -55,7 +51,7 @@ def recalled(lesson: str) -> list[Question]:
 
     Where those lessons are not there yet, the lesson's own questions for "recall" stand in.
     """
-    asked = {path.parent.name[:2]: questions(path.parent.name[:2]) for path in files()}
+    asked = {number: questions(number) for number in files()}
     numbers = [one.number for one in lessons()]
     place = numbers.index(lesson)
 
@@ -72,97 +68,72 @@ def recalled(lesson: str) -> list[Question]:
     return chosen or used_for(lesson, "recall")
 
 
-class Quiz(anywidget.AnyWidget):
-    """The widget. `states` tells the page how each question stands; `tries` are the answers, oldest first."""
+class Quiz(Card):
+    """The widget. `state` tells the page how each question stands; `tries` are the answers, oldest first."""
 
-    _esm = static_text("card.js", "quiz.js")
-    _css = CARD_STYLE
-
-    payload = traitlets.Dict().tag(sync=True)
-    states = traitlets.Dict().tag(sync=True)
+    _esm = script("quiz.js")
 
     def __init__(self, lesson: str, use: str, asked: list[Question], *, classroom: bool = False):
         self.questions = {question.id: question for question in asked}
         self.tries: dict[str, list[Answer]] = {name: [] for name in self.questions}
-        self._name = (lesson, use)
-        self._classroom = classroom
-        self._lock = threading.Lock()  # widget messages may come on a second thread of the kernel
-        super().__init__()
-        self.payload = {
-            "title": self.title,
-            "classroom": classroom,
-            "questions": [question_payload(question) for question in asked],
-        }
-        self.on_msg(self._hear)
-
-    @property
-    def title(self) -> str:
-        return f"{TITLES.get(self._name[1], 'Quick check')} · {_counted(self.questions)}"
+        self._lesson, self._use, self._classroom = lesson, use, classroom
+        self._counted = f"{len(asked)} question{'s' * (len(asked) > 1)}"
+        self.title = f"{TITLES.get(use, 'Quick check')} · {self._counted}"
+        payloads = [question_payload(question) for question in asked]
+        super().__init__({"title": self.title, "classroom": classroom, "questions": payloads}, self._hear)
 
     def answer(self, name: str, answer: object) -> Feedback:
         """Answer as a learner would: an option's place in the file, a list of places, or a number."""
-        if name not in self.questions:
-            raise ValueError(f"No question {name!r} here. There are: {', '.join(self.questions)}.")
-        question = self.questions[name]
-        tried = received(question, answer)
-        with self._lock:
-            tries = self.tries[name]
-            tries.append(tried)
-            number = len(tries)
-        feedback = mark(question, tried)
-        progress.record(self._event(question, number, tried, feedback))
-        if self._classroom and number == 1:
-            feedback = Feedback(None, (Remark(True, "", f"You voted {_said(question, tried)}. {DISCUSS}"),))
-        self._tell(question, feedback)
+        question, tries = self.questions[name], self.tries[name]
+        tries.append(received(question, answer))
+        feedback = mark(question, tries[-1])
+        progress.record(self._event(question, feedback))
+        if self._classroom and len(tries) == 1:
+            voted = f"You voted {_said(question, tries[0])}. {DISCUSS}"
+            feedback = Feedback(None, [Remark(True, "", voted)])
+        self._tell(name, self._standing(question, feedback))
         return feedback
 
-    @property
-    def score(self) -> tuple[int, int]:
-        """How many questions were right at the first try, and how many there are."""
-        first = [mark(self.questions[name], tries[0]) for name, tries in self.tries.items() if tries]
-        return sum(bool(feedback.correct) for feedback in first), len(self.questions)
-
-    def _hear(self, widget: object, content: Any, buffers: object) -> None:
+    def _hear(self, content: dict[str, Any]) -> None:
         """The page sends {"question": id, "answer": places or text}; what cannot be read is asked again."""
-        name = content.get("question") if isinstance(content, dict) else None
-        if name not in self.questions:
-            return
         try:
-            self.answer(name, content.get("answer"))
+            self.answer(content["question"], content["answer"])
         except ValueError as error:
-            state = self.states.get(name, {"tries": 0})
-            self.states = {**self.states, name: {**state, "note": str(error), "asked": asked_again(state)}}
+            before = self.state.get(content["question"], {"tries": 0})
+            self._tell(content["question"], {**before, "note": str(error)})
 
-    def _tell(self, question: Question, feedback: Feedback) -> None:
-        tries = self.tries[question.id]
+    def _tell(self, name: str, standing: dict[str, Any]) -> None:
+        self.state = {**self.state, name: {**standing, "asked": next(self.replies)}}
+
+    def _standing(self, question: Question, feedback: Feedback) -> dict[str, Any]:
+        """How a question stands after its last try. The other options are talked about once it is solved."""
+        tries, told = self.tries[question.id], feedback.correct is not None
         said = {remark.label for remark in feedback.remarks}
         others = [
-            Remark(option.correct, question.letter(place), option.feedback)
-            for place in question.order
-            if (option := question.options[place]) and question.letter(place) not in said
+            Remark(option.correct, letter, option.feedback)
+            for letter, _, option in question.shown
+            if feedback.correct and letter not in said
         ]
-        first = mark(question, tries[0]).correct
-        state = {
+        return {
             "tries": len(tries),
             "answer": tries[-1],
             "correct": feedback.correct,
-            "first": first if feedback.correct is not None else None,
+            "first": mark(question, tries[0]).correct if told else None,
             "remarks": [_page(remark) for remark in feedback.remarks],
-            "others": [_page(remark) for remark in others] if feedback.correct else [],
+            "others": [_page(remark) for remark in others],
             "votes": [_said(question, one) for one in tries[:2]] if self._classroom else [],
             "note": "",
-            "asked": asked_again(self.states.get(question.id, {})),
         }
-        self.states = {**self.states, question.id: state}
 
-    def _event(self, question: Question, number: int, answer: Answer, feedback: Feedback) -> dict[str, Any]:
+    def _event(self, question: Question, feedback: Feedback) -> dict[str, Any]:
+        number = len(self.tries[question.id])
         event = {
             "kind": "quiz",
             "lesson": question.lesson,
             "name": question.id,
-            "first_try": number == 1 and self._name[1] != "recall",
+            "first_try": number == 1 and self._use != "recall",
             "correct": feedback.correct,
-            "answer": answer,
+            "answer": self.tries[question.id][-1],
         }
         if feedback.misconception:
             event["misconception"] = feedback.misconception
@@ -171,32 +142,14 @@ class Quiz(anywidget.AnyWidget):
         return event
 
     def __repr__(self) -> str:
-        lesson, use = self._name
-        return f"Quiz({lesson!r}, {use!r}, {_counted(self.questions)})"
+        return f"Quiz({self._lesson!r}, {self._use!r}, {self._counted})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        """Beside the live view all questions stand still, with answers and feedback folded away."""
         data, metadata = super()._repr_mimebundle_()
-        data["text/html"] = still_html(self.title, list(self.questions.values()))
-        return data, metadata
-
-
-def question_payload(question: Question) -> dict[str, Any]:
-    """What the page needs to ask: texts as safe HTML, options in shown order. What is right stays here."""
-    return {
-        "id": question.id,
-        "kind": question.kind,
-        "text": inline_html(question.text),
-        "unit": inline_html(question.unit),
-        "reread": question.reread,  # set as text by the page
-        "options": [
-            {
-                "place": place,
-                "letter": question.letter(place),
-                "text": inline_html(question.options[place].text),
-            }
-            for place in question.order
-        ],
-    }
+        items = "".join(f"<li>{_still(question)}</li>" for question in self.questions.values())
+        head = f"<p><strong>{still_html(self.title)}</strong> <em>Run this cell to answer here.</em></p>"
+        return {**data, "text/html": f"<div>{head}<ol>{items}</ol></div>"}, metadata
 
 
 def _page(remark: Remark) -> dict[str, Any]:
@@ -208,13 +161,21 @@ def _said(question: Question, answer: Answer) -> str:
     if question.kind == "number":
         return f"{answer:g}"
     chosen = [answer] if question.kind == "single" else answer
-    return ", ".join(sorted(question.letter(place) for place in chosen))
+    return ", ".join(letter for letter, place, _ in question.shown if place in chosen)
 
 
-def asked_again(state: dict[str, Any]) -> int:
-    """A number that changes with every reply, so that the page hears an equal one too."""
-    return state.get("asked", 0) + 1
-
-
-def _counted(asked: dict[str, Question]) -> str:
-    return f"{len(asked)} question{'s' * (len(asked) > 1)}"
+def _still(question: Question) -> str:
+    options = [(letter, option) for letter, _, option in question.shown]
+    listed = "".join(f"<li>{still_html(option.text)}</li>" for _, option in options)
+    if question.kind == "number":
+        options = [(option.text, option) for option in question.options]
+    answers = ""
+    for name, option in options:
+        head = still_html(f"{name} · {'✓ right' if option.correct else '✗ not quite'}")
+        answers += f"<li><strong>{head}</strong>: {still_html(option.feedback)}</li>"
+    reread = f"<p>Read again: {escape(question.reread)}</p>" if question.reread else ""
+    return (
+        f"<p>{still_html(question.text)}</p>"
+        + (f'<ol type="A">{listed}</ol>' if listed else "")
+        + f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
+    )

@@ -3,7 +3,8 @@
     >>> list(problems({"lesson": "query_key_value"}))
     ["quiz: 'questions' is a required property"]
 
-Here are the rules a schema cannot say. The builder and the tests ask; a learner's notebook does not.
+Here are the schema's two formats, and the rules it cannot say. The builder and the tests ask; a learner's
+notebook does not.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import jsonschema
@@ -21,31 +21,37 @@ from course_lib.teaching.maths import inline_html
 from course_lib.teaching.misconceptions import misconceptions
 
 PARTS = ("questions", "predictions", "estimates", "explanations")
-NOT_PROSE = {"id", "use", "kind", "diagnoses", "reread", "preset"}  # shown as they are, or not shown
+FORMATS = jsonschema.FormatChecker(formats=())
 
 
-@cache
-def _schema() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(
-        json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
-    )
+@FORMATS.checks("prose", raises=ValueError)
+def _can_be_set(text: object) -> bool:
+    if isinstance(text, str):
+        inline_html(text)  # raises an error that says what is wrong
+    return True
+
+
+@FORMATS.checks("misconception", raises=ValueError)
+def _is_known(name: object) -> bool:
+    if str(name) not in misconceptions():
+        raise ValueError(f'there is no misconception "{name}" in data/misconceptions.json')
+    return True
 
 
 def problems(data: Any) -> Iterator[str]:
     """Everything that is wrong with one file's content; nothing when it is good."""
-    shape = [
-        f"{_place(error, data)}: {jsonschema.exceptions.best_match([error]).message}"
-        for error in _schema().iter_errors(data)
-    ]
-    yield from shape
-    if shape:
+    schema = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
+    wrong = list(jsonschema.Draft202012Validator(schema, format_checker=FORMATS).iter_errors(data))
+    for error in wrong:
+        yield f"{_place(error, data)}: {error.cause or error.message}"
+    if wrong:
         return  # the rules below read the fields
     entries = [raw for part in PARTS for raw in data.get(part, [])]
     for name, count in Counter(raw["id"] for raw in entries).items():
         if count > 1:
             yield f"{name}: the id is used {count} times; give each its own, for progress is kept by it"
     for raw in entries:
-        for problem in (*_marking(raw), *_texts(raw)):
+        for problem in _marking(raw):
             yield f"{raw['id']}: {problem}"
 
 
@@ -61,36 +67,20 @@ def _place(error: jsonschema.ValidationError, data: Any) -> str:
 
 def _marking(raw: dict[str, Any]) -> Iterator[str]:
     options = raw.get("options", [])
-    if "because" in raw and options and raw["answer"] not in options:
-        yield f"the answer {raw['answer']!r} is not among the options"
-    if "because" not in raw and options:
-        right = sum(option["correct"] for option in options)
-        if raw["kind"] == "single" and right != 1:
-            yield f"a single choice has exactly one correct option, found {right}"
-        if raw["kind"] == "several" and not right:
-            yield "at least one option must be correct"
-        if len({option["text"].strip() for option in options}) < len(options):
-            yield "two options say the same"
-        for option in options:
-            if option["correct"] and "diagnoses" in option:
-                yield f"a correct option diagnoses nothing; take {option['diagnoses']!r} out"
+    if "because" in raw:  # a prediction's options are texts
+        if options and raw["answer"] not in options:
+            yield f"the answer {raw['answer']!r} is not among the options"
+        return
+    right = sum(option["correct"] for option in options)
+    if raw.get("kind") == "single" and right != 1:
+        yield f"a single choice has exactly one correct option, found {right}"
+    if raw.get("kind") == "several" and not right:
+        yield "at least one option must be correct"
+    if len({option["text"].strip() for option in options}) < len(options):
+        yield "two options say the same"
+    for option in options:
+        if option["correct"] and "diagnoses" in option:
+            yield f"a correct option diagnoses nothing; take {option['diagnoses']!r} out"
     for near in raw.get("near", []):
         if abs(near["value"] - raw["answer"]) <= near["tolerance"] + raw["tolerance"]:
             yield f"{near['value']} ± {near['tolerance']} overlaps with the right answer"
-
-
-def _texts(raw: Any, name: str = "") -> Iterator[str]:
-    """Every text can be set, and every misconception exists."""
-    if isinstance(raw, dict):
-        for key, value in raw.items():
-            yield from _texts(value, key)
-    elif isinstance(raw, list):
-        for value in raw:
-            yield from _texts(value, name)
-    elif name == "diagnoses" and raw not in misconceptions():
-        yield f'there is no misconception "{raw}" in data/misconceptions.json'
-    elif isinstance(raw, str) and name not in NOT_PROSE:
-        try:
-            inline_html(raw)
-        except ValueError as error:
-            yield str(error)

@@ -15,7 +15,7 @@ import ipywidgets
 from course_lib import theme
 from course_lib.teaching import progress
 from course_lib.teaching.card import MUTED, card, escaped, prose
-from course_lib.teaching.progress import ALL_DONE, LessonProgress, Met, Progress
+from course_lib.teaching.progress import Progress
 
 TABLE = "border-collapse:collapse;margin:10px 0 0;font-size:inherit;color:inherit;background:none"
 CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
@@ -26,10 +26,10 @@ class ProgressSummary(ipywidgets.VBox):
 
     def __init__(self) -> None:
         self._page = ipywidgets.HTML()
-        self._button = ipywidgets.Button(description="Refresh", tooltip="Read the progress file again")
-        self._button.on_click(lambda _: self.refresh())
+        button = ipywidgets.Button(description="Refresh", tooltip="Read the progress file again")
+        button.on_click(lambda _: self.refresh())
         self.refresh()
-        super().__init__([self._page, self._button])
+        super().__init__([self._page, button])
 
     def refresh(self) -> None:
         """Read the progress file again."""
@@ -51,47 +51,31 @@ def progress_summary() -> ProgressSummary:
 
 def summary_text(known: Progress) -> str:
     """The card in plain text."""
-    begun = [
-        f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in known.lessons if one.opened
-    ]
-    met = [f"{met.id} ({met.times_text}): in truth, {met.truth}" for met in known.misconceptions]
-    return "\n".join([*known.notes, "Your progress", *begun, next_text(known), *met])
+    begun = [one for one in known.lessons if one.opened]
+    lines = [f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in begun]
+    met = [f"{met.known.id} ({met.times_text}): in truth, {met.known.truth}" for met in known.misconceptions]
+    return "\n".join([*known.notes, "Your progress", *lines, known.next_text, *met])
 
 
 def summary_html(known: Progress) -> str:
-    """The card as HTML."""
-    body = "".join(map(prose, known.notes)) + prose(next_text(known))
-    body += f'<table style="{TABLE}"><tbody>{"".join(map(_row, known.lessons))}</tbody></table>'
-    if known.misconceptions:
+    """The card as HTML. A wrong belief never stands there without what is true."""
+    rows = items = ""
+    for one in known.lessons:
+        counts = " · ".join(one.counts) if one.opened else ""
+        style = CELL if one.opened else f"{CELL};{MUTED}"
+        texts = (one.mark, one.lesson.label, f"{one.lesson.minutes} min", counts)
+        cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
+        rows += f"<tr>{cells}</tr>"
+    for met in known.misconceptions:
+        count = f'<span style="{MUTED}">{met.known.id} · {met.times_text}</span>'
+        belief, truth = escaped(met.known.belief), escaped(met.known.truth)
+        items += f'<li style="margin-top:4px">“{belief}” {count}<br>In truth: {truth}</li>'
+    body = "".join(map(prose, known.notes)) + prose(known.next_text)
+    body += f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
+    if items:
         body += prose("Misconceptions met", "font-weight:600")
-        body += (
-            f'<ul style="margin:4px 0 0;padding-left:20px">{"".join(map(_item, known.misconceptions))}</ul>'
-        )
-    body += prose(
-        "Kept on this machine only. `python3 -m course_lib progress --delete` removes it.",
-        f"font-size:12px;{MUTED}",
-    )
+        body += f'<ul style="margin:4px 0 0;padding-left:20px">{items}</ul>'
+    where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
+    body += prose(where, f"font-size:12px;{MUTED}")
     complete = sum(one.complete for one in known.lessons)
     return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(known.lessons)} lessons", body)
-
-
-def next_text(known: Progress) -> str:
-    """`Next: 08 · Query, key, value (60 minutes)`."""
-    coming = known.next_lesson
-    return f"Next: {coming.label} ({coming.minutes} minutes)" if coming else ALL_DONE
-
-
-def _row(one: LessonProgress) -> str:
-    counts = " · ".join(one.counts) if one.opened else ""
-    style = CELL if one.opened else f"{CELL};{MUTED}"
-    texts = (one.mark, one.lesson.label, f"{one.lesson.minutes} min", counts)
-    cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
-    return f"<tr>{cells}</tr>"
-
-
-def _item(met: Met) -> str:
-    """A wrong belief, and with it always what is true."""
-    count = f'<span style="{MUTED}">{met.id} · {met.times_text}</span>'
-    return (
-        f'<li style="margin-top:4px">“{escaped(met.belief)}” {count}<br>In truth: {escaped(met.truth)}</li>'
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 

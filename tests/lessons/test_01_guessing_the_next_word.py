@@ -13,11 +13,11 @@ from torch.nn import functional as F
 
 from course_lib.explore.word_by_word import compute
 from course_lib.models.ngram import NGramLM, NGramLMConfig
+from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
-from course_lib.teaching.recorded import recorded
 from course_lib.text.special import BOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.perplexity import perplexity

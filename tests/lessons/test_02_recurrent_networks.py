@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import load_shipped
 

@@ -10,10 +10,10 @@ import torch
 from course_lib.bench.recall import VOCAB, new_model
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
+from course_lib.recorded import recorded
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
-from course_lib.teaching.recorded import recorded
 from course_lib.text.special import BOS
 from course_lib.text.tasks import recall as recall_task
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits

@@ -11,10 +11,10 @@ import torch
 
 from course_lib.explore.one_vector_suitcase import ONE, bits, compute
 from course_lib.models.sizes import n_parameters
+from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
-from course_lib.teaching.recorded import recorded
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.read import translations_of

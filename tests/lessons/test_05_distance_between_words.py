@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from course_lib.layers.folding import kernel_widths
+from course_lib.recorded import recorded
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.exercises import load
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 from course_lib.translation.shipped import load_shipped
 
 ROW = lesson("distance_between_words")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from course_lib.explore.attention_stepper import walk
+from course_lib.recorded import recorded
 from course_lib.teaching.exercises import load
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 
 SOURCE = (lesson("bahdanau_attention").folder / "lesson.py").read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from course_lib.recorded import recorded
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 
 SOURCE = (lesson("masks").folder / "lesson.py").read_text(encoding="utf-8")
 

@@ -1,135 +1,135 @@
-"""What follows from a learner's events."""
+"""What follows from a learner's events, and the card and the report that tell it."""
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
-from course_lib.teaching import progress
+from course_lib.teaching import progress, progress_summary
 from course_lib.teaching.exercises import BY_LESSON
 from course_lib.teaching.lessons import lesson, lessons
 from course_lib.teaching.misconceptions import misconceptions
 from course_lib.teaching.progress import Progress
+from course_lib.teaching.summary import summary_html, summary_text
+
+TOPIC = "query_key_value"
 
 
-def exercise(name, status="passed", lesson="query_key_value", **more):
-    return {"kind": "exercise", "lesson": lesson, "name": name, "status": status, **more}
+def event(kind, name, lesson=TOPIC, **more):
+    return {"kind": kind, "lesson": lesson, "name": name, **more}
 
 
-def quiz(name, correct, first_try=True, lesson="query_key_value", **more):
-    return {
-        "kind": "quiz",
-        "lesson": lesson,
-        "name": name,
-        "correct": correct,
-        "first_try": first_try,
-        **more,
-    }
+def exercise(name, status="passed", **more):
+    return event("exercise", name, status=status, **more)
+
+
+def quiz(name, correct, first_try=True, **more):
+    return event("quiz", name, correct=correct, first_try=first_try, **more)
 
 
 def known(*events) -> Progress:
     return Progress(tuple(events))
 
 
-def test_events_are_recorded_with_their_time_and_read_back():
+@pytest.fixture
+def there(monkeypatch):
+    """The lessons that are built: a set to change."""
+    found = {"start_here", TOPIC}
+    monkeypatch.setattr("course_lib.teaching.lessons.Lesson.built", property(lambda one: one.topic in found))
+    return found
+
+
+def test_a_new_learner_then_an_event_with_its_time_then_nothing_again(course_home):
+    assert progress.read() == Progress() and len(Progress().lessons) == len(lessons())
+    assert not any(one.opened or one.complete for one in Progress().lessons)
+    assert progress.delete() == "There was no progress to delete."
     progress.record({"kind": "lesson", "lesson": "start_here"})
-    (event,) = progress.read().events
-    assert event.pop("at").endswith("+00:00")
-    assert event == {"kind": "lesson", "lesson": "start_here"}
+    (found,) = progress.read().events
+    assert found.pop("at").endswith("+00:00") and found == {"kind": "lesson", "lesson": "start_here"}
+    with (course_home / "progress.jsonl").open("a") as file:
+        file.write("{half")
+    assert progress.read().notes
+    assert progress.delete() == "Your progress is deleted."
+    assert not list(course_home.glob("*.jsonl")) and progress.read() == Progress()
 
 
-def test_a_new_learner():
-    new = progress.read()
-    assert new == Progress()
-    assert not any(one.opened or one.complete for one in new.lessons)
-    assert len(new.lessons) == len(lessons()) == 20
+WRONG, GUESS = exercise("soft_lookup", "wrong"), event("prediction", "x", guess=1)
 
 
-def test_exercises_are_tried_then_passed_and_stay_passed():
-    one = known(exercise("soft_lookup", "wrong")).lesson("query_key_value")
-    assert one.opened and one.counts == ("exercises 0 of 5",)
-    one = known(
-        exercise("soft_lookup", "wrong"),
-        exercise("soft_lookup"),
-        exercise("soft_lookup", "wrong"),
-        exercise("gone"),
-    ).lesson("query_key_value")
-    assert one.counts == ("exercises 1 of 5",)
+@pytest.mark.parametrize(
+    ("events", "counts"),
+    [
+        ([WRONG], ["exercises 0 of 5"]),
+        (
+            [WRONG, exercise("soft_lookup"), WRONG, exercise("gone")],
+            ["exercises 1 of 5"],
+        ),  # passed stays passed
+        ([event("goal", "Lab/wide"), event("goal", "Lab/wide")], ["exercises 0 of 5", "goals 1"]),
+        (
+            [{**GUESS, "correct": False}, {**GUESS, "correct": True}],
+            ["exercises 0 of 5", "predictions 0 of 1"],
+        ),
+        (
+            [
+                quiz("a", False),
+                quiz("a", True, False),
+                quiz("a", True),
+                quiz("b", True),
+                quiz("d", True, False),
+            ],
+            ["exercises 0 of 5", "quiz 1 of 2 at the first try"],
+        ),
+    ],
+)
+def test_what_is_counted(events, counts):
+    found = known(*events).lesson(TOPIC)
+    assert found.opened and list(found.counts) == counts
 
 
 def test_goals_and_misses_are_worked_out():
-    told = known(
-        {"kind": "goal", "lesson": "query_key_value", "name": "Lab/wide"},
-        {"kind": "goal", "lesson": "query_key_value", "name": "Lab/wide"},
-        {"kind": "quiz", "name": "a", "correct": False},
-        {"kind": "quiz", "name": "b", "correct": False},
-        {"kind": "quiz", "name": "a", "correct": True},
-        {"kind": "quiz", "name": "c", "correct": True},
-    )
+    tries = [quiz("a", False), quiz("b", False), quiz("a", True), quiz("c", True)]
+    told = known(event("goal", "Lab/wide"), *tries)
     assert told.goals("Lab") == {"wide"} and told.goals("Other") == set()
-    assert told.lesson("query_key_value").counts[-1] == "goals 1"
     assert told.missed == ("b",)
 
 
-def test_a_lesson_is_complete_without_its_stretch_exercises():
-    core = [one.name for one in BY_LESSON["query_key_value"] if not one.stretch]
-    assert "smooth_curve" not in core
-    assert not known(*map(exercise, core[1:])).lesson("query_key_value").complete
-    assert known(*map(exercise, core)).lesson("query_key_value").complete
-
-
-def test_the_quiz_score_counts_the_first_answer_to_each_question():
-    tries = [quiz("a", False), quiz("a", True, first_try=False), quiz("a", True), quiz("b", True)]
-    one = known(*tries, quiz("c", False), quiz("d", True, first_try=False)).lesson("query_key_value")
-    assert "quiz 1 of 3 at the first try" in one.counts
-
-
-def test_predictions_are_counted_once():
-    guess = {"kind": "prediction", "lesson": "query_key_value", "name": "x", "guess": 1}
-    one = known({**guess, "correct": False}, {**guess, "correct": True}).lesson("query_key_value")
-    assert "predictions 0 of 1" in one.counts
+def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_one_comes(there):
+    core = [exercise(one.name) for one in BY_LESSON[TOPIC] if not one.stretch]
+    assert 0 < len(core) < len(BY_LESSON[TOPIC])
+    assert not known(*core[1:]).lesson(TOPIC).complete
+    assert known(*core).lesson(TOPIC).complete
+    assert known().next_lesson.topic == "start_here"
+    done = exercise("double_it", lesson="start_here")
+    assert known(done).next_lesson.topic == TOPIC
+    assert known(done, *core).next_lesson is None and "finished every lesson" in known(done, *core).report()
+    there.clear()  # a lesson that is open in front of the learner is there, whatever the folder says
+    assert known({"kind": "lesson", "lesson": "start_here"}).next_lesson.topic == "start_here"
 
 
 def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_question():
     wrong = [quiz("a", False, misconception="M10"), exercise("soft_lookup", "wrong", misconception="M10")]
-    (met,) = known(*wrong).misconceptions
-    assert (met.id, met.times, met.put_right) == ("M10", 2, False)
-    (met,) = known(*wrong, quiz("a", True, first_try=False)).misconceptions
-    assert not met.put_right
-    (met,) = known(*wrong, quiz("a", True, first_try=False), exercise("soft_lookup")).misconceptions
-    assert met.put_right and met.times_text == "met twice, since put right"
-    (met,) = known(*wrong, quiz("a", True), exercise("soft_lookup"), wrong[0]).misconceptions
-    assert (met.times, met.put_right) == (3, False)
-
-
-def test_what_is_next_is_the_first_lesson_that_is_there_and_not_complete(monkeypatch):
-    there = {"start_here", "query_key_value"}
-    monkeypatch.setattr("course_lib.teaching.lessons.Lesson.built", property(lambda one: one.topic in there))
-    assert known().next_lesson.topic == "start_here"
-    done = exercise("double_it", lesson="start_here")
-    assert known(done).next_lesson.topic == "query_key_value"
-    everything = [exercise(one.name) for one in BY_LESSON["query_key_value"]]
-    assert known(done, *everything).next_lesson is None
-    there.clear()  # a lesson that is open in front of the learner is there, whatever the folder says
-    assert known({"kind": "lesson", "lesson": "start_here"}).next_lesson.topic == "start_here"
+    right = [quiz("a", True, first_try=False), exercise("soft_lookup")]
+    for events, text in (
+        (wrong, "met twice"),
+        ([*wrong, right[0]], "met twice"),
+        ([*wrong, *right], "met twice, since put right"),
+        ([*wrong, *right, wrong[0]], "met 3 times"),
+    ):
+        (met,) = known(*events).misconceptions
+        assert (met.known.id, met.times_text) == ("M10", text)
 
 
 @pytest.mark.parametrize(
     "odd",
     [
         {},
-        {"kind": "of a later version", "lesson": "query_key_value", "name": "x"},
+        {"kind": "of a later version", "lesson": TOPIC, "name": "x"},
         {"kind": "exercise"},
-        {"kind": "exercise", "lesson": "query_key_value", "name": ["a", "list"], "status": {"x": 1}},
+        {"kind": "exercise", "lesson": TOPIC, "name": ["a", "list"], "status": {"x": 1}},
         {"kind": ["?"], "lesson": {"a": 1}, "name": None, "misconception": ["M01"]},
-        {
-            "kind": "quiz",
-            "lesson": "no such lesson",
-            "name": 7,
-            "correct": "yes",
-            "first_try": 1,
-            "new": "field",
-        },
-        {"kind": "quiz", "lesson": "query_key_value", "name": 7, "correct": False, "misconception": "M99"},
+        {"kind": "quiz", "lesson": "no such lesson", "name": 7, "correct": "yes", "first_try": 1, "new": "x"},
+        {"kind": "quiz", "lesson": TOPIC, "name": 7, "correct": False, "misconception": "M99"},
     ],
 )
 def test_events_that_this_version_does_not_know_are_kept_and_do_no_harm(odd):
@@ -137,46 +137,79 @@ def test_events_that_this_version_does_not_know_are_kept_and_do_no_harm(odd):
     progress.record(exercise("soft_lookup"))
     found = progress.read()
     assert found.events[0].items() >= odd.items()
-    assert found.lesson("query_key_value").counts[0] == "exercises 1 of 5"
-    assert found.report()
+    assert found.lesson(TOPIC).counts[0] == "exercises 1 of 5"
+    assert found.report() and summary_html(found)
 
 
-def test_the_report_says_it_all(monkeypatch, course_home):
-    monkeypatch.setattr(
-        "course_lib.teaching.lessons.Lesson.built", property(lambda one: one.number in ("00", "08"))
-    )
-    report = known(
+# ---- the report and the card
+
+TOLD = Progress(
+    (
         exercise("double_it", lesson="start_here"),
         quiz("a", False, misconception="M10"),
         exercise("soft_lookup"),
-    ).report()
-    assert report == (
-        "Lessons\n"
-        "  ✓ 00 · Start here\n"
-        "      exercises 1 of 1\n"
-        "  … 08 · Query, key, value\n"
-        "      exercises 1 of 5\n"
-        "      quiz 0 of 1 at the first try\n"
-        "\n"
-        f"Next: 08 · Query, key, value ({lesson('query_key_value').minutes} minutes)\n"
-        f"  {lesson('query_key_value').question}\n"
-        "\n"
-        "Misconceptions met\n"
-        f"  M10 (met once) {misconceptions()['M10'].belief}\n"
-        f"      In truth: {misconceptions()['M10'].truth}\n"
-        "\n"
-        f"Kept in {course_home / 'progress.jsonl'}, on this machine only."
+    ),
+    notes=("Your file <was> damaged.",),
+)
+
+
+def test_the_report_says_it_all(there, course_home):
+    assert (
+        TOLD.report()
+        == f"""Your file <was> damaged.
+Lessons
+  ✓ 00 · Start here
+      exercises 1 of 1
+  … 08 · Query, key, value
+      exercises 1 of 5
+      quiz 0 of 1 at the first try
+
+Next: 08 · Query, key, value ({lesson(TOPIC).minutes} minutes)
+  {lesson(TOPIC).question}
+
+Misconceptions met
+  M10 (met once) {misconceptions()["M10"].belief}
+      In truth: {misconceptions()["M10"].truth}
+
+Kept in {course_home / "progress.jsonl"}, on this machine only."""
     )
     assert "none opened yet" in known().report()
-    assert Progress((), ("It was damaged.",)).report().startswith("It was damaged.")
 
 
-def test_deleting_leaves_nothing(course_home):
-    assert progress.delete() == "There was no progress to delete."
-    progress.record({"kind": "lesson", "lesson": "start_here"})
-    with (course_home / "progress.jsonl").open("a") as file:
-        file.write("{half")
-    assert progress.read().notes
-    assert progress.delete() == "Your progress is deleted."
-    assert not list(course_home.glob("*.jsonl"))
-    assert progress.read() == Progress()
+def test_the_card_says_the_same(there):
+    page, plain = summary_html(TOLD), summary_text(TOLD)
+    belief, truth = misconceptions()["M10"].belief, misconceptions()["M10"].truth
+    coming = f"Next: 08 · Query, key, value ({lesson(TOPIC).minutes} minutes)"
+    counts = "exercises 1 of 5 · quiz 0 of 1 at the first try"
+    met = ("M10 · met once", f"“{belief}”", f"In truth: {truth}")
+    for part in ("1 of 20 lessons", "18 · The museum", counts, coming, *met, "Your file <was> damaged."):
+        assert part in unescape(page)
+    assert "<was>" not in page
+    assert plain.splitlines() == [
+        "Your file <was> damaged.",
+        "Your progress",
+        "✓ 00 · Start here · exercises 1 of 1",
+        "… 08 · Query, key, value · exercises 1 of 5 · quiz 0 of 1 at the first try",
+        coming,
+        f"M10 (met once): in truth, {truth}",
+    ]
+
+
+def test_what_a_new_learner_sees_does_not_change_when_lessons_are_added(there, monkeypatch):
+    before = summary_html(Progress()), summary_text(Progress())
+    there |= {one.topic for one in lessons()}
+    monkeypatch.setattr("course_lib.teaching.progress.BY_LESSON", {})
+    assert (summary_html(Progress()), summary_text(Progress())) == before
+
+
+def test_the_card_is_stored_the_same_every_time_and_its_button_brings_it_up_to_date(there):
+    summary, again = progress_summary(), progress_summary()._repr_mimebundle_()
+    bundle = summary._repr_mimebundle_()
+    assert bundle["text/html"] == again["text/html"] and bundle["text/plain"] == again["text/plain"]
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert " id=" not in bundle["text/html"] and "0x" not in bundle["text/html"]
+    page, button = summary.children
+    assert "exercises 1 of 1" not in page.value
+    progress.record(exercise("double_it", lesson="start_here"))
+    button.click()
+    assert "exercises 1 of 1" in page.value and "✓ 00 · Start here" in repr(summary)

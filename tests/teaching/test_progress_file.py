@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import errno
-import json
-import os
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import event_log, progress
+from course_lib.teaching import event_log, progress, progress_summary
 
 GOOD = b'{"kind": "lesson", "lesson": "start_here"}\n'
 EVENT = {"kind": "lesson", "lesson": "start_here"}
 
 WRITER = """
-import importlib.util, pathlib, sys, types
-sys.modules |= {"torch": types.ModuleType("torch"), "numpy": types.ModuleType("numpy")}  # seconds saved
-spec = importlib.util.spec_from_file_location("event_log", sys.argv[1])
-event_log = sys.modules["event_log"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(event_log)
+import pathlib, runpy, sys
+event_log = runpy.run_path(sys.argv[1])  # the file alone: seconds saved
 path, name = pathlib.Path(sys.argv[2]), sys.argv[3]
 for number in range(60):
-    event_log.append(path, {"writer": name, "number": number})
+    event_log["append"](path, {"writer": name, "number": number})
     if number % 10 == 9:  # like a power cut: the next writer begins a new line
-        with event_log.FileLock(path.with_suffix(".lock")), path.open("ab") as file:
-            file.write(b'{"half a line')
+        with event_log["locked"](path), path.open("ab") as file:
+            file.write(b'\\n{"half a line')
 """
 
 
@@ -46,21 +40,17 @@ def file(course_home):
 
 @pytest.mark.slow
 def test_processes_and_threads_writing_at_once_lose_nothing(file):
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT)}
     command = [sys.executable, "-c", WRITER, event_log.__file__, str(file)]
-    writers = [subprocess.Popen([*command, name], env=environment) for name in ("one", "two")]
+    writers = [subprocess.Popen([*command, name]) for name in ("one", "two")]
 
     def write(name):
         for number in range(60):
             event_log.append(file, {"writer": name, "number": number})
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in ("three", "four")]
     while not file.exists() and all(writer.poll() is None for writer in writers):
         time.sleep(0.01)
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, ("three", "four")))
     assert [writer.wait() for writer in writers] == [0, 0]
     events = event_log.read(file).events
     for name in ("one", "two", "three", "four"):
@@ -76,52 +66,33 @@ def test_processes_and_threads_writing_at_once_lose_nothing(file):
         (b"3\n[]\nnull\n" + GOOD, 1, 3),
         ("not json at all\n".encode("utf-16"), 0, 2),
         (b"[" * 100_000 + b"\n" + GOOD, 1, 1),
+        (b"", 0, 0),
+        (b"\n\n", 0, 0),
+        (GOOD[:-1], 1, 0),  # what an editor does to line ends is no damage
+        (GOOD.replace(b"\n", b"\r\n"), 1, 0),
+        (b"\xef\xbb\xbf" + GOOD, 1, 0),
     ],
 )
 def test_spoilt_lines_are_passed_over_told_and_left_as_they_are(file, content, n_good, n_bad):
     file.write_bytes(content)
-    assert event_log.read(file) == event_log.Log((EVENT,) * n_good, n_bad)
-    assert progress.read().notes == (
-        f"Lines of your progress file that cannot be read, and are passed over: {n_bad}.",
-    )
+    assert event_log.read(file) == ((EVENT,) * n_good, n_bad)
+    told = f"Lines of your progress file that cannot be read, and are passed over: {n_bad}."
+    assert progress.read().notes == ((told,) if n_bad else ())
     event_log.append(file, EVENT)
-    assert event_log.read(file) == event_log.Log((EVENT,) * (n_good + 1), n_bad)
+    assert event_log.read(file) == ((EVENT,) * (n_good + 1), n_bad)
     assert file.read_bytes().startswith(content)
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\n\n", GOOD[:-1], GOOD.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + GOOD]
-)
-def test_what_an_editor_does_to_line_ends_is_no_damage(file, content):
-    file.write_bytes(content)
-    event_log.append(file, {"kind": "new"})
-    log = event_log.read(file)
-    assert log.events == (*([EVENT] if b"kind" in content else []), {"kind": "new"})
-    assert not log.n_spoilt
-
-
-def test_ten_thousand_events_stay_quick(file):
-    file.write_bytes(GOOD * 10_000)
-    start = time.process_time()
-    for _ in range(10):
-        event_log.append(file, EVENT)
-    assert (time.process_time() - start) / 10 < 0.1
-    start = time.process_time()
-    found = progress.read()
-    assert len(found.events) == 10_010 and found.report()
-    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
     "trouble", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("No home.")]
 )
-def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(monkeypatch, capsys, trouble):
+def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(file, monkeypatch, capsys, trouble):
     def fails(*_):
         raise trouble
 
-    monkeypatch.setattr(event_log, "append", fails)
-    monkeypatch.setattr(event_log, "read", fails)
-    monkeypatch.setattr(event_log, "delete", fails)
+    file.write_bytes(GOOD)
+    for name in ("append", "read", "locked"):
+        monkeypatch.setattr(event_log, name, fails)
     progress.record(EVENT)
     progress.record(EVENT)
     said = capsys.readouterr().out
@@ -130,29 +101,20 @@ def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(monkeypatch, caps
     assert progress.delete().startswith("Your progress could not be deleted: No")
 
 
-def test_a_lock_that_somebody_holds_is_waited_for_once(file, monkeypatch, capsys):
-    monkeypatch.setattr(event_log, "LONGEST_WAIT", 0.5)
+def test_a_lock_that_somebody_holds_and_a_folder_that_cannot_be_made(file, monkeypatch, capsys):
+    monkeypatch.setattr(event_log, "LONGEST_WAIT", 0.1)
     with event_log.FileLock(file.with_suffix(".lock")):
-        start = time.monotonic()
-        for _ in range(5):
-            progress.record(EVENT)
-        assert time.monotonic() - start < 1.5
-    assert capsys.readouterr().out.count("Your progress cannot be saved") == 1
+        progress.record(EVENT)
+    assert "Your progress cannot be saved" in capsys.readouterr().out and not file.exists()
     progress.record(EVENT)  # it is free again
-    assert progress.read().events[0]["kind"] == "lesson"
-
-
-def test_a_folder_that_cannot_be_made(course_home, capsys):
-    course_home.parent.mkdir(exist_ok=True)
-    course_home.write_text("a file stands where the folder should be")
+    assert len(progress.read().events) == 1
+    monkeypatch.setenv("COURSE_HOME", str(file))  # a file stands where the folder should be
     progress.record(EVENT)
     assert "Your progress cannot be saved" in capsys.readouterr().out
-    assert progress.read().events == ()
-    assert progress.delete()
+    assert progress.read().events == () and progress.delete() and repr(progress_summary())
 
 
 def test_odd_values_are_written_as_text(file):
-    event_log.append(file, {"guess": {1, 2}.__class__, "é": "√"})
-    (event,) = event_log.read(file).events
-    assert event == {"guess": "<class 'set'>", "é": "√"}
-    assert json.loads(file.read_bytes()) == event
+    event_log.append(file, {"guess": set, "é": "√"})
+    assert event_log.read(file).events == ({"guess": "<class 'set'>", "é": "√"},)
+    assert "√" in file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The table of lessons, and the first call of each."""
+"""The tables of lessons and misconceptions, and the first call of each lesson."""
 
 from __future__ import annotations
 
@@ -45,10 +45,17 @@ def test_goals_reached_are_kept_and_remembered():
     assert SoftmaxDial().ticked == {"sure"}
 
 
-def test_exercises_and_misconceptions_belong_to_lessons_of_the_table():
-    topics = {one.topic for one in lessons()}
-    assert set(BY_LESSON) <= topics
-    assert {one.lesson for one in misconceptions().values()} <= topics
+def test_the_misconceptions_are_short_sentences_of_plain_text_and_none_comes_twice():
+    known = misconceptions().values()
+    assert list(misconceptions()) == [f"M{number:02d}" for number in range(1, 49)]
+    assert len({one.belief for one in known}) == len({one.truth for one in known}) == 48
+    assert {one.lesson for one in known} | set(BY_LESSON) <= {one.topic for one in lessons()}
+    for one in known:
+        assert 20 <= len(one.belief) <= 110 and 40 <= len(one.truth) <= 220, one.id
+        for text in (one.belief, one.truth):  # it is printed on the command line too
+            assert text.strip().endswith(".") and text == text.strip() and not set("$<>`\\") & set(text), (
+                one.id
+            )
 
 
 def test_opening_seeds_styles_and_records_and_prints_nothing(capsys):
@@ -70,13 +77,6 @@ def test_opening_tells_of_a_damaged_file_once(course_home, capsys):
     start_lesson("start_here")
     start_lesson("start_here")
     assert capsys.readouterr().out.count("cannot be read, and are passed over: 1") == 1
-
-
-def test_opening_goes_on_without_a_disk(course_home, capsys):
-    course_home.parent.mkdir(exist_ok=True)
-    course_home.write_text("a file stands where the folder should be")
-    start_lesson("start_here")
-    assert "Your progress cannot be saved" in capsys.readouterr().out
 
 
 def test_an_unknown_topic_is_an_error_that_helps():

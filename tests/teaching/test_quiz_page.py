@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.teaching.asking import STYLE, script
 from course_lib.teaching.explanation import Explanation
 from course_lib.teaching.guess import Guess
 from course_lib.teaching.questions import read
 from course_lib.teaching.quiz import Quiz
-from course_lib.teaching.static import static_text
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ ASKED = read(SAMPLE)
 NASTY = "<script>window.hurt = 1</script> & \"quotes\" <img src=x onerror='window.hurt = 1'>"
 ADDRESS = "http://course.test/"
 # A model as anywidget gives it: what is sent goes to `kernel`, in Python, which gives the new state.
-SHOW = """async ([name, state, synced]) => {
+SHOW = """async ([name, state]) => {
   const { default: widget } = await import(`/${name}.js`);
   const heard = [];
   const model = {
@@ -28,14 +28,14 @@ SHOW = """async ([name, state, synced]) => {
     on: (key, hear) => heard.push(hear),
     send: async (message) => {
       if (window.silent) return;
-      state[synced] = await window.kernel(message);
+      state.state = await window.kernel(message);
       heard.forEach((hear) => hear());
       window.answered = (window.answered ?? 0) + 1;
     },
   };
   widget.render({ model, el: document.body.appendChild(document.createElement("div")) });
 }"""
-kernel = {}  # the widget that answers just now
+widget = {}  # the one that answers just now
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +44,16 @@ def opened():
     playwright = pytest.importorskip("playwright.sync_api")
     if not chromium_path():
         pytest.skip("Chromium is not installed")
-    files = {
-        "": ("text/html", f"<!doctype html><style>{static_text('card.css')}</style>"),
-        "quiz.js": ("text/javascript", static_text("card.js", "quiz.js")),
-        "guess.js": ("text/javascript", static_text("card.js", "guess.js")),
-        "explain.js": ("text/javascript", static_text("card.js", "explain.js")),
-    }
+    files = {f"{name}.js": ("text/javascript", script(f"{name}.js")) for name in ("quiz", "guess", "explain")}
+    files[""] = ("text/html", f"<!doctype html><style>{STYLE}</style>")
 
     def serve(route):
         kind, body = files.get(route.request.url.removeprefix(ADDRESS), ("text/plain", ""))
         route.fulfill(content_type=f"{kind}; charset=utf-8", body=body)
+
+    def hears(message: dict) -> dict:
+        widget["now"]._handle_custom_msg(message, [])
+        return widget["now"].state
 
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
@@ -62,7 +62,7 @@ def opened():
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.route("**/*", serve)
-        page.expose_function("kernel", lambda message: kernel["hears"](message))
+        page.expose_function("kernel", hears)
         page.goto(ADDRESS)
         yield page, troubles
         chromium.close()
@@ -77,26 +77,22 @@ def page(opened):
     assert troubles == []
 
 
-def show(page, name: str, widget, synced: str) -> None:
+def show(page, name: str, card) -> None:
     """Put a card on the page; its widget hears what the page sends, and the page what the widget says."""
-
-    def hears(message: dict) -> dict:
-        widget._handle_custom_msg(message, [])
-        return getattr(widget, synced)
-
-    kernel["hears"] = hears
-    page.evaluate(SHOW, [name, {"payload": widget.payload, synced: getattr(widget, synced)}, synced])
+    widget["now"] = card
+    page.evaluate(SHOW, [name, {"payload": card.payload, "state": card.state}])
 
 
-def show_quiz(page, path: Path = SAMPLE, classroom: bool = False):
-    asked = [one for one in read(path).values() if one.use == "closing"]
-    kernel["quiz"] = Quiz("08", "closing", asked, classroom=classroom)
-    show(page, "quiz", kernel["quiz"], "states")
+def show_quiz(page, path: Path = SAMPLE, **options):
+    """The forms of a quiz: one right answer, several, a number."""
+    show(
+        page, "quiz", Quiz("08", "closing", [q for q in read(path).values() if q.use == "closing"], **options)
+    )
     return page.locator("form")
 
 
 def tries() -> dict:
-    return {name: tried for name, tried in kernel["quiz"].tries.items() if tried}
+    return {name: tried for name, tried in widget["now"].tries.items() if tried}
 
 
 def expect(locator):
@@ -106,59 +102,58 @@ def expect(locator):
     return expect(locator)
 
 
-def press(form, button: str) -> None:
+def answer(form, *labels: str, button: str = "Check") -> None:
+    """Choose what is labelled so, and press the button."""
+    for label in labels:
+        form.get_by_label(label).check()
     form.get_by_role("button", name=button).click()
 
 
-def test_wrong_then_right_with_feedback_and_the_score(page):
-    single, footer = show_quiz(page).nth(0), page.locator("footer").get_by_role("status")
-    single.get_by_label("Overflow").check()
-    press(single, "Check")
-    for said in ("Not quite", "Softmax subtracts the largest score.", "Not this one"):
+def test_a_quiz_from_the_first_click_to_the_last(page):
+    single, several, number = show_quiz(page).all()
+    assert single.locator("legend math").bounding_box()["width"] > 10  # drawn by the browser itself
+    for form, said in (
+        (single, "Choose an answer"),
+        (several, "Tick at least one"),
+        (number, "Type a number"),
+    ):
+        answer(form)
+        expect(form.get_by_role("status").first).to_contain_text(said)
+    answer(single, "Overflow")
+    for said in (
+        "Not quite",
+        "Softmax subtracts the largest score.",
+        "Not this one",
+        "Read again: “Why the root”",
+    ):
         expect(single).to_contain_text(said)
-    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
-    press(single, "Try again")
+    expect(single.get_by_role("link")).to_have_count(0)  # the page has no such section
+    answer(single, button="Try again")
     expect(single).not_to_contain_text("Not quite")
-    single.get_by_label("Spread").check()
-    press(single, "Check")
+    answer(single, "Spread")
     expect(single).to_contain_text("Why not the others?")
     expect(single.get_by_label("Habit")).to_be_disabled()
-    assert tries() == {"sample-single": [0, 1]}
-    expect(footer).to_have_text("1 of 3 answered, 0 right at the first try")
-
-
-def test_an_empty_answer_is_asked_for_and_not_counted(page):
-    asked = ["Choose an answer first.", "Tick at least one answer first.", "Type a number"]
-    for form, said in zip(show_quiz(page).all(), asked, strict=True):
-        press(form, "Check")
-        expect(form.get_by_role("status").first).to_contain_text(said)
-    number = page.locator("form").nth(2)
-    number.get_by_label("Your number").fill("8,000")
-    press(number, "Check")
-    expect(number).to_contain_text("Is that 8000 or 8.000?")
-    number.get_by_label("Your number").fill("9" * 5000)
-    press(number, "Check")
-    expect(number).to_contain_text("too long")
-    assert tries() == {}
-
-
-def test_while_the_kernel_is_busy_it_says_so(page):
-    single = show_quiz(page).nth(0)
+    score = page.locator("footer").get_by_role("status")
+    expect(score).to_have_text("1 of 3 answered, 0 right at the first try")
+    number.get_by_label("Your number").fill("0,25")
+    answer(several, "Rows sum to 1", "Weights are not negative")
+    answer(number)
+    expect(score).to_have_text("3 of 3 answered, 2 right at the first try. All solved.")
+    assert tries() == {"sample-single": [0, 1], "sample-several": [[0, 2]], "sample-number": [0.25]}
+    answer(page, button="Start again")
+    expect(page.get_by_role("button", name="Check")).to_have_count(3)
+    expect(single.get_by_label("Spread")).not_to_be_checked()
     page.evaluate("() => { window.silent = true; }")
-    single.get_by_label("Spread").check()
-    press(single, "Check")
+    answer(single, "Spread")
     expect(single).to_contain_text("The kernel is busy: your answer is marked as soon as")
 
 
 def test_by_keyboard_alone(page):
-    show_quiz(page)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page.locator("form").nth(0).locator(".cq-panel")).to_be_visible()
+    single, several, number = show_quiz(page).all()
+    for key in ("Tab", "Space", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(single.locator(".cq-panel")).to_be_visible()
     assert len(tries()["sample-single"]) == 1
-    several = page.locator("form").nth(1)
     for label in ("Rows sum to 1", "Weights are not negative"):
         several.get_by_label(label).focus()
         page.keyboard.press("Space")
@@ -169,40 +164,21 @@ def test_by_keyboard_alone(page):
     page.keyboard.press("Tab")
     page.keyboard.type("1/4")
     page.keyboard.press("Enter")
-    expect(page.locator("form").nth(2)).to_contain_text("Right")
+    expect(number).to_contain_text("Right")
     assert tries()["sample-number"] == [0.25]
-    assert page.get_by_label("Your number").input_value() == "1/4"  # as it was typed
-
-
-def test_all_solved_may_be_started_again(page):
-    forms = show_quiz(page)
-    forms.nth(0).get_by_label("Spread").check()
-    for label in ("Rows sum to 1", "Weights are not negative"):
-        forms.nth(1).get_by_label(label).check()
-    forms.nth(2).get_by_label("Your number").fill("0,25")
-    for form in forms.all():
-        press(form, "Check")
-    footer = page.locator("footer")
-    expect(footer).to_contain_text("3 of 3 answered, 3 right at the first try. All solved.")
-    press(page, "Start again")
-    expect(page.get_by_role("button", name="Check")).to_have_count(3)
-    expect(forms.nth(0).get_by_label("Spread")).not_to_be_checked()
+    assert number.get_by_label("Your number").input_value() == "1/4"  # as it was typed
 
 
 def test_a_classroom_votes_discusses_and_votes_again(page):
     single = show_quiz(page, classroom=True).nth(0)
-    single.get_by_label("Overflow").check()
-    press(single, "Vote")
+    answer(single, "Overflow", button="Vote")
     expect(single).to_contain_text("Discuss with a neighbour, then vote again.")
     for hidden in ("Softmax", "Not this one"):
         expect(single).not_to_contain_text(hidden)
-    single.get_by_label("Spread").check()
-    press(single, "Vote again")
-    letters = [
-        single.locator("label", has_text=text).locator(".cq-letter").inner_text()
-        for text in ("Overflow", "Spread")
-    ]
-    expect(single).to_contain_text(f"First vote: {letters[0]} · Second vote: {letters[1]}")
+    answer(single, "Spread", button="Vote again")
+    rows = [single.locator("label", has_text=text) for text in ("Overflow", "Spread")]
+    first, second = (row.locator(".cq-letter").inner_text() for row in rows)
+    expect(single).to_contain_text(f"First vote: {first} · Second vote: {second}")
     expect(single).to_contain_text("Yes, a spread near")
     assert tries() == {"sample-single": [0, 1]}
 
@@ -210,8 +186,7 @@ def test_a_classroom_votes_discusses_and_votes_again(page):
 def test_a_wrong_answer_leads_back_to_the_section(page):
     page.evaluate("() => { document.body.innerHTML = '<h2>Why the root ¶</h2><p style=height:3000px>'; }")
     single = show_quiz(page).nth(0)
-    single.get_by_label("Habit").check()
-    press(single, "Check")
+    answer(single, "Habit")
     link = single.get_by_role("link", name="Why the root")
     expect(link).to_be_visible()
     assert page.evaluate("() => scrollY") > 1000
@@ -220,35 +195,18 @@ def test_a_wrong_answer_leads_back_to_the_section(page):
     assert page.url == ADDRESS
 
 
-def test_a_section_the_page_does_not_have_is_only_named(page):
-    single = show_quiz(page).nth(0)
-    single.get_by_label("Habit").check()
-    press(single, "Check")
-    expect(single).to_contain_text("Read again: “Why the root”")
-    expect(single.get_by_role("link")).to_have_count(0)
-
-
-def test_formulas_are_drawn_by_the_browser_itself(page):
-    math = show_quiz(page).nth(0).locator("legend math").bounding_box()
-    assert math["width"] > 10
-    assert page.evaluate("() => document.querySelector('math').namespaceURI").endswith("MathML")
-
-
 def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
     data = json.loads(SAMPLE.read_text(encoding="utf-8"))
     for raw in data["questions"]:
         for part in (raw, *raw.get("options", []), *raw.get("near", [])):
-            for field in ("text", "feedback", "wrong_feedback", "unit", "reread"):
-                if field in part:
-                    part[field] += NASTY
+            fields = {"text", "feedback", "wrong_feedback", "unit", "reread"} & set(part)
+            part.update({field: part[field] + NASTY for field in fields})
     path = tmp_path / "nasty.json"
     path.write_text(json.dumps(data), encoding="utf-8")
-    for form in show_quiz(page, path).all():
-        field = form.locator("input").first
-        field.fill("7") if field.get_attribute("type") == "text" else form.get_by_label("Col").or_(
-            form.get_by_label("Habit")
-        ).check()
-        press(form, "Check")
+    single, several, number = show_quiz(page, path).all()
+    number.get_by_label("Your number").fill("7")
+    for form, labels in ((single, ["Habit"]), (several, ["Col"]), (number, [])):
+        answer(form, *labels)
         expect(form).to_contain_text("Not quite")
         assert form.inner_text().count(NASTY) >= 3
     assert page.locator("script, img").count() == 0
@@ -256,20 +214,17 @@ def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "act", "guess", "said"),
+    ("name", "label", "typed", "guess", "said"),
     [
-        ("sample-largest", ("Your number", "0.4"), 0.4, "Not as you predicted"),
-        ("sample-largest", ("Your number", "1"), 1, "As you predicted"),
-        ("sample-moves", ("The weights", None), 0, "Not as you predicted"),
-        ("sample-moves", ("The context", None), 1, "As you predicted"),
-        ("sample-size", ("Your number", "200000"), 200000, "Within 2 ×"),
+        ("sample-largest", "Your number", "0.4", 0.4, "Not as you predicted"),
+        ("sample-moves", "The context", None, 1, "As you predicted"),
+        ("sample-size", "Your number", "200000", 200000, "Within 2 ×"),
     ],
 )
-def test_a_guess_stands_beside_the_truth(page, name, act, guess, said):
+def test_a_guess_stands_beside_the_truth(page, name, label, typed, guess, said):
     made = Guess("08", ASKED[name])
-    show(page, "guess", made.view.children[0], "state")
+    show(page, "guess", made.view.children[0])
     card = page.locator(".course-card")
-    label, typed = act
     field = card.get_by_label(label)
     field.check() if typed is None else field.fill(typed)
     field.press("Enter")
@@ -282,8 +237,8 @@ def test_a_guess_stands_beside_the_truth(page, name, act, guess, said):
 
 def test_it_may_be_seen_without_a_guess(page):
     made = Guess("08", ASKED["sample-largest"])
-    show(page, "guess", made.view.children[0], "state")
-    press(page, "Show me without guessing")
+    show(page, "guess", made.view.children[0])
+    answer(page, button="Show me without guessing")
     expect(page.locator(".course-card")).to_contain_text("Shown without a guess")
     expect(page.locator(".course-card")).not_to_contain_text("Your guess")
     assert made.opened and made.guess is None
@@ -292,14 +247,15 @@ def test_it_may_be_seen_without_a_guess(page):
 def test_an_explanation_is_compared_and_ticked(page, monkeypatch):
     monkeypatch.setattr("course_lib.teaching.explanation.question", lambda lesson, name, *kinds: ASKED[name])
     made = Explanation("08", "sample-why")
-    show(page, "explain", made, "state")
+    show(page, "explain", made)
     card = page.locator(".course-card")
     card.get_by_label("Your explanation").fill(NASTY)
-    press(card, "Compare with a model answer")
+    answer(card, button="Compare with a model answer")
     expect(card).to_contain_text("Because asking and being found are two jobs")
+    page.evaluate("() => { window.answered = 0; }")
     card.get_by_label("two roles").check()
+    page.wait_for_function("() => window.answered >= 1")
     expect(card.get_by_label("two roles")).to_be_checked()
-    page.wait_for_function("() => window.answered >= 2")
     assert made.state["ticked"] == [0] and made.state["text"] == NASTY
     assert page.locator("script, img").count() == 0
 

@@ -67,17 +67,32 @@ function inputsOf(question) {
   };
 }
 
-// Sends to the kernel, and says so when no reply comes: it may be busy with another cell.
-function sender(model, note) {
+// One question as a form: its legend, what is filled in, a button, room for a note and for feedback. What is sent
+// goes to the kernel; when no reply comes, the note says so: it may be busy with another cell.
+function asking(model, legend, field, button, submit) {
+  const note = make("span", { className: "cq-note", role: "status" });
+  const actions = make("div", { className: "cq-actions" }, button, note);
+  const feedback = make("div", { className: "cq-feedback", role: "status", tabIndex: -1 });
+  const form = make("form", { className: "cq-question" },
+    make("fieldset", {}, make("legend", {}, ...legend), field), actions, feedback);
   let waiting;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  form.addEventListener("input", () => (note.textContent = ""));
   return {
+    form, actions, feedback,
     send(message) {
       note.textContent = "";
       model.send(message);
       clearTimeout(waiting);
       waiting = setTimeout(() => (note.textContent = BUSY), 1500);
     },
-    heard: () => clearTimeout(waiting),
+    heard(said = "") {
+      clearTimeout(waiting);
+      note.textContent = said;
+    },
   };
 }
 
@@ -120,9 +135,20 @@ function keepFocus(form, feedback, change) {
   if (form.contains(at) && (at.disabled || at.closest("[hidden]"))) feedback.focus({ preventScroll: true });
 }
 
-function openCard(el, name) {
-  const root = make("section", { className: `course-card course-${name}` });
-  keepKeys(root);
-  el.replaceChildren(root);
-  return root;
+const header = (title, ...more) =>
+  make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, title), ...more);
+
+// A card as anywidget wants it: `build` fills it, and gives the function that shows what the kernel has told.
+function card(name, build) {
+  return {
+    render({ model, el }) {
+      const root = make("section", { className: `course-card course-${name}` });
+      keepKeys(root);
+      el.replaceChildren(root);
+      const update = build(model, root);
+      model.on("change:state", update);
+      update();
+      return () => model.off("change:state", update);
+    },
+  };
 }

@@ -1,28 +1,17 @@
 // In your own words: write, compare with a model answer, tick off what yours says. Needs card.js before it.
 
-function render({ model, el }) {
-  const root = openCard(el, "guess");
+export default card("guess", (model, root) => {
   const setup = model.get("payload");
   const field = make("textarea", { rows: 4, maxLength: setup.longest, className: "cq-words" });
   field.setAttribute("aria-label", "Your explanation");
-  const note = make("span", { className: "cq-note", role: "status" });
   const button = make("button", { type: "submit", className: "cq-button" }, "Compare with a model answer");
-  const result = make("div", { className: "cq-feedback", role: "status", tabIndex: -1 });
-  const form = make("form", { className: "cq-question" },
-    make("fieldset", {}, make("legend", {}, make("span", { html: setup.text })), field),
-    make("div", { className: "cq-actions" }, button, note), result);
-  root.append(make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, "In your own words")), form);
-  const kernel = sender(model, note);
+  const asked = asking(model, [make("span", { html: setup.text })], field, button, () => asked.send({ text: field.value }));
+  const result = asked.feedback;
+  root.append(header("In your own words"), asked.form);
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    kernel.send({ text: field.value });
-  });
-
-  function update() {
+  return () => {
     const state = model.get("state");
-    kernel.heard();
-    note.textContent = "";
+    asked.heard();
     if (!state.model) return;
     if (!field.value) field.value = state.text;
     button.textContent = "Compare again";
@@ -36,14 +25,9 @@ function render({ model, el }) {
     });
     function tick(event) {
       event.stopPropagation();
-      kernel.send({ ticked: boxes.flatMap(({ box }, place) => (box.checked ? [place] : [])) });
+      asked.send({ ticked: boxes.flatMap(({ box }, place) => (box.checked ? [place] : [])) });
     }
     result.replaceChildren(panel("seen", "A model answer", make("p", { html: state.model }),
       make("p", {}, "Tick what yours says too:"), make("div", { className: "cq-options" }, ...boxes.map(({ node }) => node))));
-  }
-  model.on("change:state", update);
-  update();
-  return () => model.off("change:state", update);
-}
-
-export default { render };
+  };
+});

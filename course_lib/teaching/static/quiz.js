@@ -3,13 +3,9 @@
 function questionCard(model, question, number, setup) {
   const inputs = inputsOf(question);
   const button = make("button", { type: "submit", className: "cq-button" });
-  const note = make("span", { className: "cq-note", role: "status" });
-  const feedback = make("div", { className: "cq-feedback", role: "status", tabIndex: -1 });
-  const legend = make("legend", {}, ...(number ? [make("span", { className: "cq-count" }, `${number}`)] : []),
-    make("span", { html: question.text }));
-  const form = make("form", { className: "cq-question" }, make("fieldset", {}, legend, inputs.node),
-    make("div", { className: "cq-actions" }, button, note), feedback);
-  const kernel = sender(model, note);
+  const legend = [...(number ? [make("span", { className: "cq-count" }, `${number}`)] : []), make("span", { html: question.text })];
+  const asked = asking(model, legend, inputs.node, button, submit);
+  const { form, feedback } = asked;
   let state = { tries: 0, remarks: [], others: [], votes: [] };
   let trying = true;  // false while the last try's feedback stands
   let heard = 0;
@@ -40,19 +36,15 @@ function questionCard(model, question, number, setup) {
     return panel(state.correct ? "right" : "wrong", state.correct ? "Right" : "Not quite", ...parts);
   }
 
+  function submit() {
+    if (!told()) return asked.send({ question: question.id, answer: inputs.read() });
+    trying = true;
+    inputs.clear();
+    show();
+    inputs.focus();
+  }
   form.addEventListener("input", () => {
-    note.textContent = "";
     if (told()) { trying = true; show(); }
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (told()) {
-      trying = true;
-      inputs.clear();
-      show();
-      return inputs.focus();
-    }
-    kernel.send({ question: question.id, answer: inputs.read() });
   });
 
   return {
@@ -62,9 +54,8 @@ function questionCard(model, question, number, setup) {
     update(states) {
       const fresh = states[question.id];
       if (fresh && fresh.asked !== heard) {
-        kernel.heard();
+        asked.heard(fresh.note);
         heard = fresh.asked;
-        note.textContent = fresh.note;
         if (fresh.note) return;
         state = fresh;
         trying = false;
@@ -75,8 +66,7 @@ function questionCard(model, question, number, setup) {
   };
 }
 
-function render({ model, el }) {
-  const root = openCard(el, "quiz");
+export default card("quiz", (model, root) => {
   const setup = model.get("payload");
   const many = setup.questions.length > 1;
   const cards = setup.questions.map((question, index) => questionCard(model, question, many && index + 1, setup));
@@ -85,8 +75,7 @@ function render({ model, el }) {
   const again = make("button", { type: "button", className: "cq-button cq-quiet", hidden: true,
     onclick: startAgain }, "Start again");
   root.append(
-    make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, setup.title),
-      ...(setup.classroom ? [make("span", { className: "cq-chip" }, "Vote · discuss · vote again")] : [])),
+    header(setup.title, ...(setup.classroom ? [make("span", { className: "cq-chip" }, "Vote · discuss · vote again")] : [])),
     ...cards.map((card) => card.form),
     ...(many ? [make("footer", { className: "cq-score" }, pips, words, again)] : []));
 
@@ -99,8 +88,8 @@ function render({ model, el }) {
   const pip = ({ state }) => typeof state.correct !== "boolean" ? ""
     : state.first ? "cq-pip-right" : state.correct ? "cq-pip-later" : "cq-pip-wrong";
 
-  function update() {
-    const states = model.get("states");
+  return () => {
+    const states = model.get("state");
     cards.forEach((card) => card.update(states));
     const answered = cards.filter((card) => typeof card.state.correct === "boolean");
     const first = answered.filter((card) => card.state.first).length;
@@ -110,10 +99,5 @@ function render({ model, el }) {
       : `${answered.length} of ${cards.length} answered, ${first} right at the first ${setup.classroom ? "vote" : "try"}`
         + (done ? ". All solved." : "");
     if (done) again.hidden = false;
-  }
-  model.on("change:states", update);
-  update();
-  return () => model.off("change:states", update);
-}
-
-export default { render };
+  };
+});

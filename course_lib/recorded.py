@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from statistics import mean
 
 from course_lib.runtime import data_path
 
 
+@cache
+def _runs(experiment: str) -> list[dict]:
+    return json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))["runs"]
+
+
 def recorded(experiment: str, measure: Callable[[dict], float]) -> dict[str, float]:
     """The mean of a measure over the seeds, for each variant of an experiment."""
-    kept = json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))
     found: dict[str, list[float]] = {}
-    for run in kept["runs"]:
+    for run in _runs(experiment):
         found.setdefault(run["variant"], []).append(measure(run))
     return {variant: mean(numbers) for variant, numbers in found.items()}

@@ -1,0 +1,372 @@
+"""Quizzes, guesses and explanations: what they record, what they tell the page, and their still form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import ipywidgets
+import pytest
+
+from course_lib import theme, views
+from course_lib.explore import SoftmaxDial
+from course_lib.teaching import progress
+from course_lib.teaching.explanation import LONGEST, explain
+from course_lib.teaching.guess import Guess, estimate, predict
+from course_lib.teaching.questions import Option, Question, read
+from course_lib.teaching.quiz import DISCUSS, Quiz, quiz, recalled
+
+MODULE = sys.modules["course_lib.teaching.quiz"]  # the package has a function of that name
+ASKED = read(Path(__file__).parent / "samples" / "quiz.json")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+NASTY = "<script>alert('x')</script> & \"quotes\" <img src=x onerror=alert(1)>"
+
+
+def closing(*, use: str = "closing", asked: dict[str, Question] = ASKED, **options) -> Quiz:
+    return Quiz("08", use, [one for one in asked.values() if one.use == "closing"], **options)
+
+
+@pytest.fixture
+def events(monkeypatch):
+    noted: list[dict] = []
+    monkeypatch.setattr(progress, "record", noted.append)
+    return noted
+
+
+@pytest.fixture
+def of_the_sample(monkeypatch):
+    """A lesson asks by name."""
+    for module in ("guess", "explanation"):
+        monkeypatch.setattr(
+            f"course_lib.teaching.{module}.question", lambda lesson, name, *kinds: ASKED[name]
+        )
+
+
+def from_page(card, **message) -> dict:
+    """What arrives when the page has sent something, and what it is told."""
+    card = card.view.children[0] if isinstance(card, Guess) else card
+    card._handle_custom_msg(message, [])
+    return card.state.get(message.get("question"), card.state)
+
+
+# ---- quizzes
+
+
+def test_the_first_try_counts_and_every_try_is_recorded_and_told(events):
+    sample = closing()
+    wrong = from_page(sample, question="sample-single", answer=0)
+    assert (wrong["tries"], wrong["correct"], wrong["first"], wrong["others"]) == (1, False, False, [])
+    assert wrong["remarks"][0]["html"] == "Softmax subtracts the <em>largest</em> score."
+    right = from_page(sample, question="sample-single", answer=1)
+    assert (right["tries"], right["correct"], right["first"], len(right["others"])) == (2, True, False, 2)
+    assert right["asked"] > wrong["asked"]
+    assert from_page(sample, question="sample-number", answer="1/4")["first"]
+    shared = {"kind": "quiz", "lesson": "query_key_value", "name": "sample-single"}
+    assert events[:2] == [
+        {**shared, "first_try": True, "correct": False, "answer": 0, "misconception": "M06"},
+        {**shared, "first_try": False, "correct": True, "answer": 1},
+    ]
+    closing(use="recall").answer("sample-number", 0.25)  # practice
+    assert [(event["first_try"], event["correct"]) for event in events[2:]] == [(True, True), (False, True)]
+
+
+def test_what_is_right_is_not_sent_before_it_is_asked():
+    payload = closing().payload
+    sent = json.dumps(payload)
+    assert "correct" not in sent and "Softmax subtracts" not in sent and "0.25" not in sent
+    single = payload["questions"][0]
+    assert [option["letter"] for option in single["options"]] == ["A", "B", "C"]
+    assert sorted(option["place"] for option in single["options"]) == [0, 1, 2]
+    assert "<msqrt>" in single["text"]
+
+
+def test_what_cannot_be_read_is_asked_for_and_not_counted(events):
+    sample, message = closing(), {"question": "sample-number", "answer": "8,000"}
+    before = from_page(sample, **message)
+    assert "Is that 8000 or 8.000?" in before["note"] and before["tries"] == 0
+    assert from_page(sample, **message)["asked"] > before["asked"]  # said again, so that the page hears it
+    assert events == [] and not sample.tries["sample-number"]
+
+
+def test_in_a_classroom_the_first_vote_tells_nothing_and_both_are_recorded(events):
+    room = closing(classroom=True)
+    first = room.answer("sample-single", 0)
+    assert first.correct is None and first.remarks[0].text.endswith(DISCUSS)
+    told = room.state["sample-single"]
+    assert (told["correct"], told["first"], told["others"]) == (None, None, [])
+    assert "Softmax" not in json.dumps(told)
+    assert room.answer("sample-single", 1).correct is True
+    letters = {place: letter for letter, place, _ in ASKED["sample-single"].shown}
+    assert room.state["sample-single"]["votes"] == [letters[0], letters[1]]
+    votes = [(e["vote"], e["answer"], e["first_try"], e["correct"]) for e in events]
+    assert votes == [(1, 0, True, False), (2, 1, False, True)]
+
+
+def test_the_classroom_switch_is_read(monkeypatch):
+    assert quiz("08", "closing").payload["classroom"] is False
+    monkeypatch.setenv("COURSE_CLASSROOM", "1")
+    assert quiz("08", "closing").payload["classroom"] is True
+    assert quiz("08", "closing", classroom=False).payload["classroom"] is False
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Lessons 05 and 07 leave questions for later; 08 has one of its own; 04 has a quiz."""
+    uses = {"04": "closing", "05": "later later", "07": "closing later later later", "08": "recall closing"}
+    by_lesson = {}
+    for number, places in uses.items():
+        names = {f"{use}-{number}-{i}": use for i, use in enumerate(places.split())}
+        single = ASKED["sample-single"]
+        by_lesson[number] = {name: replace(single, id=name, use=use) for name, use in names.items()}
+    monkeypatch.setattr(MODULE, "files", lambda: by_lesson)
+    monkeypatch.setattr(MODULE, "questions", by_lesson.__getitem__)
+    return by_lesson
+
+
+def test_recall_draws_on_earlier_lessons_and_on_what_was_not_put_right(made_up):
+    def names() -> list[str]:
+        return [one.id for one in recalled("08")]
+
+    drawn = ["later-07-1", "later-07-2", "later-05-1"]
+    assert names() == drawn
+    tried = [
+        ("closing-04-0", False),
+        ("closing-07-0", False),
+        ("closing-07-0", True),
+        ("closing-08-1", False),
+    ]
+    for name, correct in tried:  # the last one is of today
+        progress.record({"kind": "quiz", "lesson": "x", "name": name, "correct": correct})
+    assert names() == [*drawn, "closing-04-0"]
+    Quiz("08", "recall", recalled("08")).answer("closing-04-0", 1)
+    assert names() == drawn
+    del made_up["07"], made_up["05"]
+    assert names() == ["recall-08-0"]  # its own stand in
+
+
+def test_a_quiz_that_stands_still_holds_every_option_and_folds_the_feedback():
+    sample = closing()
+    data, _ = sample._repr_mimebundle_()
+    page = data["text/html"]
+    assert set(data) == {"text/plain", "text/html", WIDGET_VIEW}
+    assert data["text/plain"] == repr(sample) == "Quiz('08', 'closing', 3 questions)"
+    assert page.count("<details>") == 3
+    for _, _, option in (one for question in sample.questions.values() for one in question.shown):
+        assert f"<li>{option.text}</li>" in page
+    open_part = page[: page.index("<details>")]
+    assert "✓" not in open_part and "Yes, a spread near $1$." not in open_part
+    # LaTeX: JupyterLab strips MathML from a notebook it does not trust
+    for part in (
+        "Yes, a spread near $1$.",
+        "0.25 of $1$ · ✓ right",
+        r"$\sqrt{d_k}$",
+        "Read again: Why the root",
+    ):
+        assert part in page
+    sample.answer("sample-single", 1)
+    assert sample._repr_mimebundle_()[0]["text/html"] == page
+
+
+def nasty(part: Question | Option):
+    """With mark-up in each of its texts, and of its options' texts."""
+    fields = [field for field in ("text", "feedback", "because", "reread") if getattr(part, field, "")]
+    changed = {field: getattr(part, field) + NASTY for field in fields}
+    if isinstance(part, Question):
+        changed["options"] = tuple(map(nasty, part.options))
+    return replace(part, **changed)
+
+
+def test_every_text_is_escaped_in_the_still_form_and_in_what_the_page_sets(events):
+    asked = {name: nasty(one) for name, one in ASKED.items()}
+    widget, guess = closing(asked=asked), Guess("08", asked["sample-moves"])
+    page = widget._repr_mimebundle_()[0]["text/html"]
+    written = json.dumps(
+        [one.__dict__ for one in widget.questions.values()], default=lambda part: part.__dict__
+    )
+    assert page.count("&lt;script&gt;") == written.count("<script>") > 20
+    for name, answer in (("sample-single", 1), ("sample-several", [1]), ("sample-number", 7)):
+        widget.answer(name, answer)
+    guess.commit(0)
+    assert guess.view.children[0].state["because"].startswith("Values are handed out.&lt;script&gt;alert(")
+    rereads = [question.pop("reread") for question in widget.payload["questions"]]  # set as text
+    assert NASTY in rereads[0]
+    for text in (page, *map(json.dumps, (widget.payload, widget.state, guess.view.children[0].payload))):
+        assert "<script" not in text and "<img" not in text
+
+
+# ---- predictions and estimates
+
+
+class Bars:
+    """As much of an explorable as a prediction needs."""
+
+    title = "Bars"
+    presets = {"wide": {"width": 512}}  # noqa: RUF012
+
+    def __init__(self):
+        self.width = 8
+        self.view = ipywidgets.VBox([ipywidgets.IntSlider()])
+
+    def preset(self, name: str) -> None:
+        self.width = self.presets[name]["width"]
+
+    def stored(self) -> tuple[dict, dict]:
+        data = {"text/plain": f"Bars for a width of {self.width}.", "image/png": "picture"}
+        return data, {"image/png": {"width": 160}}
+
+
+def number(bars: Bars) -> Guess:
+    return Guess("08", ASKED["sample-largest"], covered=bars)
+
+
+def choice(covered) -> Guess:
+    return Guess("08", ASKED["sample-moves"], covered=covered)
+
+
+def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(events):
+    bars = Bars()
+    prediction = number(bars)
+    assert not prediction.opened and bars.view not in prediction.view.children and bars.width == 8
+    assert prediction.commit(0.4) is False
+    assert prediction.opened and prediction.view.children[-1] is bars.view and bars.width == 512
+    with pytest.raises(ValueError, match="open already"):
+        prediction.commit(0.96)
+    from_page(prediction, guess="0.96")  # a second view of the same cell
+    event = {"kind": "prediction", "lesson": "query_key_value", "name": "sample-largest"}
+    assert prediction.guess == 0.4
+    assert events == [{**event, "guess": "0.4 of $1$", "correct": False}]
+
+
+def test_a_choice_from_the_page(events):
+    bars = Bars()
+    prediction = choice(bars)
+    told = from_page(prediction, guess=0)
+    assert (prediction.correct, prediction.opened, bars.width) == (False, True, 8)  # no preset was named
+    assert (told["look"], told["word"]) == ("wrong", "Not as you predicted")
+    assert (told["guess"], told["truth"]) == ("The weights", "The context") and told["because"]
+    assert from_page(choice(Bars()), guess=1)["word"] == "As you predicted"
+    assert [event["guess"] for event in events] == ["The weights", "The context"]
+
+
+def test_what_is_no_guess_is_asked_for_again_and_no_guess_is_needed(events):
+    bars = Bars()
+    prediction = number(bars)
+    first = from_page(prediction, guess="many")
+    assert "Type a number" in first["note"] and not prediction.opened
+    assert from_page(prediction, guess="many")["asked"] > first["asked"]
+    told = from_page(prediction, open=True)
+    assert prediction.opened and prediction.guess is None and not prediction.correct and bars.width == 512
+    assert (told["look"], told["guess"]) == ("seen", None) and told["truth"].startswith("0.96 of <math")
+    assert events == []
+
+
+def test_an_estimate_is_judged_by_factor_and_measured_when_the_guess_is_in(events):
+    measured = []
+
+    def measure() -> float:
+        measured.append(1)
+        return 40.0
+
+    guess = Guess("08", ASKED["sample-measured"], measure=measure)
+    assert not measured
+    told = from_page(guess, guess="30")
+    assert guess.correct and len(measured) == 1 and told["word"] == "Within 2 ×: off by a factor of 1.3"
+    assert (told["guess"], told["truth"]) == ("30", "40")
+    assert events[0]["kind"] == "estimate" and events[0]["correct"]
+    known = Guess("08", ASKED["sample-size"])
+    assert from_page(known, guess="512")["truth"] == "262,144 numbers" and not known.correct
+    unseen = Guess("08", ASKED["sample-measured"], measure=measure)
+    assert from_page(unseen, open=True)["truth"] == "40" and len(measured) == 2
+
+
+def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_changes():
+    data, metadata = choice(Bars())._repr_mimebundle_()
+    assert set(data) == {"text/plain", "image/png", WIDGET_VIEW} and metadata["image/png"] == {"width": 160}
+    assert data["text/plain"] == (
+        "Predict first: What moves?\n  A  The weights\n  B  The context\n  C  Both\n"
+        "Then look: Bars for a width of 8."
+    )
+    after = number(Bars())
+    after.open()
+    opened, _ = after._repr_mimebundle_()
+    assert opened["text/plain"] == "Predict first: How large is $w$?\nThen look: Bars for a width of 8."
+    asked, _ = Guess("08", ASKED["sample-size"])._repr_mimebundle_()
+    assert asked["text/plain"].startswith("Estimate first: How many") and "512 × 512" in asked["text/html"]
+    assert "262" not in asked["text/html"]
+
+
+def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(events):
+    dial = SoftmaxDial()
+    prediction = choice(dial)
+    assert "image/png" in prediction._repr_mimebundle_()[0] and dial._view is None
+    prediction.open()
+    assert prediction.view.children[1] is dial._view
+    figure = views.Still(theme.figure(2, 1).subplots().figure, alt="A line.")
+    prediction = choice(figure)
+    stored = prediction._repr_mimebundle_()[0]
+    assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]
+    prediction.commit(1)
+    picture = prediction.view.children[1]
+    assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
+
+
+def test_a_preset_the_explorable_does_not_have_is_told(of_the_sample, monkeypatch):
+    monkeypatch.setattr(Bars, "presets", {})
+    told = "'sample-largest' of lesson 08 wants the preset 'wide', which Bars does not have. It has: none"
+    with pytest.raises(ValueError, match=told):
+        predict("08", "sample-largest", Bars())
+
+
+# ---- explanations
+
+
+def test_an_explanation_is_written_compared_ticked_and_kept(of_the_sample, events):
+    card = explain("08", "sample-why")
+    assert "model" not in card.state and "two jobs" not in str(card.payload)
+    told = from_page(card, text="<b>Two</b> jobs")
+    assert told["text"] == "<b>Two</b> jobs"  # the page sets it as the field's value, never as HTML
+    assert "<math" in told["model"] and len(told["points"]) == 2 and told["ticked"] == []
+    assert from_page(card, ticked=[1])["ticked"] == [1]
+    assert [(event["text"], event["ticked"], event["of"]) for event in events] == [
+        ("<b>Two</b> jobs", [], 2),
+        ("<b>Two</b> jobs", [1], 2),
+    ]
+    assert len(from_page(card, text="x" * 10**6)["text"]) == LONGEST
+    del events[:]
+    assert from_page(card, text="  ")["model"]  # one may look without writing, and nothing is kept
+    from_page(card, ticked=[0])
+    assert events == []
+
+
+def test_the_stored_form_folds_the_model_answer(of_the_sample):
+    data, _ = explain("08", "sample-why")._repr_mimebundle_()
+    asked, folded = data["text/html"].split("<details>")
+    assert "<em>two</em>" in asked and "two jobs" not in asked and "two jobs" in folded
+    assert folded.count("<li>") == 2 and "$W_Q$" in folded
+    assert data["text/plain"] == "In your own words: Why are there *two* matrices?"
+
+
+# ---- all of them
+
+
+def test_all_are_kept_in_the_learners_progress(of_the_sample):
+    closing().answer("sample-number", 0.25)
+    choice(Bars()).commit(2)
+    Guess("08", ASKED["sample-size"]).commit(300000)
+    explain("08", "sample-why").compare("Two jobs.")
+    assert {
+        "quiz 1 of 1 at the first try",
+        "predictions 0 of 1",
+        "estimates within 2 × 1 of 1",
+        "explanations 1",
+    } <= set(progress.read().lesson("query_key_value").counts)
+
+
+def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, of_the_sample, events):
+    assert not predict("08", "sample-largest", Bars()).opened
+    monkeypatch.setenv("COURSE_OPEN", "1")
+    assert predict("08", "sample-largest", Bars()).opened and estimate("08", "sample-size").opened
+    assert explain("08", "sample-why").state["model"]
+    assert events == []

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
+_held: set[Path] = set()  # locks that somebody else did not let go of
 
 
 class Log(NamedTuple):
@@ -27,9 +30,17 @@ class Log(NamedTuple):
     n_spoilt: int = 0
 
 
-def locked(path: Path) -> FileLock:
-    """Alone with a file, as long as a `with` lasts; an OSError where somebody else does not let go of it."""
-    return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file. A held lock is waited for once a session; after that its Timeout comes at once."""
+    lock = path.with_suffix(".lock")
+    try:
+        with FileLock(lock, timeout=0 if lock in _held else LONGEST_WAIT, poll_interval=0.01):
+            _held.discard(lock)
+            yield
+    except Timeout:
+        _held.add(lock)
+        raise
 
 
 def append(path: Path, event: dict) -> None:

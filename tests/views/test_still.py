@@ -161,26 +161,19 @@ def test_every_picture_is_told_in_words(picture, alt):
     assert made.alt == alt and 100 < made.width < 840 and made.height > 60
 
 
-def test_word_rows_grow_with_the_sentence():
-    short = word_rows([[1.0]], words=[["it"]], marked=["it"])
-    long = word_rows([[0.25] * 4], words=[["because", "it", "was", "cold"]], marked=["it"])
-    assert long.width > 2 * short.width and long.height == short.height
-
-
-def test_words_of_a_heat_map_are_no_formulas():
+def test_words_of_a_heat_map_are_no_formulas_and_masked_scores_are_no_numbers():
     axes = theme.figure().subplots()
     Heatmap(axes, ODD, ODD)
     labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
     assert [label.get_text() for label in labels] == ODD * 2
     assert not any(label.get_parse_math() for label in labels)
-
-
-def test_heat_map_shows_masked_scores():
     scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
-    picture = heatmap(scores, rows="ab", columns="cd", kind="scores")
-    assert picture.alt.endswith("the largest, 2.00, is in row b, column d.")
-    nothing = heatmap(scores[:1, 1:], rows="a", columns="d", kind="scores")
-    assert nothing.alt.endswith("no cell holds a number.")
+    for part, told in (
+        (scores, "the largest, 2.00, is in row b, column d."),
+        (scores[:1, 1:], "no cell holds a number."),
+    ):
+        names = {"rows": "ab"[: len(part)], "columns": "cd"[-part.shape[1] :]}
+        assert heatmap(part, **names, kind="scores").alt.endswith(told)
 
 
 @pytest.mark.parametrize("kind", ["weights", "scores"])

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import re
 
-from course_lib.authoring.exercise import STARS, Exercise, dots
+from course_lib.authoring.exercise import STARS, dots
 from course_lib.authoring.kinds import MARKDOWN
 from course_lib.authoring.source import Cell, without_fences
 
 Section = tuple[str, list[Cell]]
 
 
-def agenda(title: str, cells: list[Cell], exercises: list[Exercise]) -> str:
+def agenda(title: str, cells: list[Cell]) -> str:
     """The whole cell as Markdown."""
-    sections = cut_at_headings(cells)
-    timing, now = [], 0.0
+    sections, timing, now = cut_at_headings(cells), [], 0.0
     for section, inside in [*sections, ("**End**", cells)]:
         minutes = spent(inside)
-        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *(f"{each:g}" for each in minutes)])
+        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *minutes])
         now += minutes[0]
     work = []
-    for each in exercises:
-        levels = [dots(each.solved.options[name]) for name in ("difficulty", "importance")]
-        work.append([each.label, each.mode, STARS[each.solved.track], *levels, f"{each.solved.minutes:g}"])
+    for cell in (cell for cell in cells if cell.kind == "exercise"):
+        levels = [dots(cell.options[name]) for name in ("difficulty", "importance")]
+        mode = cell.options.get("mode", "build")
+        work.append([cell.options["label"], mode, STARS[cell.track], *levels, cell.minutes])
     total, core, _ = spent(cells)
     return "\n\n".join(
         [
@@ -38,7 +38,7 @@ def agenda(title: str, cells: list[Cell], exercises: list[Exercise]) -> str:
             "## Exercises",
             table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], work),
             "## Cut list",
-            cut_list(sections, exercises),
+            cut_list(sections),
         ]
     )
 
@@ -61,23 +61,25 @@ def cut_at_headings(cells: list[Cell]) -> list[Section]:
     return sections
 
 
-def table(words: int, head: list[str], rows: list[list[str]]) -> str:
+def table(words: int, head: list[str], rows: list[list[str | float]]) -> str:
     """A Markdown table: so many columns of words, to the left, then columns of figures, to the right."""
-    lines = [head, [":--" if column < words else "--:" for column in range(len(head))], *rows]
+    lines = [head, [":--" if column < words else "--:" for column in range(len(head))]]
+    lines += [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def cut_list(sections: list[Section], exercises: list[Exercise]) -> str:
+def cut_list(sections: list[Section]) -> str:
     """What is marked stretch, in the order of the lesson, with the minutes each cut saves."""
-    labels = {exercise.name: f"Exercise {exercise.label}" for exercise in exercises}
     rows, saved = [], 0.0
     for title, cells in sections:
         for cell in cells:
             if cell.track == "stretch" and cell.minutes:
                 saved += cell.minutes
                 first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
-                what = labels.get(cell.options.get("exercise"), f"{cell.kind} cell: {first_line[:60]}")
-                rows.append([what, title, f"{cell.minutes:g}", f"{saved:g}"])
+                what = f"{cell.kind} cell: {first_line[:60]}"
+                if "label" in cell.options:
+                    what = f"Exercise {cell.options['label']}"
+                rows.append([what, title, cell.minutes, saved])
     if not rows:
         return "Nothing is marked stretch: every cell of this lesson is core."
     return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

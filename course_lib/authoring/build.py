@@ -13,15 +13,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.authoring.editions import EDITIONS, Draft, as_text, assemble, from_text
+from course_lib.authoring.editions import Draft, as_text, assemble, from_text
 from course_lib.authoring.glossary import defined_twice, glossary_page, used_too_early
-from course_lib.authoring.kinds import CODE
+from course_lib.authoring.kinds import CODE, EDITIONS
 from course_lib.authoring.outputs import check_outputs
 from course_lib.authoring.rules import breaches
 from course_lib.authoring.source import LessonError, raise_all, read_lesson, sources
 from course_lib.runtime import PROJECT_ROOT, write_atomically
 
 SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300 MB
+RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ in prose alone: one run serves both
 
 
 def draft(path: Path, root: Path) -> Draft:
@@ -49,8 +50,7 @@ def build_all(
     With `check` nothing is run or written: the stored learner's notebooks are compared with their
     sources. Every problem of every lesson is printed, with file and line.
     """
-    start = time.perf_counter()
-    every = sources(root)
+    start, every = time.perf_counter(), sources(root)
     chosen, complaints = choose(every, names)
     drafts: dict[Path, Draft] = {}
     for path in every:  # all of them, for the glossary
@@ -58,14 +58,13 @@ def build_all(
             drafts[path] = draft(path, root)
         except* LessonError as group:
             complaints += [str(problem) for problem in group.exceptions] if path in chosen else []
-        if path in chosen:
-            complaints += quiz_problems(path.with_name("quiz.json"), root)
+    for path in chosen:
+        complaints += quiz_problems(path.with_name("quiz.json"), root)
+    wanted = [drafts[path] for path in chosen if path in drafts]
     lessons = [made.lesson for made in drafts.values()]
     twice = defined_twice(lessons)
     complaints += map(str, twice)
-    refused = {problem.path for problem in twice}
-    wanted = [drafts[path] for path in chosen if path in drafts and drafts[path].lesson.path not in refused]
-    page = glossary_page(lessons) if len(lessons) == len(every) and not twice else None
+    page = glossary_page(lessons) if len(lessons) == len(every) > 0 and not twice else None
     if check:
         complaints += [text for made in wanted for text in staleness(root, made)]
         if not names:
@@ -73,39 +72,19 @@ def build_all(
             complaints += stale_glossary(root, page) if page else []
         done = f"lessons looked at: {len(chosen)}"
     else:
-        try:
-            built, more = asyncio.run(build_drafts(root, wanted, editions))
-        except KeyboardInterrupt:
-            print("Stopped. Notebooks already written stay as they are.", file=sys.stderr)
-            return 130
-        complaints += more
-        if page and every:
+        written, problems = asyncio.run(build_drafts(root, wanted, editions))
+        complaints += problems
+        if page:
             write_atomically(root / "docs" / "glossary.md", page)
-        done = f"notebooks built: {built}, in {time.perf_counter() - start:.1f} s"
+        done = f"notebooks built: {written}, in {time.perf_counter() - start:.1f} s"
     for text in complaints:
         print(text, file=sys.stderr)
     print(f"{done}; problems: {len(complaints)}" if complaints else f"{done}; all well")
     return 1 if complaints else 0
 
 
-def quiz_problems(path: Path, root: Path) -> list[str]:
-    """What is wrong with a lesson's quiz.json, if it has one."""
-    from course_lib.teaching.quiz_rules import problems  # jsonschema takes a while to load
-
-    if not path.exists():
-        return []
-    shown = path.relative_to(root).as_posix()
-    try:
-        found = problems(json.loads(path.read_text(encoding="utf-8")))
-        return [f"{shown}: {problem}" for problem in found]
-    except ValueError as error:
-        return [f"{shown}: this is not JSON: {error}"]
-
-
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
     """The sources called "08", "8", "query_key_value" or "08_query_key_value"; all of them for no name."""
-    if not every:
-        return [], ["There is no lesson in notebooks/source. See docs/writing_a_lesson.md."]
     chosen, complaints = [] if names else every, []
     for name in names:
         wanted = f"{name:0>2}" if name.isdecimal() else name
@@ -117,45 +96,49 @@ def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
     return list(dict.fromkeys(chosen)), complaints
 
 
+def quiz_problems(path: Path, root: Path) -> list[str]:
+    """What is wrong with a lesson's quiz.json, if it has one."""
+    from course_lib.teaching.quiz_rules import problems  # jsonschema takes a while to load
+
+    try:
+        found = problems(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
+    except ValueError as error:
+        found = [f"this is not JSON: {error}"]
+    return [f"{path.relative_to(root).as_posix()}: {problem}" for problem in found]
+
+
 # ---- building
 
 
 async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str]) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time: how many were written, and what went wrong."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
-    # Solved and instructor's differ in prose alone: one run serves both.
-    runs = [[each for each in run if each in editions] for run in (["learner"], ["solved", "instructor"])]
-    jobs = [(made, run) for made in drafts for run in runs if run]
-    results = await asyncio.gather(*(build_editions(root, made, run, gate) for made, run in jobs))
-    met: dict[str, list[str]] = {}
-    for (_, run), (_, problems) in zip(jobs, results, strict=True):
-        for problem in problems:
-            met.setdefault(str(problem), []).append(run[0])
-    written = sum(count for count, _ in results)
-    return written, [f"{text} [{', '.join(where)}]" for text, where in met.items()]
+    runs = [kept for run in RUNS if (kept := [edition for edition in run if edition in editions])]
+    jobs = [build_editions(root, made, run, gate) for made in drafts for run in runs]
+    results = await asyncio.gather(*jobs)
+    return sum(count for count, _ in results), [text for _, problems in results for text in problems]
 
 
 async def build_editions(
     root: Path, made: Draft, editions: list[str], gate: asyncio.Semaphore
-) -> tuple[int, list[LessonError]]:
+) -> tuple[int, list[str]]:
     """Run one notebook and store it in the editions that share its code cells."""
     from course_lib.authoring.execute import execute  # Jupyter's imports take two seconds; a check needs none
 
     async with gate:
         start = time.perf_counter()
         try:
-            executed = await execute(made, editions[0], root / "notebooks")
+            outputs = await execute(made, editions[0], root / "notebooks")
         except LessonError as problem:
-            return 0, [problem]
+            return 0, [f"{problem} [{editions[0]}]"]
         seconds = time.perf_counter() - start
-    ran = [cell for cell in executed["cells"] if cell["cell_type"] == CODE]
     for edition in editions:
         notebook = made.notebook(edition)
         code = [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
-        for cell, like in zip(code, ran, strict=True):
-            cell |= {"outputs": like["outputs"], "execution_count": like["execution_count"]}
+        for count, (cell, shown) in enumerate(zip(code, outputs, strict=True), 1):
+            cell |= {"outputs": shown, "execution_count": count}
         if problems := check_outputs(made.lesson.path, made.cells[edition], notebook):
-            return 0, problems
+            return 0, [f"{problem} [{edition}]" for problem in problems]
         path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
         size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:g} min"
@@ -170,21 +153,19 @@ async def build_editions(
 def staleness(root: Path, made: Draft) -> list[str]:
     """What is wrong with a lesson's stored learner's notebook, and what to run; empty where it is fresh."""
     path = target(root, made, "learner")
-    shown = path.relative_to(root).as_posix()
-    remedy = f"run `python3 -m course_lib build {made.lesson.number}`"
-    if not path.exists():
-        return [f"{shown}: not built yet; {remedy}"]
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
-        old, new = inputs(stored), inputs(made.notebook("learner"))
+        if inputs(stored) != inputs(made.notebook("learner")):
+            problems = [f"stale: it is not what {made.lesson.path} makes"]
+        else:
+            found = check_outputs(made.lesson.path, made.cells["learner"], stored)
+            problems = [f"{problem.message} (source line {problem.line})" for problem in found]
+    except FileNotFoundError:
+        problems = ["not built yet"]
     except (ValueError, KeyError, TypeError):  # a merge conflict in it, for example
-        return [f"{shown}: this is not a notebook we wrote; {remedy}"]
-    if old != new:
-        cells = zip(old["cells"], new["cells"], made.cells["learner"], strict=False)
-        line = next((f"line {cell.line} of " for was, now, cell in cells if was != now), "")
-        return [f"{shown}: stale: it is not what {line}{made.lesson.path} makes; {remedy}"]
-    problems = check_outputs(made.lesson.path, made.cells["learner"], stored)
-    return [f"{shown}: {problem.message} (source line {problem.line}); {remedy}" for problem in problems]
+        problems = ["this is not a notebook we wrote"]
+    remedy = f"run `python3 -m course_lib build {made.lesson.number}`"
+    return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
 
 def inputs(notebook: dict) -> dict:
@@ -196,13 +177,10 @@ def inputs(notebook: dict) -> dict:
 
 def orphans(root: Path, every: list[Path]) -> list[str]:
     """Notebooks whose source is gone."""
+    remedy = "no source makes it; delete it, or bring notebooks/source/{}/lesson.py back"
     names = {source.parent.name for source in every}
-    return [
-        f"notebooks/{path.name}: no source makes it; delete it, "
-        f"or bring notebooks/source/{path.stem}/lesson.py back"
-        for path in sorted((root / "notebooks").glob("*.ipynb"))
-        if path.stem not in names
-    ]
+    stored = sorted((root / "notebooks").glob("*.ipynb"))
+    return [f"notebooks/{path.name}: {remedy.format(path.stem)}" for path in stored if path.stem not in names]
 
 
 def stale_glossary(root: Path, page: str) -> list[str]:

@@ -1,7 +1,7 @@
 """From a lesson to the cells of its three editions: the learner's, the solved and the instructor's.
 
     >>> draft, problems = assemble(lesson)
-    >>> draft.notebook("learner")["metadata"]["course"]["title"]     # plain dicts and lists, as in an .ipynb
+    >>> draft.notebook("learner")["metadata"]["course"]["title"]
     'Query, key, value'
 
 Everything in a notebook follows from the source alone: two builds of one source are the same bytes.
@@ -14,74 +14,62 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.authoring.agenda import agenda
-from course_lib.authoring.exercise import ON_A_CARD, Exercise, gather
+from course_lib.authoring.exercise import ON_A_CARD, with_exercises
 from course_lib.authoring.glossary import with_terms_shown
-from course_lib.authoring.kinds import CODE, MARKDOWN
+from course_lib.authoring.kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
 from course_lib.authoring.source import Cell, Lesson, LessonError
 
-EDITIONS = ("learner", "solved", "instructor")
 FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A lesson, its exercises and the cells of each of its editions: all that is known before it runs."""
+    """A lesson and the cells of each of its editions: all that is known before it runs."""
 
     lesson: Lesson
-    exercises: list[Exercise]
     cells: dict[str, list[Cell]]
 
-    def notebook(self, edition: str) -> dict:
-        """The notebook as nbformat 4.5 wants it, before it is executed."""
+    def notebook(self, edition: str) -> nbformat.NotebookNode:
+        """The notebook before it is executed."""
         lesson = self.lesson
-        return {
-            "cells": as_cells(self.cells[edition]),
-            "metadata": {
-                "course": {
-                    "edition": edition,
-                    "minutes": lesson.minutes,
-                    "number": lesson.number,
-                    "source_sha256": lesson.sha256,
-                    "title": lesson.title,
-                    "topic": lesson.topic,
-                },
-                "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-                # No version: the same notebook comes out of every Python we support.
-                "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+        metadata = {
+            "course": {
+                "edition": edition,
+                "minutes": lesson.minutes,
+                "number": lesson.number,
+                "source_sha256": lesson.sha256,
+                "title": lesson.title,
+                "topic": lesson.name[3:],
             },
-            "nbformat": 4,
-            "nbformat_minor": 5,
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            # No version: the same notebook comes out of every Python we support.
+            "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         }
+        return new_notebook(cells=as_cells(self.cells[edition]), metadata=metadata)
 
 
 def assemble(lesson: Lesson) -> tuple[Draft, list[LessonError]]:
     """The lesson's editions, and every problem of its exercises."""
-    steps, problems = gather(lesson.cells)
-    exercises = [step for step in steps if isinstance(step, Exercise)]
-    cells = {}
-    for edition in EDITIONS:
-        built: list[Cell] = []
-        for step in steps:
-            if isinstance(step, Exercise):
-                built += step.cells(solved=edition != "learner")
-            elif step.kind != "instructor" or edition == "instructor":
-                built.append(step)
-        cells[edition] = [replace(cell, text=shown(cell, lesson)) for cell in built]
-    sheet = agenda(lesson.title, cells["instructor"], exercises)
-    cells["instructor"].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
-    return Draft(lesson, exercises, cells), problems
+    built, problems = with_exercises(lesson.cells)
+    built = [replace(cell, text=shown(cell, lesson)) for cell in built]
+    cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
+    sheet = agenda(lesson.title, cells[INSTRUCTOR])
+    cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
+    return Draft(lesson, cells), problems
 
 
 def shown(cell: Cell, lesson: Lesson) -> str:
     """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
+    text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
     if cell.kind == "title":  # to the nearest five; a sum does not go stale
-        return with_terms_shown(cell.text).replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
-    return with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
+        text = text.replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
+    return text
 
 
-def as_cells(cells: list[Cell]) -> list[dict]:
+def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
     """Notebook cells. Ids are made from what a cell says: a cell put in elsewhere does not change them."""
     met: Counter[str] = Counter()
     built = []
@@ -97,17 +85,16 @@ def as_cells(cells: list[Cell]) -> list[dict]:
         metadata = {"course": course, "tags": tags}
         if cell.options.get("hide_input"):
             metadata["jupyter"] = {"source_hidden": True}
-        built.append({"cell_type": cell.form, "id": identity, "metadata": metadata, "source": cell.text})
-        if cell.form == CODE:
-            built[-1] |= {"execution_count": None, "outputs": []}
+        new_cell = new_code_cell if cell.form == CODE else new_markdown_cell
+        built.append(new_cell(cell.text, id=identity, metadata=metadata))
     return built
 
 
-def as_text(notebook: dict) -> str:
+def as_text(notebook: nbformat.NotebookNode) -> str:
     """The notebook as it is stored: sorted, long texts cut into lines so that diffs read well."""
     return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
 
 
-def from_text(text: str) -> dict:
+def from_text(text: str) -> nbformat.NotebookNode:
     """A stored notebook with its texts in one piece again."""
     return nbformat.reads(text, as_version=4)

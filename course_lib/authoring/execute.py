@@ -1,6 +1,6 @@
 """Run a notebook whole, in a fresh kernel whose surroundings are the same on every machine.
 
->>> executed = await execute(draft, "learner", PROJECT_ROOT / "notebooks")
+>>> outputs = await execute(draft, "learner", PROJECT_ROOT / "notebooks")
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import signal
 import tempfile
 from pathlib import Path
 
-import nbformat
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
 from course_lib.authoring.editions import Draft
 from course_lib.authoring.kinds import CODE
-from course_lib.authoring.outputs import excerpt, strip_outputs
+from course_lib.authoring.outputs import excerpt, stripped
 from course_lib.authoring.source import Cell, LessonError
 from course_lib.runtime import PROJECT_ROOT
 
@@ -33,12 +32,9 @@ FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
 
 def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     """The environment a lesson's kernel runs in. nbval must use the same one to see the same outputs."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        # A caller's switches would leak into what we store; MPLBACKEND would silence inline figures.
-        if not name.startswith(("COURSE_", "PYTEST_")) and name not in ("MPLBACKEND", "PYTHONSTARTUP")
-    }
+    # A caller's switches would leak into what we store; MPLBACKEND would silence inline figures.
+    ours = ("COURSE_", "PYTEST_", "MPLBACKEND", "PYTHONSTARTUP")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment |= {
         "COURSE_HOME": str(home / "course"),
         "COURSE_DEVICE": "cpu",
@@ -53,44 +49,36 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     return environment | ({} if edition == "learner" else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
 
 
-async def execute(draft: Draft, edition: str, folder: Path) -> dict:
-    """Run every cell in order with `folder` as the working folder; hand back the notebook with outputs.
+async def execute(draft: Draft, edition: str, folder: Path) -> list[list[dict]]:
+    """Run every cell in order with `folder` as the working folder; hand back what each code cell put out.
 
     A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.
     """
-    path, cells, notebook = draft.lesson.path, draft.cells[edition], draft.notebook(edition)
-    node = nbformat.from_dict(notebook)
-    started: list[int] = []
+    cells, started = draft.cells[edition], []
     client = NotebookClient(
-        node,
+        draft.notebook(edition),
         timeout=SECONDS_A_CELL,
-        record_timing=False,
-        store_widget_state=False,
         iopub_timeout=60,  # on a busy machine the last outputs come late: wait, and never go on without them
         raise_on_iopub_timeout=True,
         shutdown_kernel="immediate",  # a cell that hangs would not answer a polite request
         on_notebook_start=leave_ctrl_c_alone,
-        on_cell_execute=lambda cell, cell_index: started.append(cell_index),
+        on_cell_execute=lambda cell, cell_index: started.append(cells[cell_index]),
     )
     with tempfile.TemporaryDirectory(prefix="lesson-", ignore_cleanup_errors=True) as home:
         client.km = kernel_manager(Path(home))
-        environment = kernel_environment(edition, Path(home))
-        log = Path(home) / "kernel.log"
+        environment, log = kernel_environment(edition, Path(home)), Path(home) / "kernel.log"
         try:
             with log.open("wb") as stream:
                 await client.async_execute(env=environment, cwd=str(folder), stdout=stream, stderr=stream)
         except CellExecutionError as error:
-            raise LessonError(*raised(cells, started[-1], error), path) from None
-        except (CellTimeoutError, RuntimeError) as error:
+            raise LessonError(*raised(cells, started[-1], error), draft.lesson.path) from None
+        except (CellTimeoutError, RuntimeError) as error:  # it hangs, or the kernel died or never started
             if not started:  # nbclient forgets its own clean-up then, and stumbles over it when Python ends
                 atexit.unregister(client._cleanup_kernel)
-            line = cells[started[-1]].line if started else 1
-            raise LessonError(line, stopped(bool(started), error, log), path) from None
-    # nbclient wrote the exact version of Python, which would change with every machine.
-    node["metadata"]["language_info"] = notebook["metadata"]["language_info"]
-    strip_outputs(node)
-    nbformat.validate(node)
-    return node
+            last_words = log.read_text(errors="replace")[-400:]
+            message = f"the kernel was stopped: {excerpt(f'{error} {last_words}', 400)}"
+            raise LessonError(started[-1].line if started else 1, message, draft.lesson.path) from None
+    return [stripped(cell["outputs"]) for cell in client.nb["cells"] if cell["cell_type"] == CODE]
 
 
 def kernel_manager(home: Path) -> AsyncKernelManager:
@@ -108,21 +96,11 @@ def leave_ctrl_c_alone(notebook: dict) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-def raised(cells: list[Cell], at: int, error: CellExecutionError) -> tuple[int, str]:
+def raised(cells: list[Cell], cell: Cell, error: CellExecutionError) -> tuple[int, str]:
     """Which line raised what; where the raise is in another cell's function, that line too."""
-    code_cells = [cell for cell in cells if cell.form == CODE]
+    code_cells = [each for each in cells if each.form == CODE]
     frames = FRAME.findall(COLOUR.sub("", error.traceback))
-    lines = [code_cells[int(count) - 1].lines[int(line) - 1] for count, line in frames]
-    line = lines[0] if lines else cells[at].line
-    deeper = f" (raised on line {lines[-1]})" if lines and lines[-1] != line else ""
+    lines = [code_cells[int(count) - 1].lines[int(line) - 1] for count, line in frames] or [cell.line]
+    deeper = f" (raised on line {lines[-1]})" if lines[-1] != lines[0] else ""
     message = f"{error.ename}: {excerpt(error.evalue, 300)}{deeper}"
-    return line, f"the {cells[at].kind} cell of line {cells[at].line} raises {message}"
-
-
-def stopped(started: bool, error: Exception, log: Path) -> str:
-    """Why a run came to no end: a cell that hangs, a kernel that died or never started."""
-    if isinstance(error, CellTimeoutError):
-        return f"the cell ran longer than {SECONDS_A_CELL} s"
-    what = "the kernel died in this cell" if started else "the kernel did not start"
-    reason = "" if isinstance(error, DeadKernelError) else f": {error}"
-    return f"{what}{reason}. {excerpt(log.read_text(errors='replace')[-400:], 400)}".strip()
+    return lines[0], f"the {cell.kind} cell of line {cell.line} raises {message}"

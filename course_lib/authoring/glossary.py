@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 from course_lib.authoring.kinds import MARKDOWN
-from course_lib.authoring.source import Lesson, LessonError, without_fences
+from course_lib.authoring.source import Cell, Lesson, LessonError, spaces, without_fences
 
 TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
 LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
@@ -24,8 +25,7 @@ SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
 NOT_PROSE = re.compile(r"`[^`]+`|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(NamedTuple):
     """A term, the sentence that explains it, and where that stands."""
 
     term: str
@@ -38,14 +38,15 @@ def with_terms_shown(text: str) -> str:
     return TERM.sub(lambda found: f"***{found['words'] or found['name']}***", text)
 
 
-def definitions(lesson: Lesson) -> list[Definition]:
-    """The terms a lesson defines, in order."""
-    found = []
-    for cell in lesson.cells:
-        for term in TERM.finditer(cell.text) if cell.form == MARKDOWN else ():
-            line = cell.lines[cell.text.count("\n", 0, term.start())]
-            found.append(Definition(term["name"], sentence(cell.text, term.start()), lesson, line))
-    return found
+def every_definition(lessons: list[Lesson]) -> list[Definition]:
+    """The terms these lessons define, in order."""
+    return [
+        Definition(term["name"], sentence(cell.text, term.start()), lesson, cell.line_at(term.start()))
+        for lesson in lessons
+        for cell in lesson.cells
+        if cell.form == MARKDOWN
+        for term in TERM.finditer(cell.text)
+    ]
 
 
 def sentence(text: str, at: int) -> str:
@@ -56,18 +57,19 @@ def sentence(text: str, at: int) -> str:
     return with_terms_shown(" ".join(SENTENCE_MARKS.sub("", text[start:stop]).split()))
 
 
-def misspelt_terms(lesson: Lesson) -> Iterator[LessonError]:
-    for cell in lesson.cells:
-        for number, line in cell.numbered_lines() if cell.form == MARKDOWN else []:
-            if LIKE_A_TERM.search(TERM.sub("", line)):
-                yield LessonError(number, "write a term as {term:softmax} or {term:softmax|words to show}")
+def misspelt_terms(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    for cell in cells:
+        for found in LIKE_A_TERM.finditer(cell.text) if cell.form == MARKDOWN else []:
+            if not TERM.match(cell.text, found.start()):
+                message = "write a term as {term:softmax} or {term:softmax|words to show}"
+                yield LessonError(cell.line_at(found.start()), message)
 
 
 def defined_twice(lessons: list[Lesson]) -> list[LessonError]:
     """Every definition of a term that an earlier place of the course defines already."""
     first: dict[str, Definition] = {}
     problems = []
-    for found in (found for lesson in lessons for found in definitions(lesson)):
+    for found in every_definition(lessons):
         known = first.setdefault(found.term.casefold(), found)
         if known is not found:
             message = f"the term {found.term!r} is defined already, in {known.lesson.path}:{known.line}"
@@ -80,27 +82,21 @@ def used_too_early(lessons: list[Lesson]) -> list[LessonError]:
     problems = []
     for place, lesson in enumerate(lessons):
         cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
-        for found in (found for later in lessons[place + 1 :] for found in definitions(later)):
+        prose = [(cell, NOT_PROSE.sub(spaces, without_fences(cell.text))) for cell in cells]
+        for found in every_definition(lessons[place + 1 :]):
             words = r"\s+".join(map(re.escape, found.term.split()))
             used = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-            for cell in cells:
-                if at := used.search(prose(cell.text)):
-                    line = cell.lines[cell.text.count("\n", 0, at.start())]
-                    message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
-                    message += "; explain it here, say it otherwise, or link to where it is explained"
-                    problems.append(LessonError(line, message, lesson.path))
-                    break
+            places = ((cell, at) for cell, text in prose if (at := used.search(text)))
+            for cell, at in islice(places, 1):
+                message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
+                message += "; explain it here, say it otherwise, or link to where it is explained"
+                problems.append(LessonError(cell.line_at(at.start()), message, lesson.path))
     return problems
-
-
-def prose(text: str) -> str:
-    """The text with spaces for code, formulas, tags and links, so that places in it stay the same."""
-    return NOT_PROSE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), without_fences(text))
 
 
 def glossary_page(lessons: list[Lesson]) -> str:
     """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
-    every = [found for lesson in lessons for found in definitions(lesson)]
+    every = every_definition(lessons)
     made = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
     none = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
     rows = [f"# Glossary\n\n{made if every else none}"]

@@ -7,14 +7,14 @@ The reader refuses what is not in these tables; docs/writing_a_lesson.md explain
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 CODE, MARKDOWN = "code", "markdown"
+EDITIONS = LEARNER, SOLVED, INSTRUCTOR = "learner", "solved", "instructor"
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of cell: the forms it may take, the minutes it costs when its header does not say."""
 
     name: str
@@ -63,6 +63,14 @@ MODES = {
 }
 
 
+class Option(NamedTuple):
+    """An option of a header: the kinds of cells it may stand on, what it wants in words, and as a test."""
+
+    kinds: Collection[str]
+    wants: str
+    accepts: Callable[[object], bool]
+
+
 def text(value: object) -> bool:
     return isinstance(value, str) and value.strip() != ""
 
@@ -71,22 +79,23 @@ def between(low: int, high: int, *types: type) -> Callable[[object], bool]:
     return lambda value: type(value) in types and low <= value <= high  # True is no number here
 
 
-EVERY = tuple(KINDS)
-TIMED = tuple(name for name in KINDS if name != "instructor")  # not on the learner's clock
-RUNS = tuple(kind.name for kind in KINDS.values() if CODE in kind.forms)
-# Each option: the kinds it may stand on, what it wants in words, and as a test.
-OPTIONS: dict[str, tuple[tuple[str, ...], str, Callable[[object], bool]]] = {
-    "kind": (EVERY, "one of the kinds", text),
-    "minutes": (TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
-    "track": (EVERY, '"core" or "stretch"', ("core", "stretch").__contains__),
-    "tags": (EVERY, 'cell tags with commas between, such as "a,b"', text),
-    "ignore_output": (RUNS, "true or false", between(False, True, bool)),
-    "hide_input": (RUNS, "true or false", between(False, True, bool)),
-    "short": (("title",), "true or false", between(False, True, bool)),
-    "exercise": (("text", "exercise", "check", "hints"), "the exercise's name", text),
-    "title": (("exercise",), "the exercise's title", text),
-    "difficulty": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
-    "importance": (("exercise",), "a whole number from 1 to 5", between(1, 5, int)),
-    "mode": (("exercise",), f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
+TIMED = [name for name in KINDS if name != "instructor"]  # that is not on the learner's clock
+RUNS = [kind.name for kind in KINDS.values() if CODE in kind.forms]
+EXERCISE = ("exercise",)
+SWITCH = "true or false", between(False, True, bool)
+LEVEL = "a whole number from 1 to 5", between(1, 5, int)
+OPTIONS = {
+    "kind": Option(KINDS, "one of the kinds", text),
+    "minutes": Option(TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
+    "track": Option(KINDS, '"core" or "stretch"', ("core", "stretch").__contains__),
+    "tags": Option(KINDS, 'cell tags with commas between, such as "a,b"', text),
+    "ignore_output": Option(RUNS, *SWITCH),
+    "hide_input": Option(RUNS, *SWITCH),
+    "short": Option(("title",), *SWITCH),
+    "exercise": Option(("text", "exercise", "check", "hints"), "the exercise's name", text),
+    "title": Option(EXERCISE, "the exercise's title", text),
+    "difficulty": Option(EXERCISE, *LEVEL),
+    "importance": Option(EXERCISE, *LEVEL),
+    "mode": Option(EXERCISE, f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
 }
 EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")

@@ -44,48 +44,36 @@ FETCHED = re.compile(
 )
 
 
-def remote_address(text: str) -> str | None:
-    """The first address that showing this Markdown or HTML would fetch, or None."""
-    found = FETCHED.search(text)
-    return found["address"] if found else None
-
-
-def strip_outputs(notebook: dict) -> None:
-    """Take out what only lives as long as its kernel, and join what a cell printed.
+def stripped(outputs: list[dict]) -> list[dict]:
+    """A cell's outputs without what only lives as long as its kernel, and what it printed in one piece.
 
     A saved widget view reopens as "model not found"; the still picture beside it stays. nbval compares a
     cell's prints in one piece, as where a print is cut is chance. (nbclient can join them too, in minutes
     where a line is long: its pattern for `\\r` is quadratic.)
     """
-    notebook["metadata"].pop("widgets", None)
-    for cell in notebook["cells"]:
-        cell["metadata"].pop("execution", None)
-        kept: list[dict] = []
-        streams: dict[str, dict] = {}
-        for output in cell.get("outputs", []):
-            output.pop("transient", None)
-            output.get("data", {}).pop(WIDGET_VIEW, None)
+    kept, streams = [], {}
+    for output in outputs:
+        output.pop("transient", None)
+        output.get("data", {}).pop(WIDGET_VIEW, None)
+        if output.get("name") in streams:
+            streams[output["name"]]["text"] += output["text"]
+        elif output.get("data") != {}:
+            kept.append(output)
             if output["output_type"] == "stream":
-                first = streams.setdefault(output["name"], output)
-                if first is not output:
-                    first["text"] += output["text"]
-                    continue
-            if output.get("data") != {}:
-                kept.append(output)
-        if "outputs" in cell:
-            cell["outputs"] = kept
+                streams[output["name"]] = output
+    return kept
 
 
 def check_outputs(path: str, cells: list[Cell], notebook: dict) -> list[LessonError]:
     """Every breach in an executed notebook, with the source line of the cell that made it."""
-    found, count = [], 0
-    for cell, stored in zip(cells, notebook["cells"], strict=True):
-        if cell.form == CODE:
-            count += 1
-            if stored["execution_count"] != count:
-                slip = f"the stored cell has execution count {stored['execution_count']}, not {count}"
-                found.append((cell.line, slip))
-            found += [(cell.line, slip) for output in stored["outputs"] for slip in output_slips(output)]
+    found = []
+    pairs = zip(cells, notebook["cells"], strict=True)
+    code = [(cell.line, stored) for cell, stored in pairs if cell.form == CODE]
+    for count, (line, stored) in enumerate(code, 1):
+        if stored["execution_count"] != count:
+            slip = f"the stored cell has execution count {stored['execution_count']}, not {count}"
+            found.append((line, slip))
+        found += [(line, slip) for output in stored["outputs"] for slip in output_slips(output)]
     size = len(as_text(notebook).encode())
     if size > LARGEST_NOTEBOOK:
         limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
@@ -108,8 +96,8 @@ def output_slips(output: dict) -> Iterator[str]:
         for what, pattern in TELLTALES:
             if found := pattern.search(text):
                 yield f"the output holds {what}: {excerpt(found[0])}"
-        if address := remote_address(text):
-            yield f"the output would fetch something from the network: {excerpt(address)}"
+        if found := FETCHED.search(text):
+            yield f"the output would fetch something from the network: {excerpt(found['address'])}"
 
 
 def read_as_text(output: dict) -> Iterator[str]:

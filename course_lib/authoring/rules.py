@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from course_lib.authoring.editions import Draft
 from course_lib.authoring.glossary import misspelt_terms
-from course_lib.authoring.kinds import CODE, KINDS, MARKDOWN
-from course_lib.authoring.outputs import remote_address
+from course_lib.authoring.kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
+from course_lib.authoring.outputs import FETCHED
 from course_lib.authoring.source import Cell, LessonError
 
 ORDER = ("title", "goals", "setup", "recall", "break", "quiz", "summary", "reading")
@@ -30,11 +30,11 @@ TELLING_LINE = 25  # a shorter line of a solution, such as `return weights`, giv
 
 def breaches(draft: Draft) -> list[LessonError]:
     """Every breach of the rules, each with the line to look at."""
-    cells, short = draft.lesson.cells, draft.lesson.switch("short", False)
-    found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(draft.lesson), *remote_pictures(cells)]
-    found += code_layout([*draft.cells["learner"], *draft.cells["solved"]])
+    cells, short = draft.lesson.cells, draft.lesson.short
+    found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(cells), *remote_pictures(cells)]
+    found += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not short:
-        found += [*length(draft), *unpredicted(cells), *mixture(draft), *given_away(draft)]
+        found += [*unpredicted(cells), *mixture(draft), *given_away(draft)]
     return list({str(problem): problem for problem in found}.values())
 
 
@@ -46,21 +46,22 @@ def anatomy(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
         if of_kind:
             places.append(of_kind[-1 if kind == "quiz" else 0])
         elif not (short and kind in NOT_IN_SHORT):
-            yield LessonError(1, f"the lesson has no {kind} cell ({KINDS[kind].meaning})")
+            yield missing(kind)
         for again in of_kind[1:] if kind in ONCE else []:
             yield LessonError(again.line, f"there is a {kind} cell already; a lesson has one")
+        if kind == "title" and of_kind and not of_kind[0].text.startswith("# "):
+            yield LessonError(of_kind[0].line, "the title begins with a heading: # The question it answers")
     for before, after in pairwise(places):
         if after.line < before.line:
-            where = f"{before.kind} (line {before.line})"
-            yield LessonError(
-                after.line, f"{after.kind} comes before {where}; the order is {', '.join(ORDER)}"
-            )
-    for cell in cells:
-        if cell.kind == "title" and not cell.text.startswith("# "):
-            yield LessonError(cell.line, "the title cell begins with a heading: # The question it answers")
+            order = f"{after.kind} comes before {before.kind} (line {before.line})"
+            yield LessonError(after.line, f"{order}; the order is {', '.join(ORDER)}")
     first_code = next((cell for cell in cells if cell.form == CODE), None)
     if first_code and first_code.kind != "setup":
         yield LessonError(first_code.line, f"the first code cell is the setup, not {first_code.kind}")
+
+
+def missing(kind: str) -> LessonError:
+    return LessonError(1, f"the lesson has no {kind} cell ({KINDS[kind].meaning})")
 
 
 def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
@@ -68,84 +69,81 @@ def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
 
     The minutes of an exercise do not count: its check can be run at any moment.
     """
-    last, minutes = cells[0] if cells else None, 0.0
+    minutes = 0.0
     for cell in cells:
         if KINDS[cell.kind].answers_back:
             if minutes > MOST_MINUTES_UNCHECKED:
-                between = f"{last.kind} (line {last.line}) and {cell.kind} (line {cell.line})"
                 remedy = f"at most {MOST_MINUTES_UNCHECKED}: put a prediction, a check or a quiz between them"
-                yield LessonError(cell.line, f"{minutes:g} minutes pass between {between}; {remedy}")
-            last, minutes = cell, 0.0
+                message = f"{minutes:g} minutes pass between the last ✓ cell and this {cell.kind}; {remedy}"
+                yield LessonError(cell.line, message)
+            minutes = 0.0
         elif cell.kind != "exercise":
             minutes += cell.minutes
 
 
 def remote_pictures(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in cells:
-        for number, line in cell.numbered_lines() if cell.form == MARKDOWN else []:
-            if address := remote_address(line):
-                remedy = "put a file in the repository"
-                yield LessonError(number, f"this would be fetched from the network: {address}; {remedy}")
+        for found in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
+            message = f"this would be fetched from the network: {found['address']}"
+            yield LessonError(cell.line_at(found.start()), f"{message}; put a file in the repository")
 
 
 def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
     for cell in cells:
-        if cell.form == CODE and len(cell.lines) > MOST_CODE_LINES:
+        lines = cell.numbered_lines() if cell.form == CODE else []
+        if len(lines) > MOST_CODE_LINES:
             remedy = "split it, or move its machinery into course_lib"
-            size = f"{len(cell.lines)} lines, at most {MOST_CODE_LINES}"
+            size = f"{len(lines)} lines, at most {MOST_CODE_LINES}"
             yield LessonError(cell.line, f"the code cell has {size}; {remedy}")
-        for number, line in cell.numbered_lines() if cell.form == CODE else []:
+        for number, line in lines:
             if len(line) > MOST_CODE_WIDTH:
                 size = f"{len(line)} characters, at most {MOST_CODE_WIDTH}"
                 yield LessonError(number, f"the line has {size}: learners would have to scroll")
-
-
-def length(draft: Draft) -> Iterator[LessonError]:
-    count = len(draft.cells["learner"])
-    if not FEWEST_CELLS <= count <= MOST_CELLS:
-        wanted = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
-        yield LessonError(1, f"the learner's notebook has {count} cells; {wanted}")
-    if (count := sum(cell.kind == "exercise" for cell in draft.lesson.cells)) < 2:
-        yield LessonError(1, f"exercises in the lesson: {count}; there must be at least 2")
+            if line.endswith(";"):
+                reason = "hides an output in JupyterLab but not under nbval; end with `None` instead"
+                yield LessonError(number, f"a `;` at the end {reason}")
 
 
 def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     """Before each explorable a prediction of its own: playing without a question teaches little."""
-    asked = [cell for cell in cells if cell.kind in ("predict", "explore")]
-    for before, cell in pairwise([None, *asked]):
-        if cell.kind == "explore" and (before is None or before.kind == "explore"):
+    asked = False
+    for cell in cells:
+        if cell.kind == "explore" and not asked:
             remedy = "put a predict cell in front of it"
             yield LessonError(cell.line, f"no prediction comes before this explorable; {remedy}")
+        if cell.kind in ("predict", "explore"):
+            asked = cell.kind == "predict"
 
 
 def mixture(draft: Draft) -> Iterator[LessonError]:
     """A mix of what the learner does, and enough of it."""
-    cells = draft.lesson.cells
-    long = [each for each in draft.exercises if each.mode == "build" and each.solved.minutes >= LONG_BUILD]
-    if not long:
-        yield LessonError(1, f"the lesson has no build exercise of {LONG_BUILD} minutes or more")
-    if not any(each.mode == "bug" for each in draft.exercises):
-        yield LessonError(1, 'the lesson has no exercise with mode="bug"')
-    for kind in ("estimate", "explain"):
-        if not any(cell.kind == kind for cell in cells):
-            yield LessonError(1, f"the lesson has no {kind} cell ({KINDS[kind].meaning})")
+    cells, minutes, size = draft.lesson.cells, draft.lesson.minutes, len(draft.cells[LEARNER])
+    modes = [(cell.options.get("mode", "build"), cell.minutes) for cell in cells if cell.kind == "exercise"]
+    long_build = any(mode == "build" and minutes >= LONG_BUILD for mode, minutes in modes)
     work = sum(cell.minutes for cell in cells if cell.kind == "exercise" or KINDS[cell.kind].answers_back)
-    if 3 * work < draft.lesson.minutes:
-        share = f"{work:g} of the lesson's {draft.lesson.minutes:g} minutes"
-        yield LessonError(1, f"the learner works {share} (exercises and ✓ cells); at least a third")
+    wanted = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
+    share = f"{work:g} of the lesson's {minutes:g} minutes"
+    for kept, message in (
+        (FEWEST_CELLS <= size <= MOST_CELLS, f"the learner's notebook has {size} cells; {wanted}"),
+        (len(modes) >= 2, f"exercises in the lesson: {len(modes)}; there must be at least 2"),
+        (long_build, f"the lesson has no build exercise of {LONG_BUILD} minutes or more"),
+        ("bug" in dict(modes), 'the lesson has no exercise with mode="bug"'),
+        (3 * work >= minutes, f"the learner works {share} (exercises and ✓ cells); at least a third"),
+    ):
+        if not kept:
+            yield LessonError(1, message)
+    for kind in {"estimate", "explain"} - {cell.kind for cell in cells}:
+        yield missing(kind)
 
 
 def given_away(draft: Draft) -> Iterator[LessonError]:
     """No telling line of a solution stands in a code cell above its exercise."""
-    above: dict[str, int] = {}
-    by_name = {exercise.name: exercise for exercise in draft.exercises}
-    for cell in draft.cells["learner"]:
-        if cell.kind == "exercise":
-            for number, line in by_name[cell.options["exercise"]].solution:
-                if line.strip() in above:
-                    where = f"the code cell of line {above[line.strip()]}"
-                    yield LessonError(
-                        number, f"this line of the solution stands above the exercise, in {where}"
-                    )
-        lines = [line.strip() for line in cell.text.split("\n")] if cell.form == CODE else []
-        above |= {line: cell.line for line in lines if len(line) > TELLING_LINE and line not in above}
+    solved = {cell.line: cell for cell in draft.cells[SOLVED] if cell.kind == "exercise"}
+    above: dict[str, int] = {}  # every line of code so far, and the cell it stands in
+    for cell in draft.cells[LEARNER]:
+        for number, line in solved[cell.line].numbered_lines() if cell.kind == "exercise" else []:
+            if number not in cell.lines and len(line.strip()) > TELLING_LINE and line.strip() in above:
+                where = f"in the code cell of line {above[line.strip()]}"
+                yield LessonError(number, f"this line of the solution stands above the exercise, {where}")
+        if cell.form == CODE:
+            above |= {line.strip(): cell.line for line in cell.text.split("\n")}

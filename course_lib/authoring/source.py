@@ -18,21 +18,15 @@ import ast
 import hashlib
 import json
 import re
-import tokenize
-import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
-from course_lib.authoring.kinds import CODE, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
+from course_lib.authoring.kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
 
-HEADER = re.compile(r"# %%(?P<markdown> \[markdown\])?(?P<options>( .*)?)$")
 LIKE_A_HEADER = re.compile(r"#\s*%%")
-PAIR = re.compile(r"\s+([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)(?=\s|$)")
-FOLDER_NAME = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)")
+PAIR = re.compile(r" +([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)")
+HEADER = re.compile(rf"# %%(?P<markdown> \[markdown\])?(?P<options>({PAIR.pattern})*) *")
 FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1", re.MULTILINE | re.DOTALL)
 
 Options = dict[str, str | int | float | bool]
@@ -67,6 +61,7 @@ class Cell:
     text: str
     lines: tuple[int, ...]
     options: Options
+    editions: tuple[str, ...] = EDITIONS  # those it stands in
 
     @property
     def minutes(self) -> float:
@@ -76,12 +71,16 @@ class Cell:
     def track(self) -> str:
         return self.options.get("track", "core")
 
+    def line_at(self, place: int) -> int:
+        """The line of the file behind a place in the text."""
+        return self.lines[self.text.count("\n", 0, place)]
+
     def numbered_lines(self) -> list[tuple[int, str]]:
         return list(zip(self.lines, self.text.split("\n"), strict=True))
 
     def with_lines(self, numbered: list[tuple[int, str]]) -> Cell:
-        text, lines = "\n".join(line for _, line in numbered), tuple(number for number, _ in numbered)
-        return replace(self, text=text, lines=lines)
+        lines, texts = zip(*numbered, strict=True)
+        return replace(self, text="\n".join(texts), lines=lines)
 
 
 @dataclass(frozen=True)
@@ -89,33 +88,38 @@ class Lesson:
     """A lesson source, read. `path` is how messages call the file, from the project's root."""
 
     path: str
-    number: str
-    topic: str
+    name: str  # of its folder, NN_topic
     sha256: str
     cells: tuple[Cell, ...]
 
     @property
-    def name(self) -> str:
-        return f"{self.number}_{self.topic}"
+    def number(self) -> str:
+        return self.name[:2]
 
     @property
     def title(self) -> str:
         """The heading of the title cell, without hash and number."""
-        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.topic)
+        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
         return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
 
     @property
     def minutes(self) -> float:
         return sum(cell.minutes for cell in self.cells)
 
-    def switch(self, name: str, default: bool) -> bool:
-        """A switch of the title cell's header: `short`."""
-        return next((cell.options[name] for cell in self.cells if name in cell.options), default)
+    @property
+    def short(self) -> bool:
+        """Whether the title cell's header says so."""
+        return any(cell.options.get("short") for cell in self.cells)
+
+
+def spaces(found: re.Match[str]) -> str:
+    """As many spaces as signs were found, line ends kept: what comes after stays in its place."""
+    return re.sub(r"[^\n]", " ", found[0])
 
 
 def without_fences(text: str) -> str:
-    """The text with spaces for every fenced code block, so that places in it stay the same."""
-    return FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    """The text with spaces for every fenced code block."""
+    return FENCED.sub(spaces, text)
 
 
 def sources(root: Path) -> list[Path]:
@@ -125,25 +129,24 @@ def sources(root: Path) -> list[Path]:
 
 def read_lesson(path: Path, root: Path) -> Lesson:
     """Read one source; its problems are raised together, each with file and line."""
-    shown = path.relative_to(root).as_posix()
-    name = FOLDER_NAME.fullmatch(path.parent.name)
-    if not name:
+    shown, name = path.relative_to(root).as_posix(), path.parent.name
+    if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", name):
         raise_all(shown, [LessonError(1, "a lesson's folder is called NN_topic, such as 08_query_key_value")])
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()  # read_text made every line end \n: Windows agrees
-    return Lesson(shown, name["number"], name["topic"], digest, read_cells(shown, text))
+    return Lesson(shown, name, digest, read_cells(shown, text))
 
 
 def read_cells(path: str, text: str) -> tuple[Cell, ...]:
     """Cut the text at its `# %%` headers and read every cell."""
     lines = text.split("\n")  # splitlines would also cut at form feeds, where Python counts no line
     starts = [number for number, line in enumerate(lines, 1) if LIKE_A_HEADER.match(line)]
+    starts.append(len(lines) + 1)
     cells, problems = [], []
-    for number, line in enumerate(lines[: starts[0] - 1] if starts else lines, 1):
+    for number, line in enumerate(lines[: starts[0] - 1], 1):
         if line.strip() and not line.startswith("#"):
             problems.append(LessonError(number, 'open a cell first, with a line like # %% kind="code"'))
-            break
-    for start, end in pairwise([*starts, len(lines) + 1]):
+    for start, end in pairwise(starts):
         try:
             cells.append(read_cell(start, lines[start - 1 : end - 1]))
         except LessonError as problem:
@@ -154,81 +157,47 @@ def read_cells(path: str, text: str) -> tuple[Cell, ...]:
 
 def read_cell(line: int, block: list[str]) -> Cell:
     """Read one cell: its header is the block's first line, which stands on `line` of the file."""
-    header = HEADER.match(block[0])
-    if not header:
-        raise LessonError(line, 'a cell opens with # %% kind="..." or # %% [markdown] kind="..."')
-    form = MARKDOWN if header["markdown"] else CODE
-    options = read_options(line, header["options"])
-    check_header(line, form, options)
+    form, options = read_header(line, block[0])
     skipped = next((at for at, text in enumerate(block) if at and text.strip()), 1)
     first, body = line + skipped, "\n".join(block[skipped:]).rstrip()
-    tree = parsed_python(first, body)
+    try:
+        tree = ast.parse(body)
+    except SyntaxError as error:
+        raise LessonError(first + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
     if form == MARKDOWN and body:
         body, skipped = markdown_text(first, body, tree)
         first += skipped
-    elif at := trailing_semicolon(body):
-        reason = "hides an output in JupyterLab but not under nbval; end with `None` instead"
-        raise LessonError(first + at - 1, f"a `;` at the end {reason}")
     if not body:
         raise LessonError(line, "the cell is empty; write something in it or take its header out")
     lines = tuple(range(first, first + body.count("\n") + 1))
     return Cell(options["kind"], form, line, body, lines, options)
 
 
-def read_options(line: int, text: str) -> Options:
-    """Read ` kind="text" minutes=5`: pairs of a name and a JSON value."""
-    options: Options = {}
+def read_header(line: int, text: str) -> tuple[str, Options]:
+    """The cell's form, and its options, which must be known, fit one another, and hold what they want."""
+    header = HEADER.fullmatch(text)
     try:
-        if rest := PAIR.sub("", text).strip():
-            raise ValueError(rest)
-        pairs = [(name, json.loads(value)) for name, value in PAIR.findall(text)]
-    except ValueError:
-        example = 'kind="text" minutes=5 short=true'
-        raise LessonError(
-            line, f"cannot read `{text.strip()}`: write key=value pairs like {example}"
-        ) from None
-    for name, value in pairs:
-        if name in options:
-            raise LessonError(line, f"the option {name} is there twice")
-        if name not in OPTIONS:
-            raise LessonError(line, f"unknown option {name!r}{suggestion(name, OPTIONS)}")
-        _, wants, accepts = OPTIONS[name]
-        if not accepts(value):
-            raise LessonError(line, f"{name} wants {wants}; it is {json.dumps(value)}")
-        options[name] = value
-    return options
-
-
-def check_header(line: int, form: str, options: Options) -> None:
-    """The cell's kind must be known, and must fit the cell's form and its other options."""
+        pairs = [(name, json.loads(value)) for name, value in PAIR.findall(header["options"])]
+    except (TypeError, ValueError):
+        example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
+        raise LessonError(line, f"cannot read `{text}`: write key=value pairs, as in {example}") from None
+    options, form = dict(pairs), MARKDOWN if header["markdown"] else CODE
     kind = options.get("kind")
     if kind not in KINDS:
-        what = f"unknown kind {kind!r}" if kind else "the cell has no kind"
-        raise LessonError(line, what + suggestion(kind or "", KINDS))
+        raise LessonError(line, f"the cell's kind is {kind!r}; known are {', '.join(KINDS)}")
     if form not in KINDS[kind].forms:
         right = "# %% [markdown]" if form == CODE else "# %%"
         raise LessonError(line, f'a {kind} cell is not {form}; open it with {right} kind="{kind}"')
-    for name in options:
-        if kind not in OPTIONS[name][0]:
+    if len(options) < len(pairs):
+        raise LessonError(line, "an option is there twice")
+    for name, value in pairs:
+        if name not in OPTIONS or kind not in OPTIONS[name].kinds:
             raise LessonError(line, f"the option {name} does not belong on a {kind} cell")
+        if not OPTIONS[name].accepts(value):
+            raise LessonError(line, f"{name} wants {OPTIONS[name].wants}; it is {json.dumps(value)}")
     if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
         raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """The rest of a message about an unknown word: what was probably meant, or all there is."""
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
-
-
-def parsed_python(line: int, body: str) -> ast.Module:
-    """The cell as a syntax tree; a slip in it is told with the line of the file it stands on."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # an invalid escape such as "\s" is a slip too
-            return ast.parse(body)
-    except SyntaxError as error:
-        raise LessonError(line + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
+    return form, options
 
 
 def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
@@ -243,12 +212,3 @@ def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
         raise LessonError(at, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""')
     kept = text.strip()
     return kept, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(kept))
-
-
-def trailing_semicolon(body: str) -> int:
-    """The line (from 1) of the first `;` that ends a line of code, or 0."""
-    after = (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER)
-    for token, following in pairwise(tokenize.generate_tokens(StringIO(body).readline)):
-        if token.string == ";" and token.type == tokenize.OP and following.type in after:
-            return token.start[0]
-    return 0

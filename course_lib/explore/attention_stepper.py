@@ -26,8 +26,9 @@ from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import load_shipped
+from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.moving import Facts, Show, quick_text
 from course_lib.views.still import minus
 
 SENTENCES = {
@@ -91,36 +92,28 @@ def compute(*, sentence: str, step: int, order: int) -> Facts:
     }
 
 
-def _rows(axes: Axes, *, low: float, high: float, colour: str, digits: int) -> Show:
-    """Bars that lie, one for each annotation, with the word on the left; `show` takes values and words."""
-    axes.set(xlim=(low - 0.48 * (high - low), high + 0.16 * (high - low)), ylim=(N_SOURCE - 0.4, -0.6))
-    axes.set(xticks=(), yticks=())
+def draw_bars(axes: Axes, name: str, *, low: float, high: float, colour: str, digits: int) -> Show:
+    """One bar for each annotation, with its word on the left."""
+    span, rows = high - low, np.arange(N_SOURCE)
+    axes.set(xlim=(low - 0.48 * span, high + 0.16 * span), ylim=(N_SOURCE - 0.4, -0.6), xticks=(), yticks=())
     axes.spines[:].set_visible(False)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    blocks, places = Blocks(axes, N_SOURCE, colour), np.arange(N_SOURCE)
-    gap, edge = 0.02 * (high - low), low - 0.04 * (high - low)
-    words = [quick_text(axes, edge, y, ha="right", va="center", size=10) for y in places]
-    readings = [quick_text(axes, 0, y, va="center", size=9) for y in places]
+    bars = LyingBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=low - 0.04 * span)
 
-    def show(values: np.ndarray, source: list[str]) -> None:
-        left, right = np.minimum(values, 0), np.maximum(values, 0)
-        blocks.place(left=left, right=right, low=places - 0.32, high=places + 0.32)
-        for place, (word, reading, value) in enumerate(zip(words, readings, values, strict=True)):
-            word.set_text(f"{source[place]}  {place + 1}")
-            reading.set_text(minus(fixed(value, digits)))
-            reading.set_x(max(value, 0) + gap)
+    def show(facts: Facts) -> None:
+        bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
+        for place, (text, word) in enumerate(zip(bars.words, facts["source"], strict=True), 1):
+            text.set_text(f"{word}  {place}")
 
     return show
 
 
 def draw_scores(axes: Axes) -> Show:
-    show = _rows(axes, low=LOWEST, high=HIGHEST, colour=theme.ORANGE, digits=1)
-    return lambda facts: show(facts["scores"], facts["source"])
+    return draw_bars(axes, "scores", low=LOWEST, high=HIGHEST, colour=theme.ORANGE, digits=1)
 
 
 def draw_weights(axes: Axes) -> Show:
-    show = _rows(axes, low=0, high=1, colour=theme.BLUE, digits=2)
-    return lambda facts: show(facts["weights"], facts["source"])
+    return draw_bars(axes, "weights", low=0, high=1, colour=theme.BLUE, digits=2)
 
 
 def draw_map(axes: Axes) -> Show:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cache, cached_property
 from html import escape
 from typing import Any, ClassVar, NamedTuple
 
@@ -63,8 +64,7 @@ class Explorable(HasTraits):
     panels: ClassVar[tuple[Panel, ...]] = ()
     compute: ClassVar[Callable[..., Facts]]  # staticmethod; the state goes in by keyword
     start: ClassVar[dict[str, Any]]  # the state at the start, from the traits
-    _lock: ClassVar[threading.RLock]  # of the stage: in a foreign Lab, callbacks come on a second thread
-    _stage: ClassVar[Stage | None]
+    _lock: ClassVar = threading.RLock()  # of all stages: in a foreign Lab, callbacks come on a second thread
 
     # Whoever keeps progress puts functions here: told of explorable and goal, asked for goals of other days.
     reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
@@ -85,13 +85,10 @@ class Explorable(HasTraits):
                     f"Preset {preset!r} of {cls.__name__} sets {sorted(unknown)}: no such control."
                 )
         cls.start = {control.trait: getattr(cls, control.trait).default_value for control in cls.controls}
-        cls._lock = threading.RLock()
-        cls._stage = None
 
     def __init__(self) -> None:
         super().__init__()
         self.ticked = {goal.id for goal in self.goals} & set(Explorable.remembered(type(self).__name__))
-        self._view: ipywidgets.VBox | None = None
         self._picture: Picture | None = None
         self._seen = self.start
         self._by_hand = True
@@ -143,12 +140,23 @@ class Explorable(HasTraits):
             self.stage().move(self.facts)
             return still.encoded(self.stage().pixels())
 
-    @property
+    @cached_property
     def view(self) -> ipywidgets.VBox:
         """The live thing, built when it is first asked for."""
-        if self._view is None:
-            self._view = self._build()
-        return self._view
+        with self._lock:
+            facts = self.facts
+            self.stage().move(facts)
+            self._picture = Picture(self.stage(), self.describe(facts), self._listed())
+        knobs = []
+        for control in self.controls:
+            knobs.append(control.widget(self.traits()[control.trait]))
+            link((self, control.trait), (knobs[-1], "value"))
+        buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
+        reset = _button("Reset", lambda _: self.reset())
+        reset.add_class("course-reset")
+        question = ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>')
+        rows = [_row(knobs, "course-knobs"), _row([*buttons, reset], "course-presets")]
+        return ipywidgets.VBox([question, *rows, self._picture]).add_class("course-explorable")
 
     def __repr__(self) -> str:
         state = ", ".join(f"{name}={value!r}" for name, value in self.state.items())
@@ -160,18 +168,17 @@ class Explorable(HasTraits):
 
     def stored(self) -> tuple[dict, dict]:
         """What a notebook keeps: a picture that knows nothing of goals reached, the same for everyone."""
+        image = self.still()
         width, height = still.shown_size(self.stage().figure)
-        return still.bundle(self.still(), alt=self.description, width=width, height=height)
+        return still.bundle(image, alt=self.description, width=width, height=height)
 
     # -- how it works ---------------------------------------------------------------------------------
 
     @classmethod
+    @cache
     def stage(cls) -> Stage:
         """One stage serves all of a kind: running a cell fifty times leaves one figure, not fifty."""
-        with cls._lock:
-            if cls._stage is None:
-                cls._stage = Stage(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
-            return cls._stage
+        return Stage(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
 
     @classmethod
     def scene(cls, figure: Figure) -> Show:
@@ -210,7 +217,8 @@ class Explorable(HasTraits):
             news = self._judge(facts, before) if self._by_hand else []
             if self._picture is not None:
                 self.stage().move(facts)
-                self._picture.show(self.stage(), self.describe(facts), self._listed(), news)
+                said = f"Goal reached: {'; '.join(goal.text for goal in news)}." if news else ""
+                self._picture.show(self.stage(), self.describe(facts), self._listed(), said)
         for goal in news:
             Explorable.reached(type(self).__name__, goal.id)
 
@@ -228,25 +236,6 @@ class Explorable(HasTraits):
     def _listed(self) -> list[dict[str, Any]]:
         return [{"text": goal.text, "reached": goal.id in self.ticked} for goal in self.goals]
 
-    def _build(self) -> ipywidgets.VBox:
-        with self._lock:
-            facts = self.facts
-            self.stage().move(facts)
-            self._picture = Picture(self.stage(), self.describe(facts), self._listed())
-        knobs = []
-        for control in self.controls:
-            knob = control.widget(self.traits()[control.trait])
-            link((self, control.trait), (knob, "value"))
-            knobs.append(knob)
-        buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
-        reset = _button("Reset", lambda _: self.reset())
-        reset.add_class("course-reset")
-        question = ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>')
-        rows = [_row(knobs, "course-knobs"), _row([*buttons, reset], "course-presets")]
-        view = ipywidgets.VBox([question, *rows, self._picture])
-        view.add_class("course-explorable")
-        return view
-
 
 def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
     button = ipywidgets.Button(description=text)
@@ -255,7 +244,4 @@ def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
 
 
 def _row(children: list[ipywidgets.DOMWidget], css_class: str) -> ipywidgets.HBox:
-    row = ipywidgets.HBox(children)
-    row.add_class("course-row")
-    row.add_class(css_class)
-    return row
+    return ipywidgets.HBox(children).add_class("course-row").add_class(css_class)

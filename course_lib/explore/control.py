@@ -41,26 +41,19 @@ class Control:
 
     def widget(self, trait: TraitType) -> ipywidgets.DOMWidget:
         """The ipywidgets control for a trait; its value is set and linked by the explorable."""
-        wide = {"description_width": "initial"}  # else a label is cut off at 80 pixels
+        look = {"description": self.label, "style": {"description_width": "initial"}}  # no label is cut off
         if isinstance(trait, Enum):
             options = [(self.text(value), value) for value in trait.values]
-            if self.buttons:
-                return ipywidgets.ToggleButtons(
-                    options=options, description=self.label, style={**wide, "button_width": "auto"}
-                )
-            return ipywidgets.SelectionSlider(options=options, description=self.label, style=wide)
+            if not self.buttons:
+                return ipywidgets.SelectionSlider(options=options, **look)
+            look["style"]["button_width"] = "auto"
+            return ipywidgets.ToggleButtons(options=options, **look)
         if isinstance(trait, Int):
-            return ipywidgets.IntSlider(min=trait.min, max=trait.max, description=self.label, style=wide)
+            return ipywidgets.IntSlider(min=trait.min, max=trait.max, **look)
         if isinstance(trait, Number):
             digits = len(f"{self.step:g}".partition(".")[2])
-            return ipywidgets.FloatSlider(
-                min=trait.min,
-                max=trait.max,
-                step=self.step,
-                readout_format=f".{digits}f",
-                description=self.label,
-                style=wide,
-            )
+            ends = {"min": trait.min, "max": trait.max, "step": self.step}
+            return ipywidgets.FloatSlider(**ends, readout_format=f".{digits}f", **look)
         raise TypeError(
             f"Control {self.label!r}: no control is known for the trait {self.trait!r} of type "
             f"{type(trait).__name__}. Use an Enum, a Number or an Int with min and max."

@@ -25,8 +25,9 @@ from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
 from course_lib.translation.shipped import load_shipped
+from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.moving import Facts, Show
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
 N_REAL, N = 1 + len(WORDS), 10
@@ -114,19 +115,15 @@ def draw_sums(axes: Axes) -> Show:
     axes.set_xticklabels(("0", "½", "1"))
     axes.spines[:].set_visible(False)
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
-    blocks, places = Blocks(axes, N, theme.BLUE), np.arange(N)
-    readings = [quick_text(axes, 0, place + 0.5, va="center", size=9.5) for place in places]
+    bars = LyingBars(axes, np.arange(N) + 0.5, gap=0.06)
 
     def show(facts: Facts) -> None:
-        wrong = facts["broken"] | (np.abs(facts["sums"] - 1) > 0.005)
-        colours = np.where(wrong, theme.ORANGE, theme.BLUE)
-        blocks.place(
-            left=0, right=facts["sums"], low=places + 0.18, high=places + 0.82, colours=colours.tolist()
-        )
-        for place, reading in enumerate(readings):
-            reading.set_text("NaN" if facts["broken"][place] else fixed(facts["sums"][place], 2))
-            reading.set_x(facts["sums"][place] + 0.06)
-            reading.set_color(theme.ORANGE if wrong[place] else theme.INK)
+        sums, broken = facts["sums"], facts["broken"]
+        wrong = broken | (np.abs(sums - 1) > 0.005)
+        readings = ["NaN" if bad else fixed(total, 2) for bad, total in zip(broken, sums, strict=True)]
+        bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
+        for reading, is_wrong in zip(bars.readings, wrong, strict=True):
+            reading.set_color(theme.ORANGE if is_wrong else theme.INK)
 
     return show
 

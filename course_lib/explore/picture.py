@@ -6,9 +6,7 @@ that a screen reader announces when it changes, and takes only the tiles that ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import anywidget
 from traitlets import Bytes, Int, List, Unicode
@@ -16,9 +14,6 @@ from traitlets import Bytes, Int, List, Unicode
 from course_lib import theme
 from course_lib.views import still
 from course_lib.views.moving import TILE, Stage
-
-if TYPE_CHECKING:
-    from course_lib.explore.base import Goal
 
 FOLDER = Path(__file__).parent
 
@@ -36,20 +31,19 @@ class Picture(anywidget.AnyWidget):
     goals = List().tag(sync=True)  # {"text", "reached"}
     news = Unicode().tag(sync=True)  # what a screen reader says of a goal just reached
 
-    def __init__(self, stage: Stage, alt: str, goals: list[dict[str, Any]]):
+    def __init__(self, stage: Stage, alt: str, goals: list[dict]):
         height, width, _ = stage.scenery.shape
         places, tiles = stage.changes()
         scenery = still.encoded(stage.scenery)
         sizes = {"width": width, "height": height}
         super().__init__(**sizes, scenery=scenery, places=places, tiles=tiles, alt=alt, goals=goals)
 
-    def show(self, stage: Stage, alt: str, goals: list[dict[str, Any]], reached: Sequence[Goal]) -> None:
+    def show(self, stage: Stage, alt: str, goals: list[dict], news: str) -> None:
         """What is on the stage now, the words for it and the goals, in one message."""
         places, tiles = stage.changes()
         with self.hold_sync():
             self.alt, self.places, self.tiles, self.goals = alt, places, tiles, goals
-            if reached:
-                self.news = "Goal reached: " + "; ".join(goal.text for goal in reached) + "."
+            self.news = news or self.news
 
     def __repr__(self) -> str:
         return f"Picture({self.alt!r})"

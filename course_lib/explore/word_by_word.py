@@ -27,7 +27,8 @@ from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
 from course_lib.translation.searching import resting
 from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.bars import LyingBars
+from course_lib.views.moving import Facts, Show, quick_text
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
@@ -130,19 +131,18 @@ def draw_text(axes: Axes) -> Show:
 def draw_next(axes: Axes) -> Show:
     axes.set(xlim=(-0.5, 1.42), ylim=(SHOWN - 0.4, -0.6), yticks=(), xticks=(0, 0.5, 1))
     axes.spines["left"].set_visible(False)
-    blocks = Blocks(axes, SHOWN, theme.BLUE)
-    names = [quick_text(axes, -0.03, i, ha="right", va="center", size=11) for i in range(SHOWN)]
-    readings = [quick_text(axes, 0, i, va="center", size=10) for i in range(SHOWN)]
-    middle = np.arange(SHOWN)
+    bars = LyingBars(axes, np.arange(SHOWN), gap=0.02, thick=0.68, size=10, words_at=-0.03, words_size=11)
 
     def show(facts: Facts) -> None:
-        shares, colour = facts["shares"], to_rgba(COLOURS[facts["model"]])
+        colour = to_rgba(COLOURS[facts["model"]])
         chosen = [word == facts["next"] for word in facts["likely"]]
         colours = [colour if one else (*colour[:3], 0.45) for one in chosen]
-        blocks.place(left=0, right=shares, low=middle - 0.34, high=middle + 0.34, colours=colours)
-        for i, (word, share) in enumerate(zip(facts["likely"], shares, strict=True)):
-            names[i].set(text=word, fontweight="bold" if chosen[i] else "normal")
-            readings[i].set(text=f"{fixed(share, 2)}{'  ◂ drawn' if chosen[i] else ''}", x=share + 0.02)
+        marked = zip(facts["shares"], chosen, strict=True)
+        bars.show(
+            facts["shares"], [fixed(share, 2) + "  ◂ drawn" * one for share, one in marked], colours=colours
+        )
+        for text, word, one in zip(bars.words, facts["likely"], chosen, strict=True):
+            text.set(text=word, fontweight="bold" if one else "normal")
 
     return show
 

@@ -2,7 +2,7 @@
 
     >>> bars([0.7, 0.2, 0.1], labels=["cat", "water", "drank"], title="Where “it” looks")
 
-`Bars` is the panel itself, for a figure that moves; `bars` is the finished picture for a lesson's cell.
+`bars` is the finished picture for a lesson's cell; `Bars` and `LyingBars` are panels for a figure that moves.
 """
 
 from __future__ import annotations
@@ -51,6 +51,34 @@ class Bars:
             reading.set_text(minus(f"{value:.{self._digits}f}"))
             reading.set_verticalalignment("bottom" if value >= 0 else "top")
             reading.set_y(value + (self._gap if value >= 0 else -self._gap))
+
+
+class LyingBars:
+    """Bars that lie, each at its height of `rows`: a number behind it, and room for `words` before it."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        rows: Any,
+        *,
+        gap: float,
+        colour: str = theme.BLUE,
+        thick: float = 0.64,
+        size: float = 9.5,
+        words_at: float = 0.0,
+        words_size: float = 10.0,
+    ):
+        self._rows, self._gap, self._half = np.asarray(rows), gap, thick / 2
+        self._bars = Blocks(axes, len(rows), colour)
+        self.words = [quick_text(axes, words_at, y, ha="right", va="center", size=words_size) for y in rows]
+        self.readings = [quick_text(axes, 0, y, va="center", size=size) for y in rows]
+
+    def show(self, values: np.ndarray, readings: Sequence[str], colours: Any = None) -> None:
+        ends = {"left": np.minimum(values, 0), "right": np.maximum(values, 0)}
+        sides = {"low": self._rows - self._half, "high": self._rows + self._half}
+        self._bars.place(**ends, **sides, colours=colours)
+        for text, value, reading in zip(self.readings, values, readings, strict=True):
+            text.set(text=reading, x=max(value, 0) + self._gap)
 
 
 def bars(

@@ -5,26 +5,21 @@ from __future__ import annotations
 import pytest
 
 from course_lib.authoring.glossary import defined_twice, glossary_page, sentence, used_too_early
+from tests.authoring.made_up import FORMULA, TINY, line_of, only
 
-TEXT = "A formula: $\\sqrt{d_k}$."
+LINE = line_of(FORMULA)
 
 
-@pytest.fixture
-def lessons(course, tiny):
+def lessons(course, *texts: str) -> list:
     """Made-up lessons 42, 43, … with these texts in them."""
-
-    def make(*texts: str) -> list:
-        names = [f"{number}_l{number}" for number in range(42, 42 + len(texts))]
-        return [
-            course.draft(tiny.replace(TEXT, text), name).lesson
-            for text, name in zip(texts, names, strict=True)
-        ]
-
-    return make  # fmt: skip
+    return [
+        course.draft(TINY.replace(FORMULA, text), f"{number}_l{number}").lesson
+        for number, text in enumerate(texts, 42)
+    ]
 
 
-def test_a_term_is_shown_in_bold_italics(course, tiny, only):
-    draft = course.draft(tiny.replace(TEXT, "A {term:softmax} and a {term:blend|weighted mean}."))
+def test_a_term_is_shown_in_bold_italics(course):
+    draft = course.draft(TINY.replace(FORMULA, "A {term:softmax} and a {term:blend|weighted mean}."))
     shown = only(draft.notebook("learner"), "text")["source"]
     assert shown.endswith("A ***softmax*** and a ***weighted mean***.")
 
@@ -43,42 +38,37 @@ def test_a_term_stands_in_its_sentence(text, found):
     assert sentence(text, text.index("{term")) == found
 
 
-def test_the_page_has_every_term_with_its_sentence_and_lesson(lessons):
-    page = glossary_page(lessons("A {term:softmax} sums to 1.", "We call it {term:Blend|a blend}. Fine."))
+def test_the_page_has_every_term_with_its_sentence_and_lesson_and_each_is_defined_once(course):
+    found = lessons(course, "A {term:softmax} sums to 1.", "We call it {term:Blend|a blend}. Fine.")
     link = "[{0} · How does a tiny lesson work?](../notebooks/{0}_l{0}.ipynb)"
-    assert page.endswith(
+    assert glossary_page(found).endswith(
         f"\n\n- **Blend**: We call it ***a blend***. ({link.format(43)})\n"
         f"- **softmax**: A ***softmax*** sums to 1. ({link.format(42)})\n"
     )
-    assert glossary_page(lessons("x")).count("\n") == 3 and "No lesson defines a term" in glossary_page([])
-
-
-def test_a_term_is_defined_once_in_the_course(lessons, line_of):
-    found = defined_twice(lessons("{term:softmax}", "One.\n{term:Softmax}"))
-    line = line_of(TEXT)
-    assert [str(problem) for problem in found] == [
-        f"notebooks/source/43_l43/lesson.py:{line + 1}: the term 'Softmax' is defined already, "
-        f"in notebooks/source/42_l42/lesson.py:{line}"
-    ]
+    assert "No lesson defines a term" in glossary_page([]) and defined_twice(found) == []
+    [problem] = defined_twice(lessons(course, "{term:softmax}", "One.\n{term:Softmax}"))
+    assert str(problem) == (
+        f"notebooks/source/43_l43/lesson.py:{LINE + 1}: the term 'Softmax' is defined already, "
+        f"in notebooks/source/42_l42/lesson.py:{LINE}"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "early"),
     [
-        ("Word.\nThe Soft\nmaximum is used.", 1),
-        ("(soft maximum)", 0),
-        ("a soft maximum-like thing, and soft maximum again", 0),
-        ("soft maximums, a softmaximum, soft, maximum", None),
-        ("`soft maximum` $soft maximum$ $$\nsoft maximum$$ <b title='soft maximum'>", None),
-        ("\n```python\nsoft maximum\n```\n", None),
-        ("as [the soft maximum of 43](43_l43.ipynb) does", None),
+        ("Word.\nThe Soft\nmaximum is used.", [1]),
+        ("(soft maximum)", [0]),
+        ("a soft maximum-like thing, and soft maximum again", [0]),
+        ("soft maximums, a softmaximum, soft, maximum", []),
+        ("`soft maximum` $soft maximum$ $$\nsoft maximum$$ <b title='soft maximum'>", []),
+        ("\n```python\nsoft maximum\n```\n", []),
+        ("as [the soft maximum of 43](43_l43.ipynb) does", []),
     ],
 )
-def test_a_term_used_before_its_lesson_is_found(lessons, line_of, text, early):
-    found = used_too_early(lessons(text, "A {term:soft maximum}.", "The soft maximum."))
-    told = [str(problem) for problem in found]
-    if early is None:
-        assert told == []
-    else:
-        prefix = f"notebooks/source/42_l42/lesson.py:{line_of(TEXT) + early}: 'soft maximum' is used here"
-        assert len(told) == 1 and told[0].startswith(prefix) and "43_l43 explains it first" in told[0]
+def test_a_term_used_before_its_lesson_is_found(course, text, early):
+    found = used_too_early(lessons(course, text, "A {term:soft maximum}.", "The soft maximum."))
+    assert [problem.line for problem in found] == [LINE + below for below in early]
+    message = (
+        "notebooks/source/42_l42/lesson.py:{}: 'soft maximum' is used here, but 43_l43 explains it first"
+    )
+    assert all(str(problem).startswith(message.format(problem.line)) for problem in found)

@@ -52,9 +52,10 @@ def test_every_cell_runs(lab, photograph, name, theme):
 def type_every_solution(lab, name: str) -> None:
     """Each exercise solved by hand: its check passes, and the function is kept for later lessons."""
     draft, _ = assemble(read_lesson(SOURCES / name.removesuffix(".ipynb") / "lesson.py", PROJECT_ROOT))
-    for exercise in draft.exercises:
-        [stub], [check] = (lab.indices_of(kind, exercise=exercise.name) for kind in ("exercise", "check"))
-        lab.write_cell(stub, exercise.solved.text)
+    for cell in (cell for cell in draft.cells["solved"] if cell.kind == "exercise"):
+        name = cell.options["exercise"]
+        [stub], [check] = (lab.indices_of(kind, exercise=name) for kind in ("exercise", "check"))
+        lab.write_cell(stub, cell.text)
         lab.run_cell(stub)
         lab.run_cell(check)
         expect(lab.cell(check)).to_contain_text("Passed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
-import pytest
+import IPython
 from IPython.core.events import EventManager, available_events
 
 from course_lib.explore.guard import guard_events
@@ -21,14 +21,9 @@ class Shell:
         self.events.register("post_run_cell", lambda result: self.heard.append(result))
 
 
-@pytest.fixture
-def shell():
-    made = Shell()
-    assert guard_events(made)
-    return made
-
-
-def test_execute_events_stay_on_the_main_thread_and_others_go_anywhere(shell):
+def test_execute_events_stay_on_the_main_thread_and_others_go_anywhere():
+    shell = Shell()
+    assert guard_events(shell)
     for event, details in (("pre_execute", ()), ("post_execute", ()), ("post_run_cell", ("result",))):
         thread = threading.Thread(target=shell.events.trigger, args=(event, *details))
         thread.start()
@@ -39,20 +34,11 @@ def test_execute_events_stay_on_the_main_thread_and_others_go_anywhere(shell):
     assert shell.heard == ["result", "pre_execute", "post_execute"]
 
 
-def test_guarding_twice_is_guarding_once(shell):
-    once = shell.events.trigger
-    assert guard_events(shell)
-    assert shell.events.trigger is once
-
-
-def test_it_finds_the_running_shell(monkeypatch):
-    import IPython
-
+def test_it_finds_the_running_shell_and_guards_it_once(monkeypatch):
     shell = Shell()
     monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    assert guard_events() and shell.events.trigger.guarded
-
-
-def test_outside_ipython_it_does_nothing(monkeypatch):
+    assert guard_events()
+    once = shell.events.trigger
+    assert guard_events() and shell.events.trigger is once
     monkeypatch.setitem(sys.modules, "IPython", None)
-    assert guard_events() is False
+    assert guard_events() is False, "outside IPython there is nothing to guard"

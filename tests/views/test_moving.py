@@ -9,6 +9,7 @@ import pytest
 from matplotlib.text import Text
 
 from course_lib import theme
+from course_lib.views.bars import LyingBars
 from course_lib.views.moving import TILE, Blocks, Stage, quick_text
 
 
@@ -41,28 +42,18 @@ def rebuilt(stage: Stage) -> np.ndarray:
     return whole
 
 
-def test_what_show_touches_moves_and_nothing_else():
-    assert [type(mover).__name__ for mover in make_stage().movers] == ["Line2D", "QuickText"]
-
-
-def test_a_move_paints_what_a_whole_draw_paints():
+def test_a_move_paints_what_a_whole_draw_paints_and_leaves_nothing_of_the_last_one():
     stage = make_stage()
-    stage.move({"x": 0.3})
-    blitted = stage.pixels().copy()
+    assert [type(mover).__name__ for mover in stage.movers] == ["Line2D", "QuickText"]
+    pictures = []
+    for x in (0.3, 0.8, 0.3):
+        stage.move({"x": x})
+        pictures.append(stage.pixels().copy())
+    assert not np.array_equal(pictures[1], pictures[0]) and np.array_equal(pictures[2], pictures[0])
     for mover in stage.movers:
         mover.set_animated(False)
     stage.figure.canvas.draw()
-    assert np.array_equal(stage.pixels(), blitted)
-
-
-def test_nothing_of_the_last_move_is_left():
-    stage = make_stage()
-    stage.move({"x": 0.3})
-    first = stage.pixels().copy()
-    stage.move({"x": 0.8})
-    assert not np.array_equal(stage.pixels(), first)
-    stage.move({"x": 0.3})
-    assert np.array_equal(stage.pixels(), first)
+    assert np.array_equal(stage.pixels(), pictures[0])
 
 
 def test_the_changes_put_the_picture_together_again():
@@ -82,15 +73,20 @@ def test_sizes_that_are_no_whole_tiles_are_refused():
         make_stage(3.1).changes()
 
 
-def ink_box(paint) -> tuple[int, ...]:
-    """The smallest box around what `paint(axes)` leaves on the paper: top, bottom, left, right."""
+def painted(paint) -> np.ndarray:
+    """Which pixels `paint(axes)` darkens on a paper of 320 by 160, in data units of a pixel."""
     figure = theme.figure(2, 1)
     figure.set_layout_engine("none")
     axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, 320), ylim=(0, 160))
     axes.set_axis_off()
     paint(axes)
     figure.canvas.draw()
-    dark = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int).sum(axis=2) < 500
+    return np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int).sum(axis=2) < 500
+
+
+def box(dark: np.ndarray) -> tuple[int, ...]:
+    """The smallest box around what is dark: top, bottom, left, right."""
     rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
     return rows[0], rows[-1], columns[0], columns[-1]
 
@@ -99,27 +95,29 @@ def ink_box(paint) -> tuple[int, ...]:
 @pytest.mark.parametrize("va", ["baseline", "center", "bottom"])
 @pytest.mark.parametrize("weight", ["normal", "bold"])
 def test_quick_text_stands_where_matplotlib_would_put_it(ha, va, weight):
-    ours = ink_box(lambda axes: quick_text(axes, 0.5, 0.5, "0.25", ha=ha, va=va, weight=weight))
-    text = {"ha": ha, "va": va, "fontweight": weight}
-    plain = ink_box(lambda axes: axes.add_artist(Text(0.5, 0.5, "0.25", transform=axes.transData, **text)))
+    ours = painted(lambda axes: quick_text(axes, 160, 80, "0.25", ha=ha, va=va, weight=weight))
+    look = {"ha": ha, "va": va, "fontweight": weight}
+    plain = painted(lambda axes: axes.add_artist(Text(160, 80, "0.25", transform=axes.transData, **look)))
     room = 7 if va == "bottom" else 3  # matplotlib measures a line's bottom by this text, Pillow by the font
-    assert np.abs(np.subtract(ours, plain)).max() <= room
+    assert np.abs(np.subtract(box(ours), box(plain))).max() <= room
 
 
 def test_quick_text_without_text_paints_nothing():
-    with pytest.raises(IndexError):  # no ink, no box
-        ink_box(lambda axes: (quick_text(axes, 0.5, 0.5, ""), quick_text(axes, 0.5, 0.5, " ")))
+    assert not painted(lambda axes: (quick_text(axes, 160, 80, ""), quick_text(axes, 160, 80, " "))).any()
 
 
-def test_blocks_stand_between_their_edges():
-    figure = theme.figure(2, 1)
-    figure.set_layout_engine("none")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, 320), ylim=(0, 160))
-    axes.set_axis_off()
-    blocks = Blocks(axes, 2, theme.INK)
-    blocks.place(left=[80, 160], right=[160, 240], low=0, high=[80, 40])
-    figure.canvas.draw()
+def test_blocks_and_lying_bars_stand_between_their_edges():
+    edges = {"left": [80, 160], "right": [160, 240], "low": 0, "high": [80, 40]}
     wanted = np.zeros((160, 320), dtype=bool)
     wanted[80:, 80:160] = wanted[120:, 160:240] = True
-    assert np.array_equal(np.asarray(figure.canvas.buffer_rgba())[..., 0] < 128, wanted)
+    assert np.array_equal(painted(lambda axes: Blocks(axes, 2, theme.INK).place(**edges)), wanted)
+
+    def lying(axes):
+        axes.set_xlim(-100, 220)
+        bars = LyingBars(axes, [40, 120], gap=5, thick=40, colour=theme.INK)
+        bars.show(np.array([80.0, -60.0]), ["", ""])
+        assert [text.get_position() for text in bars.readings] == [(85, 40), (5, 120)]
+
+    wanted = np.zeros((160, 320), dtype=bool)
+    wanted[100:140, 100:180] = wanted[20:60, 40:100] = True
+    assert np.array_equal(painted(lying), wanted)

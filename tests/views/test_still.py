@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
-from course_lib.views import Still, bars, heatmap, lines, still, timeline, word_rows
+from course_lib.views import Part, Still, bars, heatmap, lines, panels, still, timeline, word_rows
 from course_lib.views.attention_map import attention_map, picture_bytes
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
@@ -83,6 +83,12 @@ def curves(log: bool) -> Still:
     return lines([1, 10, 100], named, **names, log_x=log, log_y=log)
 
 
+PARTS = [
+    Part("left", [1, 10], {"a": [1, 2], "b": [2, 1]}, "steps", log_x=True),
+    Part("right", [1, 10], {"b": [0.1, 0.001]}, log_y=True),
+]
+
+
 def a_map(n_rows: int, n_columns: int, *notes: str) -> bytes:
     words = ["incomprehensibility", "it", *"abcdefghijklmnop"]
     sides = {"source": words[:n_columns], "target": words[:n_rows]}
@@ -99,6 +105,7 @@ WHOLE = {
     "below": lambda: bars([-1.9, 0.8, -0.001], labels=["a rather long label", "b", "c"], name="score").png,
     "lines": lambda: curves(log=False).png,
     "log lines": lambda: curves(log=True).png,
+    "panels": lambda: panels(PARTS, x_name="distance").png,
     "years": lambda: timeline({2014: ["sequence to sequence"], 2017: ["Transformer", "b"]}, title=LONG).png,
     "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png,
     "map of one": lambda: a_map(1, 1, LONG, "$x_1$"),
@@ -117,57 +124,56 @@ def test_nothing_is_cut_off(picture):
     assert not inked.any()
 
 
-@pytest.mark.parametrize(
-    ("picture", "alt"),
-    [
-        (
-            lambda: heatmap([[0.1, 0.2], [0.1, 0.7]], rows=["cat", "it"], columns="ab", title="Looks"),
-            "Looks: weights, 2 by 2; the largest, 0.70, is in row it, column b.",
-        ),
-        (
-            lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Where it looks"),
-            "Where it looks: weight of cat 0.70, water 0.25, drank 0.05.",
-        ),
-        (
-            lambda: curves(log=True),
-            "Spread: spread for d from 1 to 100. unscaled goes from 1 to 100; "
-            "scaled goes from 1 to 1; flat goes from 1 to 1.1.",
-        ),
-        (
-            lambda: timeline({2015: ["Luong"], 2014: ["sequence to sequence"]}, title="Two years"),
-            "Two years. 2014: sequence to sequence; 2015: Luong.",
-        ),
-        (
-            lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where it looks"),
-            "Where it looks. cat 0.90, it 0.10.",
-        ),
-    ],
-)
+TOLD = [
+    (
+        lambda: heatmap([[0.1, 0.2], [0.1, 0.7]], rows=["cat", "it"], columns="ab", title="Looks"),
+        "Looks: weights, 2 by 2; the largest, 0.70, is in row it, column b.",
+    ),
+    (
+        lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Where it looks"),
+        "Where it looks: weight of cat 0.70, water 0.25, drank 0.05.",
+    ),
+    (
+        lambda: curves(log=True),
+        "Spread: spread for d from 1 to 100. unscaled goes from 1 to 100; "
+        "scaled goes from 1 to 1; flat goes from 1 to 1.1.",
+    ),
+    (
+        lambda: panels(PARTS, x_name="distance"),
+        "left, distance from 1 to 10: a goes from 1 to 2; b goes from 2 to 1. "
+        "right, distance from 1 to 10: b goes from 0.1 to 0.001.",
+    ),
+    (lambda: panels(PARTS, x_name="distance", alt="Two panels."), "Two panels."),
+    (
+        lambda: timeline({2015: ["Luong"], 2014: ["sequence to sequence"]}, title="Two years"),
+        "Two years. 2014: sequence to sequence; 2015: Luong.",
+    ),
+    (
+        lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where it looks"),
+        "Where it looks. cat 0.90, it 0.10.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("picture", "alt"), TOLD)
 def test_every_picture_is_told_in_words(picture, alt):
-    assert picture().alt == alt
+    made = picture()
+    assert made.alt == alt and 100 < made.width < 840 and made.height > 60
 
 
-def test_word_rows_grow_with_the_sentence():
-    short = word_rows([[1.0]], words=[["it"]], marked=["it"])
-    long = word_rows([[0.25] * 4], words=[["because", "it", "was", "cold"]], marked=["it"])
-    assert long.width > 2 * short.width and long.height == short.height
-
-
-def test_words_of_a_heat_map_are_no_formulas():
-    assert heatmap(np.eye(5), rows=ODD, columns=ODD).alt.endswith("is in row $x_1$, column $x_1$.")
+def test_words_of_a_heat_map_are_no_formulas_and_masked_scores_are_no_numbers():
     axes = theme.figure().subplots()
     Heatmap(axes, ODD, ODD)
     labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
     assert [label.get_text() for label in labels] == ODD * 2
     assert not any(label.get_parse_math() for label in labels)
-
-
-def test_heat_map_shows_masked_scores():
     scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
-    picture = heatmap(scores, rows="ab", columns="cd", kind="scores")
-    assert picture.alt.endswith("the largest, 2.00, is in row b, column d.")
-    nothing = heatmap(scores[:1, 1:], rows="a", columns="d", kind="scores")
-    assert nothing.alt.endswith("no cell holds a number.")
+    for part, told in (
+        (scores, "the largest, 2.00, is in row b, column d."),
+        (scores[:1, 1:], "no cell holds a number."),
+    ):
+        names = {"rows": "ab"[: len(part)], "columns": "cd"[-part.shape[1] :]}
+        assert heatmap(part, **names, kind="scores").alt.endswith(told)
 
 
 @pytest.mark.parametrize("kind", ["weights", "scores"])
@@ -186,9 +192,8 @@ def test_numbers_stand_out_from_every_cell(kind):
         assert (high + 0.05) / (low + 0.05) > 3.0, f"{value:.2f}: {ink} on {cell}"
 
 
-@pytest.mark.parametrize(("text", "meant"), [("-0.00", "0.00"), ("-1.50", "−1.50"), ("0.25", "0.25")])
-def test_minus_is_a_minus(text, meant):
-    assert minus(text) == meant
+def test_minus_is_a_minus():
+    assert [minus(text) for text in ("-0.00", "-1.50", "0.25")] == ["0.00", "−1.50", "0.25"]
 
 
 def test_names_of_curves_are_pushed_apart():
@@ -243,6 +248,9 @@ def test_axes_key_and_notes_of_a_map_say_what_is_seen():
         (lambda: bars([[1.0]], labels="a"), "1 axis"),
         (lambda: lines([1, 2], {"a": [1, 2, 3]}), "'a' has 3 points and x has 2"),
         (lambda: lines([1, 2], {}), "1 to 6 curves; 0"),
+        (lambda: panels([], x_name=""), "1 to 3 panels"),
+        (lambda: panels([Part("", [1], {str(i): [1] for i in range(9)})], x_name=""), "1 to 6 curves"),
+        (lambda: panels([Part("", [1, 2], {"a": [1]})], x_name=""), "'a' has 1 points and x has 2"),
         (lambda: timeline({}), "at least one event"),
         (lambda: timeline({2015: []}), "at least one event"),
         (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "1, 2 and 1 came"),

@@ -329,7 +329,7 @@ WRONG = {
         (misspelt, "NameError"),
     ],
     "add_positions": [
-        (over_the_batch, "as it was"),
+        (over_the_batch, "what the first version did"),
         (counts_from_one, "from-one"),
         (first_row, "row-0"),
         (only_the_table, "replaces"),

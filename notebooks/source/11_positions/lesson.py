@@ -103,7 +103,9 @@ def by_length(experiment, name):
     def exact(run, split, words):
         return 100 * run["scores"][split]["by_length"][words]["exact"]
 
-    return [recorded(experiment, lambda run, at=at: exact(run, *at))[name] for at in GROUPS]
+    return [
+        recorded(experiment, lambda run, at=at: exact(run, *at))[name] for at in GROUPS
+    ]
 
 
 middle = (3, 8, 13, 18, 25.5, 35.5)  # words, the middle of each group
@@ -153,7 +155,8 @@ def tip(quarters):
 
 for one, other in ((1, 2), (5, 6), (1, 3), (5, 7), (0, 4)):
     print(f"positions {one} and {other}: product {fixed(tip(one) @ tip(other), 0)}")
-print("a second hand, 10 times as slow:", fixed(tip(0 / 10) @ tip(4 / 10), 2), "for 0 and 4")
+slow = tip(0 / 10) @ tip(4 / 10)
+print("a second hand, ten times as slow, 0 and 4:", fixed(slow, 2))
 
 # %% [markdown] kind="formula" minutes=2
 r"""
@@ -402,8 +405,9 @@ def share_right(first):
     put(more_rows[first : first + 64], more_rows[first : first + 64])
     found = translate([pair.src_text for pair in pairs], model, transformer.tokenizer)
     put(original, original)
-    right = sum(one.target == pair.tgt_text for one, pair in zip(found, pairs, strict=True))
-    return 100 * right / len(pairs)
+    wanted = [pair.tgt_text for pair in pairs]
+    right = [one.target == text for one, text in zip(found, wanted, strict=True)]
+    return 100 * sum(right) / len(right)
 
 
 estimate("11", "from-six", lambda: share_right(6))
@@ -424,8 +428,8 @@ Look at it: the first layer's score of "dog" for "small", right before it, as bo
 # %% kind="see" minutes=1
 attention = model.encoder.blocks[0].attention
 w_query, w_key = attention.w_query[:, :16].detach(), attention.w_key[:, :16].detach()
-small, dog = model.words.source(torch.tensor(transformer.tokenizer.encode("small dog")))
-small, dog = small.detach(), dog.detach()
+ids = torch.tensor(transformer.tokenizer.encode("small dog"))
+small, dog = model.words.source(ids).detach()
 dog_at = range(1, 21)
 
 added = [
@@ -433,7 +437,8 @@ added = [
     for at in dog_at
 ]
 rows_alone = [table[at] @ table[at - 1] for at in dog_at]
-print("row times row, smallest and largest:", fixed([min(rows_alone), max(rows_alone)], 2))
+lowest, highest = min(rows_alone), max(rows_alone)
+print("row times row, smallest and largest:", fixed([lowest, highest], 2))
 views.lines(
     dog_at, {"score of dog for small": added},
     x_name="position of dog", y_name="score",
@@ -532,12 +537,12 @@ Place your bet.
 """
 
 # %% kind="predict" minutes=2.5
-names = {"none": "none", "learned": "learned", "sinusoidal": "sinusoids", "rotary": "rotary"}
-curves = {shown: by_length("positions", name) for name, shown in names.items()}
+names = ("none", "learned", "sinusoidal", "rotary")
+curves = {name: by_length("positions", name) for name in names}
 curves["recurrent (06)"] = by_length("toy_ladder", "bahdanau")
 figure = views.lines(
-    middle, curves, x_name="words in the sentence (trained: up to 20)", y_name="right, %",
-    title="Beyond the lengths of training",
+    middle, curves, x_name="words in the sentence (trained: up to 20)",
+    y_name="right, %", title="Beyond the lengths of training",
 )
 predict("11", "who-carries-on", figure)
 

@@ -160,7 +160,7 @@ class ClockHands(Explorable):
     goals = (
         Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", half_way),
         Goal("comes-round", "An offset that brings hand 0 back to almost where it was", comes_round),
-        Goal("moves", "Sin only: a position whose product is more than 4 from the one at position 10", moves),
+        Goal("moves", "Sin only: a position whose product is over 4 off that at 10", moves),
     )
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),

@@ -124,8 +124,8 @@ SINUSOIDS = PlainExercise(
     by_hand=ByHand(
         {"n": 2, "d_model": 4},
         [[0.0, 1.0, 0.0, 1.0], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]],
-        "At position 0 every angle is 0: sin 0 = 0 and cos 0 = 1, for each hand. At position 1 the angles are "
-        "1 and 0.01: sin 1 = 0.84, cos 1 = 0.54, sin 0.01 = 0.01, cos 0.01 = 1.00.",
+        "At position 0 every angle is 0: sin 0 = 0 and cos 0 = 1, for each hand. At position 1 the angles "
+        "are 1 and 0.01: sin 1 = 0.84, cos 1 = 0.54, sin 0.01 = 0.01, cos 0.01 = 1.00.",
     ),
     others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
     slips=(
@@ -171,7 +171,11 @@ SINUSOIDS = PlainExercise(
             misconception="M37",
         ),
         Slip("over-length", over_length, "the angles are divided by the number of words."),
-        Slip("same-rows", lambda n, d_model: sines(1, d_model).expand(n, -1), "every row is that of position 0."),
+        Slip(
+            "same-rows",
+            lambda n, d_model: sines(1, d_model).expand(n, -1),
+            "every row is that of position 0.",
+        ),
         Slip("by-lot", drawn_by_lot, "the numbers are drawn by lot. Nothing is random or learned here."),
     ),
 )
@@ -334,8 +338,8 @@ ROTATE = Exercise(
             "turned": [[math.pi / 2, 0.0], [math.pi / 2, math.pi]],
         },
         answer={"rotated": [[0.0, 1.0, 5.0, 7.0], [-2.0, 0.0, -3.0, 0.0]]},
-        says="A quarter turn takes (1, 0) to (0, 1), and (0, 2) to (−2, 0). An angle of 0 leaves (5, 7) as it "
-        "is. Half a turn (π) takes (3, 0) to (−3, 0).",
+        says="A quarter turn takes (1, 0) to (0, 1), and (0, 2) to (−2, 0). An angle of 0 leaves (5, 7) as "
+        "it is. Half a turn (π) takes (3, 0) to (−3, 0).",
     ),
     slips=(
         Slip(
@@ -346,7 +350,7 @@ ROTATE = Exercise(
         Slip(
             "halves",
             halves_turned,
-            "number i is paired with number i + width/2. Here neighbours are a pair: (0, 1), (2, 3) and so on.",
+            "number i is paired with number i + width/2. Here neighbours are a pair: (0, 1), (2, 3), ….",
         ),
         Slip(
             "no-minus",
@@ -376,7 +380,7 @@ ROTATE = Exercise(
         Slip(
             "only-cos",
             lambda features, turned: features * woven(turned.cos(), turned.cos()),
-            "each number is only multiplied by the cosine. The other number of its pair comes in by the sine.",
+            "each number is only multiplied by the cosine. The other one of its pair comes in by the sine.",
         ),
         Slip(
             "one-angle",

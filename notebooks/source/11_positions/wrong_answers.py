@@ -70,11 +70,11 @@ def table_by_columns(n, d_model):
 
 
 def table_loop(n, d_model):
-    def hand(place, i):
-        turned = place / 10000 ** (2 * i / d_model)
-        return [math.sin(turned), math.cos(turned)]
+    def number(place, column):
+        turned = place / 10000 ** (column // 2 * 2 / d_model)
+        return math.cos(turned) if column % 2 else math.sin(turned)
 
-    return [sum((hand(place, i) for i in range(d_model // 2)), []) for place in range(n)]
+    return [[number(place, column) for column in range(d_model)] for place in range(n)]
 
 
 def table_shifted_sine(n, d_model):
@@ -92,7 +92,9 @@ def column_by_column(n, d_model):
 
 
 def cosines_first(n, d_model):
-    return torch.stack([angles_outer(n, d_model).cos(), angles_outer(n, d_model).sin()], -1).reshape(n, d_model)
+    return torch.stack([angles_outer(n, d_model).cos(), angles_outer(n, d_model).sin()], -1).reshape(
+        n, d_model
+    )
 
 
 def flattened_wrongly(n, d_model):
@@ -275,7 +277,9 @@ def no_weaving(features, turned):
 
 def plus_for_minus(features, turned):
     x, y = features[..., 0::2], features[..., 1::2]
-    return torch.stack([x * turned.cos() + y * turned.sin(), y * turned.cos() + x * turned.sin()], -1).flatten(-2)
+    return torch.stack(
+        [x * turned.cos() + y * turned.sin(), y * turned.cos() + x * turned.sin()], -1
+    ).flatten(-2)
 
 
 def turned_twice(features, turned):

@@ -6,7 +6,8 @@
     23.50...
 
 A position is a set of clock hands. The fast ones tell neighbours apart, the slow ones distant places. Two
-wrong tables stand beside the right one: sines alone, and the row of the sentence in place of the word's.
+wrong tables stand beside the right one: sines alone, and row 0 for every word, which is what a table cut by
+the number of sentences gives to the first of them (`table[:batch]`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from course_lib.views.moving import Facts, Show, quick_text
 
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
-TABLES = ("sin and cos", "sin only", "table[:batch]")
+TABLES = ("sin and cos", "sin only", "row 0 for all")
 SLOWEST = 10_000.0
 SHOWN = (0, 4, 8, 16)  # hands with a dial of their own
 SPEEDS = SLOWEST ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
@@ -43,8 +44,8 @@ def angles(n: int, width: int) -> np.ndarray:
 def made(table: str, width: int = D_MODEL) -> np.ndarray:
     """The rows that are added, for positions from -20 to 140; in double precision."""
     turned = (np.arange(-FURTHEST, LAST + FURTHEST + 1))[:, None] * angles(2, width)[1]
-    if table == "table[:batch]":
-        turned = np.zeros_like(turned)  # the first sentence of a batch: row 0 for every word
+    if table == "row 0 for all":
+        turned = np.zeros_like(turned)
     second = np.zeros_like(turned) if table == "sin only" else np.cos(turned)
     return np.stack([np.sin(turned), second], axis=-1).reshape(len(turned), width)
 
@@ -89,14 +90,14 @@ def moves(now: Facts, start: Facts) -> bool:
 
 def draw_hands(axes: Axes) -> Show:
     """A dial for each of four hands: dark here, orange further on."""
-    places = [(0, 0), (2.7, 0), (0, -3.1), (2.7, -3.1)]
-    axes.set(xlim=(-1.5, 4.1), ylim=(-4.7, 1.3), xticks=(), yticks=(), aspect="equal")
+    places = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
+    axes.set(xlim=(-1.5, 4.1), ylim=(-5.2, 1.2), xticks=(), yticks=(), aspect="equal")
     axes.spines[:].set_visible(False)
     around = np.linspace(0, 2 * np.pi, 80)
-    small, hands = {"size": 8.5, "color": theme.SOFT_INK}, []
+    small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
     for number, (x, y) in zip(SHOWN, places, strict=True):
         axes.plot(x + np.sin(around), y + np.cos(around), color=theme.HAIRLINE, linewidth=1.2)
-        axes.text(x, y - 1.38, f"hand {number}: {SPEEDS[number]:.2g} a word", ha="center", **small)
+        axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} a word", **small)
         pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
         hands.append((number, x, y, pair))
 
@@ -155,12 +156,12 @@ class ClockHands(Explorable):
     presets: ClassVar = {
         "further on": {"position": 110},
         "neighbours": {"position": 10, "offset": 1},
-        "the bug": {"table": "table[:batch]"},
+        "all alike": {"table": "row 0 for all"},
     }
     goals = (
         Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", half_way),
         Goal("comes-round", "An offset that brings hand 0 back to almost where it was", comes_round),
-        Goal("moves", "Sin only: a position whose product is over 4 off that at 10", moves),
+        Goal("moves", "Sin only: a position whose product is over 4 off the one at 10", moves),
     )
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),

@@ -53,10 +53,10 @@ def test_sines_alone_depend_on_the_place():
     assert abs(here - there) > 4
 
 
-def test_with_the_bug_all_words_of_a_sentence_get_one_row():
-    table = made("table[:batch]")
+def test_cut_by_the_batch_all_words_of_a_sentence_get_one_row():
+    table = made("row 0 for all")
     assert (table == table[0]).all() and (table[0] == row(RIGHT, 0)).all()
-    assert np.ptp(compute(position=10, offset=5, table="table[:batch]")["curve"]) == 0
+    assert np.ptp(compute(position=10, offset=5, table="row 0 for all")["curve"]) == 0
 
 
 def test_without_positions_a_shuffle_of_words_is_a_shuffle_of_outputs():

@@ -134,7 +134,7 @@ How to write a place as numbers?
 
 - **Count: 0, 1, 2, 3, …** The numbers grow without bound; word 500 would drown its own meaning.
 - **Count and divide by the length: 0, 0.1, … 1.** Now "one further" means something else in every sentence.
-- **Read a clock.** Its second hand never gets longer than the hand, and one second further is the same small turn at any time of day. It comes round after a minute, so there is a minute hand that turns more slowly, and an hour hand slower still. Together they tell every moment of half a day from every other.
+- **Read a clock.** The tip of its second hand never moves further out, and one second later is the same small turn at any time of day. It comes round after a minute, so there is a minute hand that turns more slowly, and an hour hand slower still. Together they tell every moment of half a day from every other.
 
 **By hand.** One hand that turns by a quarter each word. Its tip has two coordinates: how far to the right (the *sine* of the angle) and how far up (the *cosine*).
 
@@ -206,7 +206,7 @@ How many hands are there, and how fast is each? `torch.arange(0, width, 2)` coun
 
 # %% [markdown] kind="text" minutes=0.5 exercise="sinusoids"
 r"""
-**Now the table.** `angles` below is yours, or the library's. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. This function has the name and the inputs of the one in the library; in lesson 14 it goes into the full Transformer.
+**Now the table.** Call your `angles`, or compute the angles anew in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. This function has the name and the inputs of the one in the library; in lesson 14 it goes into the full Transformer.
 """
 
 # %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 minutes=7 track="core"
@@ -233,8 +233,8 @@ r"""
 Make a table of zeros, (n, d_model), and fill every second column: `table[:, 0::2]` are the columns 0, 2, 4, …, `table[:, 1::2]` the others. (Or stack the two along a new last axis, and flatten the last two axes.)
 
 ---
-### "angles is not defined", "Your turn"
-You may compute the angles inside this function, too.
+### It stops at "Your turn"
+Then `angles` is not written yet: this function calls it. You may compute the angles inside this one, too.
 """
 
 # %% kind="library" minutes=1

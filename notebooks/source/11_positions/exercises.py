@@ -23,6 +23,15 @@ def speeds_of(width: int, *, step: int = 2, base: float = 10_000.0) -> Tensor:
     return base ** (-torch.arange(width // 2) * step / width)
 
 
+def is_a_tensor(inputs: tuple, answer: object) -> str:
+    """The translator adds what comes out to vectors of 32-bit numbers."""
+    if not isinstance(answer, Tensor):
+        return f"It returned a {type(answer).__name__}; a tensor is wanted: `torch.tensor(...)`."
+    if answer.dtype != torch.float32:
+        return f"Its numbers are {answer.dtype}; the network computes in torch.float32: add `.float()`."
+    return ""
+
+
 ANGLES = PlainExercise(
     name="angles",
     lesson="positions",
@@ -34,6 +43,7 @@ ANGLES = PlainExercise(
         "Four numbers are two hands. Hand 0 turns by 10000^0 = 1 a word, hand 1 by 10000^(−2/4) = 1/100.",
     ),
     others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
+    demands=(is_a_tensor,),
     slips=(
         Slip(
             "not-doubled",
@@ -128,6 +138,7 @@ SINUSOIDS = PlainExercise(
         "are 1 and 0.01: sin 1 = 0.84, cos 1 = 0.54, sin 0.01 = 0.01, cos 0.01 = 1.00.",
     ),
     others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
+    demands=(is_a_tensor,),
     slips=(
         Slip(
             "halves",

@@ -13,8 +13,12 @@ import torch
 # --- angles
 
 
-def angles_loop(n, width):
+def angles_in_lists(n, width):
     return [[place / 10000 ** (2 * i / width) for i in range(width // 2)] for place in range(n)]
+
+
+def angles_loop(n, width):
+    return torch.tensor(angles_in_lists(n, width))
 
 
 def angles_outer(n, width):
@@ -23,7 +27,12 @@ def angles_outer(n, width):
 
 
 def angles_numpy(n, width):
-    return np.arange(n)[:, None] / np.power(10000.0, np.arange(0, width, 2) / width)
+    turned = np.arange(n)[:, None] / np.power(10000.0, np.arange(0, width, 2) / width)
+    return torch.from_numpy(turned).float()
+
+
+def angles_in_double(n, width):
+    return angles_numpy(n, width).double()
 
 
 def fractions_of_a_turn(n, width):
@@ -31,11 +40,12 @@ def fractions_of_a_turn(n, width):
 
 
 def exponent_not_doubled(n, width):
-    return [[place / 10000 ** (i / width) for i in range(width // 2)] for place in range(n)]
+    return torch.tensor([[place / 10000 ** (i / width) for i in range(width // 2)] for place in range(n)])
 
 
 def of_the_half_width(n, width):
-    return [[place / 10000 ** (2 * i / (width // 2)) for i in range(width // 2)] for place in range(n)]
+    half = width // 2
+    return torch.tensor([[place / 10000 ** (2 * i / half) for i in range(half)] for place in range(n)])
 
 
 def up_to_n(n, width):
@@ -74,7 +84,7 @@ def table_loop(n, d_model):
         turned = place / 10000 ** (column // 2 * 2 / d_model)
         return math.cos(turned) if column % 2 else math.sin(turned)
 
-    return [[number(place, column) for column in range(d_model)] for place in range(n)]
+    return torch.tensor([[number(place, column) for column in range(d_model)] for place in range(n)])
 
 
 def table_shifted_sine(n, d_model):
@@ -309,6 +319,8 @@ WRONG = {
         (one_based, "from-one"),
         (hands_by_positions, "transposed"),
         (fractions_of_a_turn, None),
+        (angles_in_lists, "a tensor is wanted"),
+        (angles_in_double, "torch.float32"),
         (up_to_n, None),
         (thousand, None),
         (in_degrees, None),

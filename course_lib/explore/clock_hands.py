@@ -1,0 +1,184 @@
+"""W12, the positional-encoding explorer: what does adding sines and cosines tell about a place?
+
+    >>> compute(position=10, offset=5, table="sin and cos")["product"]
+    23.50...
+    >>> compute(position=110, offset=5, table="sin and cos")["product"]     # a hundred words further on
+    23.50...
+
+A position is a set of clock hands. The fast ones tell neighbours apart, the slow ones distant places. Two
+wrong tables stand beside the right one: sines alone, and row 0 for every word, which is what a table cut by
+the number of sentences gives to the first of them (`table[:batch]`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed
+from course_lib.views.lines import marked_point
+from course_lib.views.moving import Facts, Show, quick_text
+
+D_MODEL = 64  # as in our Transformer
+LAST, FURTHEST = 120, 20  # the largest position and offset
+TABLES = ("sin and cos", "sin only", "row 0 for all")
+SLOWEST = 10_000.0
+SHOWN = (0, 4, 8, 16)  # hands with a dial of their own
+SPEEDS = SLOWEST ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
+REACH = np.arange(-FURTHEST, FURTHEST + 1)
+
+
+def angles(n: int, width: int) -> np.ndarray:
+    """How far each hand has turned at each position: (n, width / 2)."""
+    return np.arange(n)[:, None] * SLOWEST ** (-np.arange(0, width, 2) / width)
+
+
+@cache
+def made(table: str, width: int = D_MODEL) -> np.ndarray:
+    """The rows that are added, for positions from -20 to 140; in double precision."""
+    turned = (np.arange(-FURTHEST, LAST + FURTHEST + 1))[:, None] * angles(2, width)[1]
+    if table == "row 0 for all":
+        turned = np.zeros_like(turned)
+    second = np.zeros_like(turned) if table == "sin only" else np.cos(turned)
+    return np.stack([np.sin(turned), second], axis=-1).reshape(len(turned), width)
+
+
+def row(table: str, position: int, width: int = D_MODEL) -> np.ndarray:
+    return made(table, width)[FURTHEST + position]
+
+
+def turn_back(turned: float) -> float:
+    """How far a hand stands from where it was, in radians: at most π."""
+    return float(abs((turned + np.pi) % (2 * np.pi) - np.pi))
+
+
+def compute(*, position: int, offset: int, table: str) -> Facts:
+    here = row(table, position)
+    around = made(table)[position : position + 2 * FURTHEST + 1]
+    return {
+        "product": float(here @ row(table, position + offset)),
+        "curve": around @ here,
+        "length": float(np.linalg.norm(here)),
+        "fastest_off": turn_back(offset),
+        "hands": (row(table, position), row(table, position + offset)),
+    }
+
+
+def half_way(now: Facts, start: Facts) -> bool:
+    """The smallest offset with less than three quarters of the product at offset 0."""
+    before = compute(position=now["position"], offset=max(now["offset"] - 1, 0), table=now["table"])
+    limit = 0.75 * now["length"] ** 2
+    return now["table"] == "sin and cos" and now["product"] < limit <= before["product"]
+
+
+def comes_round(now: Facts, start: Facts) -> bool:
+    return now["table"] == "sin and cos" and now["offset"] > 0 and now["fastest_off"] < 0.2
+
+
+def moves(now: Facts, start: Facts) -> bool:
+    """Sines alone: the same offset as at the start, and a product far from the one there."""
+    there = compute(position=start["position"], offset=now["offset"], table="sin only")["product"]
+    return now["table"] == "sin only" and abs(now["product"] - there) > 4
+
+
+def draw_hands(axes: Axes) -> Show:
+    """A dial for each of four hands: dark here, orange further on."""
+    places = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
+    axes.set(xlim=(-1.5, 4.1), ylim=(-5.2, 1.2), xticks=(), yticks=(), aspect="equal")
+    axes.spines[:].set_visible(False)
+    around = np.linspace(0, 2 * np.pi, 80)
+    small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
+    for number, (x, y) in zip(SHOWN, places, strict=True):
+        axes.plot(x + np.sin(around), y + np.cos(around), color=theme.HAIRLINE, linewidth=1.2)
+        axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} a word", **small)
+        pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
+        hands.append((number, x, y, pair))
+
+    def show(facts: Facts) -> None:
+        here, there = facts["hands"]
+        for number, x, y, pair in hands:
+            for line, tips in zip(pair, (there, here), strict=True):
+                line.set_data([x, x + tips[2 * number]], [y, y + tips[2 * number + 1]])
+
+    return show
+
+
+def draw_table(axes: Axes) -> Show:
+    extent = (0, D_MODEL, LAST + FURTHEST + 0.5, -0.5)
+    axes.set(xlabel="column", ylabel="position", xticks=(0, 16, 32, 48, 64), yticks=(0, 40, 80, 120))
+    paint = {"cmap": theme.SCORES, "vmin": -1, "vmax": 1, "interpolation": "nearest"}
+    image = axes.imshow(made("sin and cos")[FURTHEST:], extent=extent, aspect="auto", **paint)
+    lines = [axes.axhline(0, color=c, linewidth=2) for c in (theme.ORANGE, theme.INK)]
+
+    def show(facts: Facts) -> None:
+        image.set_data(made(facts["table"])[FURTHEST:])
+        image.stale = True
+        for line, place in zip(lines, (facts["position"] + facts["offset"], facts["position"]), strict=True):
+            line.set_ydata([place, place])
+
+    return show
+
+
+def draw_curve(axes: Axes) -> Show:
+    axes.set(xlabel="offset from this position", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
+    axes.set(xlim=(-21, 21), ylim=(0, 42), yticks=(0, 8, 16, 24, 32))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
+    dot = marked_point(axes)
+    told = quick_text(axes, 0.97, 0.97, of="axes", ha="right", va="top", size=11, weight="bold")
+
+    def show(facts: Facts) -> None:
+        curve.set_data(REACH, facts["curve"])
+        dot.set(data=([facts["offset"]], [facts["product"]]), markerfacecolor=theme.ORANGE)
+        told.set(text=f"{fixed(facts['product'], 2)} at offset {facts['offset']}", color=theme.ORANGE)
+
+    return show
+
+
+class ClockHands(Explorable):
+    title = "Clock hands"
+    question = "What do two rows of the table have in common, here and a hundred words further on?"
+    position = Int(10, min=0, max=LAST)
+    offset = Int(5, min=0, max=FURTHEST)
+    table = Enum(TABLES, default_value="sin and cos")
+    controls = (
+        Control("position", "position"),
+        Control("offset", "offset"),
+        Control("table", "table", buttons=True),
+    )
+    presets: ClassVar = {
+        "further on": {"position": 110},
+        "neighbours": {"position": 10, "offset": 1},
+        "all alike": {"table": "row 0 for all"},
+    }
+    goals = (
+        Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", half_way),
+        Goal("comes-round", "An offset that brings hand 0 back to almost where it was", comes_round),
+        Goal("moves", "Sin only: a position whose product is over 4 off the one at 10", moves),
+    )
+    panels = (
+        Panel("Four of the 32 hands", draw_hands, 0.95),
+        Panel("The table", draw_table, 0.85),
+        Panel("Products with this row", draw_curve, 1.1),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        further = facts["position"] + facts["offset"]
+        return f"{facts['table']}   ·   position {facts['position']}   ·   orange: {further}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        here, there = facts["position"], facts["position"] + facts["offset"]
+        return (
+            f"Table of {facts['table']}: the rows of positions {here} and {there} have a dot product of "
+            f"{fixed(facts['product'], 2)}; the row of position {here} is {fixed(facts['length'], 2)} long."
+        )

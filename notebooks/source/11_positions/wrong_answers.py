@@ -1,0 +1,375 @@
+"""Answers to the exercises of lesson 11, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
+differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
+None where no slip may be named.
+"""
+
+import math
+
+import numpy as np
+import torch
+
+# --- angles
+
+
+def angles_in_lists(n, width):
+    return [[place / 10000 ** (2 * i / width) for i in range(width // 2)] for place in range(n)]
+
+
+def angles_loop(n, width):
+    return torch.tensor(angles_in_lists(n, width))
+
+
+def angles_outer(n, width):
+    speeds = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2) / width)
+    return torch.outer(torch.arange(n, dtype=torch.float32), speeds)
+
+
+def angles_numpy(n, width):
+    turned = np.arange(n)[:, None] / np.power(10000.0, np.arange(0, width, 2) / width)
+    return torch.from_numpy(turned).float()
+
+
+def angles_in_double(n, width):
+    return angles_numpy(n, width).double()
+
+
+def fractions_of_a_turn(n, width):
+    return angles_outer(n, width) / (2 * math.pi)
+
+
+def exponent_not_doubled(n, width):
+    return torch.tensor([[place / 10000 ** (i / width) for i in range(width // 2)] for place in range(n)])
+
+
+def of_the_half_width(n, width):
+    half = width // 2
+    return torch.tensor([[place / 10000 ** (2 * i / half) for i in range(half)] for place in range(n)])
+
+
+def up_to_n(n, width):
+    return angles_outer(n + 1, width)
+
+
+def one_based(n, width):
+    return angles_outer(n + 1, width)[1:]
+
+
+def thousand(n, width):
+    return torch.arange(n)[:, None] * 1000.0 ** (-torch.arange(0, width, 2) / width)
+
+
+def in_degrees(n, width):
+    return torch.rad2deg(angles_outer(n, width))
+
+
+def hands_by_positions(n, width):
+    return angles_outer(n, width).T
+
+
+# --- sinusoids
+
+
+def table_by_columns(n, d_model):
+    turned = angles_outer(n, d_model)
+    table = torch.zeros(n, d_model)
+    table[:, 0::2] = turned.sin()
+    table[:, 1::2] = turned.cos()
+    return table
+
+
+def table_loop(n, d_model):
+    def number(place, column):
+        turned = place / 10000 ** (column // 2 * 2 / d_model)
+        return math.cos(turned) if column % 2 else math.sin(turned)
+
+    return torch.tensor([[number(place, column) for column in range(d_model)] for place in range(n)])
+
+
+def table_shifted_sine(n, d_model):
+    turned = angles_outer(n, d_model).repeat_interleave(2, dim=-1)
+    return torch.sin(turned + torch.tensor([0.0, math.pi / 2]).repeat(d_model // 2))
+
+
+def table_in_halves(n, d_model):
+    return torch.cat((torch.sin(angles_outer(n, d_model)), torch.cos(angles_outer(n, d_model))), dim=1)
+
+
+def column_by_column(n, d_model):
+    turned = torch.arange(n)[:, None] / 10000 ** (torch.arange(d_model) / d_model)
+    return torch.where(torch.arange(d_model) % 2 == 0, turned.sin(), turned.cos())
+
+
+def cosines_first(n, d_model):
+    return torch.stack([angles_outer(n, d_model).cos(), angles_outer(n, d_model).sin()], -1).reshape(
+        n, d_model
+    )
+
+
+def flattened_wrongly(n, d_model):
+    turned = angles_outer(n, d_model)
+    return torch.stack([turned.sin(), turned.cos()]).reshape(n, d_model)
+
+
+def one_row_too_many(n, d_model):
+    return table_by_columns(n + 1, d_model)
+
+
+def only_sines(n, d_model):
+    return angles_outer(n, d_model).sin().repeat_interleave(2, dim=-1)
+
+
+def of_length_one(n, d_model):
+    return torch.nn.functional.normalize(table_by_columns(n, d_model), dim=-1)
+
+
+def nothing(n, d_model):
+    table_by_columns(n, d_model)
+
+
+# --- tests of an encoding
+
+
+def all_diagonals(encoding):
+    for n in (5, 20):
+        table = encoding(20, 8)
+        assert torch.allclose(encoding(n, 8), table[:n], atol=1e-4)
+    products = table @ table.T
+    for offset in range(10):
+        assert products.diagonal(offset).std() < 1e-3
+    assert (products[0, 1:4] - products[0, 0]).abs().min() > 1e-2
+
+
+def by_loops(encoding):
+    table, more = encoding(12, 32), encoding(40, 32)
+    found = []
+    for offset in range(3):
+        values = [float(t[i] @ t[i + offset]) for t in (table, more) for i in range(9)]
+        assert max(values) - min(values) < 1e-3
+        found.append(values[0])
+    assert len({round(value, 1) for value in found}) == 3
+
+
+def far_and_near(encoding):
+    table = encoding(120, 16)
+    near, far = table[10:16] @ table[10:16].T, table[110:116] @ table[110:116].T
+    torch.testing.assert_close(near, far, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(encoding(10, 16), table[:10])
+    assert near[0, 0] - near[0, 1] > 1e-2
+
+
+def one_pair_of_places(encoding):
+    table = encoding(20, 16)
+    torch.testing.assert_close(table[1] @ table[3], table[11] @ table[13], rtol=1e-3, atol=1e-3)
+
+
+def only_lengths(encoding):
+    lengths = encoding(20, 16).norm(dim=-1)
+    assert torch.allclose(lengths, lengths[0].expand(20), atol=1e-3)
+
+
+def compares_with_sinusoids(encoding):
+    torch.testing.assert_close(encoding(20, 16), table_by_columns(20, 16))
+
+
+def no_room_for_rounding(encoding):
+    products = encoding(30, 16) @ encoding(30, 16).T
+    assert len(set(products.diagonal(1).tolist())) == 1
+
+
+def says_whether(encoding):
+    products = encoding(20, 16) @ encoding(20, 16).T
+    return bool(products.diagonal(1).std() < 1e-3)
+
+
+def never_calls(encoding):
+    assert encoding is not None
+
+
+def misspelt(encoding):
+    encoding(20, 16)
+    assert products is not None  # noqa: F821
+
+
+# --- adding
+
+
+def by_broadcasting(embedded, table):
+    return embedded + table[: embedded.shape[1]][None]
+
+
+def sentence_by_sentence(embedded, table):
+    return torch.stack([sentence + table[: len(sentence)] for sentence in embedded])
+
+
+def by_number(embedded, table):
+    return embedded + table[torch.arange(embedded.size(-2))]
+
+
+def over_the_batch(embedded, table):
+    return embedded + table[torch.arange(len(embedded))][:, None, :]
+
+
+def whole_table(embedded, table):
+    return embedded + table
+
+
+def counts_from_one(embedded, table):
+    return embedded + table[1 : embedded.shape[1] + 1]
+
+
+def in_place(embedded, table):
+    embedded += table[: embedded.shape[1]]
+    return embedded
+
+
+def beside(embedded, table):
+    rows = table[: embedded.shape[1]].expand(len(embedded), -1, -1)
+    return torch.cat([embedded, rows], dim=-1)
+
+
+def first_row(embedded, table):
+    return embedded + table[:1]
+
+
+def backwards(embedded, table):
+    return embedded + table[: embedded.shape[1]].flip(0)
+
+
+def only_the_table(embedded, table):
+    return torch.zeros_like(embedded) + table[: embedded.shape[1]]
+
+
+# --- rotating
+
+
+def rotate_pairs(features, turned):
+    x, y = features[..., 0::2], features[..., 1::2]
+    new_x = x * turned.cos() - y * turned.sin()
+    new_y = x * turned.sin() + y * turned.cos()
+    return torch.stack([new_x, new_y], dim=-1).flatten(-2)
+
+
+def rotate_by_matrices(features, turned):
+    cos, sin = turned.cos(), turned.sin()
+    matrix = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
+    split = features.unflatten(-1, (-1, 2)).unsqueeze(-1)
+    return (matrix @ split).squeeze(-1).flatten(-2)
+
+
+def rotate_complex(features, turned):
+    numbers = torch.view_as_complex(features.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(numbers * torch.complex(turned.cos(), turned.sin())).flatten(-2)
+
+
+def rotate_into_place(features, turned):
+    out = torch.empty_like(features)
+    out[..., 0::2] = features[..., 0::2] * turned.cos() - features[..., 1::2] * turned.sin()
+    out[..., 1::2] = features[..., 1::2] * turned.cos() + features[..., 0::2] * turned.sin()
+    return out
+
+
+def clockwise(features, turned):
+    return rotate_pairs(features, -turned)
+
+
+def pairs_of_halves(features, turned):
+    half = features.shape[-1] // 2
+    x, y = features[..., :half], features[..., half:]
+    return torch.cat([x * turned.cos() - y * turned.sin(), y * turned.cos() + x * turned.sin()], -1)
+
+
+def no_weaving(features, turned):
+    x, y = features[..., 0::2], features[..., 1::2]
+    return torch.cat([x * turned.cos() - y * turned.sin(), y * turned.cos() + x * turned.sin()], -1)
+
+
+def plus_for_minus(features, turned):
+    x, y = features[..., 0::2], features[..., 1::2]
+    return torch.stack(
+        [x * turned.cos() + y * turned.sin(), y * turned.cos() + x * turned.sin()], -1
+    ).flatten(-2)
+
+
+def turned_twice(features, turned):
+    return rotate_pairs(features, 2 * turned)
+
+
+def without_batch(features, turned):
+    n, w = features.shape
+    return rotate_pairs(features.view(n, w), turned)
+
+
+def overwritten(features, turned):
+    out = features.clone()
+    out[..., 0::2] = out[..., 0::2] * turned.cos() - out[..., 1::2] * turned.sin()
+    out[..., 1::2] = out[..., 0::2] * turned.sin() + out[..., 1::2] * turned.cos()
+    return out
+
+
+def adds_the_table(features, turned):
+    return features + torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)
+
+
+WRONG = {
+    "angles": [
+        (exponent_not_doubled, "not-doubled"),
+        (of_the_half_width, "doubled-twice"),
+        (one_based, "from-one"),
+        (hands_by_positions, "transposed"),
+        (fractions_of_a_turn, None),
+        (angles_in_lists, "a tensor is wanted"),
+        (angles_in_double, "torch.float32"),
+        (up_to_n, None),
+        (thousand, None),
+        (in_degrees, None),
+    ],
+    "sinusoids": [
+        (table_in_halves, "halves"),
+        (column_by_column, "own-speeds"),
+        (cosines_first, "cos-first"),
+        (only_sines, "sin-only"),
+        (flattened_wrongly, None),
+        (one_row_too_many, None),
+        (of_length_one, None),
+        (nothing, "did you forget `return`?"),
+    ],
+    "test_offsets": [
+        (one_pair_of_places, "let through one that gives every place the same row"),
+        (only_lengths, "let through"),
+        (compares_with_sinusoids, "It rejects a right encoding"),
+        (no_room_for_rounding, "It rejects the right encoding."),
+        (says_whether, "raising"),
+        (never_calls, "It never calls the encoding"),
+        (misspelt, "NameError"),
+    ],
+    "add_positions": [
+        (over_the_batch, "what the first version did"),
+        (counts_from_one, "from-one"),
+        (first_row, "row-0"),
+        (only_the_table, "replaces"),
+        (whole_table, "raises"),
+        (beside, "wrong-shape"),
+        (backwards, None),
+        (in_place, "in-place"),
+    ],
+    "rotate": [
+        (clockwise, "other-way"),
+        (pairs_of_halves, "halves"),
+        (no_weaving, "laid-apart"),
+        (plus_for_minus, "no-minus"),
+        (overwritten, "uses-the-new-x"),
+        (adds_the_table, "adds-sinusoids"),
+        (turned_twice, None),
+        (without_batch, "raises"),
+    ],
+}
+
+RIGHT = {
+    "angles": [angles_loop, angles_outer, angles_numpy],
+    "sinusoids": [table_by_columns, table_loop, table_shifted_sine],
+    "test_offsets": [all_diagonals, by_loops, far_and_near],
+    "add_positions": [by_broadcasting, sentence_by_sentence, by_number],
+    "rotate": [rotate_pairs, rotate_by_matrices, rotate_complex, rotate_into_place],
+}

@@ -4,6 +4,8 @@ from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
+from course_lib.explore.head_count import HeadCount
+from course_lib.explore.head_switches import HeadSwitches
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.path_race import PathRace
@@ -18,6 +20,8 @@ __all__ = [
     "Explorable",
     "GateMixer",
     "GradientTelephone",
+    "HeadCount",
+    "HeadSwitches",
     "MaskPainter",
     "OneVectorSuitcase",
     "PathRace",

@@ -3,8 +3,8 @@
     >>> cost(8, 20, SHARED) == cost(1, 20, SHARED) | {"d_k": 64, "entries": 3200}
     True
 
-d_model is 512, as in the 2017 paper, and every matrix has its bias, as in torch's `nn.MultiheadAttention`. The
-small tables are the weights of six random words under random matrices: one table for each head.
+d_model is 512, as in the 2017 paper, and every matrix has its bias, as in torch's `nn.MultiheadAttention`.
+The small tables are the weights of six random words under random matrices: one table for each head.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def draw_costs(axes: Axes) -> Show:
     middles = np.arange(len(MEASURES))
     blocks = Blocks(axes, len(MEASURES), [theme.BLUE, theme.GREEN, theme.ORANGE])
     for middle, name in zip(middles, MEASURES.values(), strict=True):
-        axes.text(0.11, middle - 0.28, name, fontsize=9.5, fontweight="bold")
+        paper = {"fc": theme.PAPER, "ec": "none", "pad": 1.5}
+        axes.text(0.11, middle - 0.28, name, fontsize=9.5, fontweight="bold", bbox=paper)
     readings = [quick_text(axes, 1, middle + 0.1, va="center", size=9.5) for middle in middles]
 
     def show(facts: Facts) -> None:
@@ -177,7 +178,9 @@ class HeadCount(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return f"{facts['n_heads']} heads, dₖ = {facts['d_k']}   ·   {facts['n']} words   ·   {facts['widths']}"
+        return (
+            f"{facts['n_heads']} heads, dₖ = {facts['d_k']}   ·   {facts['n']} words   ·   {facts['widths']}"
+        )
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -147,6 +147,10 @@ def dear(now: Facts, start: Facts) -> bool:
     return bool(now["ratios"][0] > 5)
 
 
+def heads_in_words(facts: Facts) -> str:
+    return "1 head" if facts["n_heads"] == 1 else f"{facts['n_heads']} heads"
+
+
 class HeadCount(Explorable):
     title = "How many heads?"
     question = "What do more heads cost? A model of width 512, as in the 2017 paper."
@@ -188,5 +192,5 @@ class HeadCount(Explorable):
             f"{facts[name]:,} {words} ({significant(ratio, 3)} times as many as one wide head)"
             for (name, words), ratio in zip(MEASURES.items(), facts["ratios"], strict=True)
         )
-        opening = f"{facts['n_heads']} heads of width {facts['d_k']}, {facts['n']} words, {facts['widths']}"
+        opening = f"{heads_in_words(facts)} of width {facts['d_k']}, {facts['n']} words, {facts['widths']}"
         return f"{opening}: {'; '.join(told)}."

@@ -228,7 +228,7 @@ MULTI_HEAD = PlainExercise(
             torch.tensor([[[[7.0], [7.0]], [[50.0], [60.0]]]]),
             torch.tensor([[[[0.25, 0.75], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]]]),
         ),
-        says="Keys have one number, and √1 = 1. In head 0 both queries score 0 and ln 3: weights 1/4 and 3/4, "
+        says="Keys have one number, and √1 = 1. In head 0 both queries score 0 and ln 3: weights 1/4, 3/4, "
         "1/4 · 4 + 3/4 · 8 = 7. In head 1 the first query scores 0 and −ln 3: weights 3/4 and 1/4, "
         "3/4 · 40 + 1/4 · 80 = 50; the second scores 0 twice: 60.",
     ),
@@ -240,7 +240,11 @@ MULTI_HEAD = PlainExercise(
             False,
         ),
         lambda: (*(random(2, 3, 4, 5, seed=s) for s in (6, 7, 8)), None, True),
-        lambda: (*(random(1, 2, 5, 4, seed=s) for s in (9, 10, 11)), torch.ones(5, 5).tril() == 1, False),
+        lambda: (
+            *(random(1, 2, 5, 4, seed=s) for s in (9, 10, 11)),
+            (torch.ones(5, 5).tril() == 1) & (torch.arange(5) < 4),
+            False,
+        ),
     ),
     slips=(
         Slip(
@@ -256,7 +260,7 @@ MULTI_HEAD = PlainExercise(
         Slip(
             "looks-ahead",
             masks_added,
-            "with `causal` each word looks ahead, not back. Row i may hold True in the columns 0 to i: `tril`.",
+            "with `causal` each word looks ahead, not back. Row i may be True in columns 0 to i: `tril`.",
         ),
         Slip(
             "turned-mask",
@@ -336,9 +340,9 @@ MANY_HEADS = PlainExercise(
             "may_look": None,
         },
         answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
-        says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, values 0 "
-        "and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). Times W_O: "
-        "3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
+        says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, "
+        "values 0 and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). Times "
+        "W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
     ),
     others=(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),
@@ -423,7 +427,7 @@ SHARE_AT = PlainExercise(
             "offset": -1,
         },
         answer=torch.tensor([0.7]),
-        says="Offset −1: the word before. The second word gives the first 0.6, the third gives the second 0.8. "
+        says="Offset −1: the word before. The second word gives the first 0.6, the third the second 0.8. "
         "The first has no word before it and does not count: (0.6 + 0.8) / 2 = 0.7.",
     ),
     others=(

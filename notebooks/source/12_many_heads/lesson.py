@@ -48,7 +48,7 @@ Answer from memory.
 # %% kind="recall" minutes=2
 quiz("12", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 1 · One look is one average
 
@@ -81,7 +81,7 @@ Is it impossible with one head? No. A value is a whole vector, and *cat* could w
 # %% kind="explain" minutes=3
 explain("12", "heads-one-average")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 2 · Split, attend, join
 
@@ -114,7 +114,7 @@ First the cut. Two words, `1 2 3 4` and `5 6 7 8`, and two heads: head 0 gets `1
 A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 minutes=5 track="core"
 def split_heads(features, n_heads):
     """features (..., n, d_model)  ->  (..., n_heads, n, d_model / n_heads)"""
     # bug
@@ -149,7 +149,7 @@ r"""
 The shape was right all along. **Write the test that would have caught it.** It gets somebody's split, calls it with inputs of your choice and raises if it is wrong. Choose numbers that tell where they came from.
 """
 
-# %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=4 minutes=4 track="core"
 def test_split(split):
     """Takes a function like split_heads; raises if it is wrong."""
     # solution
@@ -178,7 +178,7 @@ r"""
 Now the way back: lay the heads' slices end to end, so that joining undoes splitting. No bug is waiting here; but the same trap is.
 """
 
-# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 minutes=3 track="core"
 def join_heads(features):
     """features (..., n_heads, n, size)  ->  (..., n, n_heads * size)"""
     # solution
@@ -212,7 +212,7 @@ r"""
 `may_look` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore.
 """
 
-# %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 minutes=5 track="core"
 def multi_head(query, keys, values, may_look=None, causal=False, with_weights=False):
     """query (batch, heads, m, size), keys (batch, heads, n, size), values likewise
 
@@ -342,7 +342,7 @@ The same translations, by your heads with trained weights. Note *il* and *elle*:
 The width is fixed, 512 say, and the heads share it out. Commit to an answer, then move the sliders.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("12", "heads-cost", HeadCount())
 
 # %% [markdown] kind="text" minutes=1
@@ -351,9 +351,6 @@ Why the multiplications stay: a table of scores for $n$ words takes $n^2$ dot pr
 
 So heads are not free copies. More heads mean **narrower** ones: at 64 heads a key has 8 numbers to say what it is. (The "64 for each head" button is the other way to have many: keep each one wide and pay for it.)
 """
-
-# %% kind="quiz" minutes=2.5
-quiz("12", "cost")
 
 # %% [markdown] kind="text" minutes=1.5 exercise="share_at"
 r"""
@@ -370,7 +367,7 @@ One reads that heads specialise: this one looks at the previous word, that one a
 The first is yours to write.
 """
 
-# %% kind="exercise" exercise="share_at" title="How much goes to a neighbour?" difficulty=2 importance=3 minutes=5 track="core"
+# %% kind="exercise" exercise="share_at" title="How much goes to a neighbour?" difficulty=2 importance=3 minutes=4 track="core"
 def share_at(weights, offset):
     """weights (heads, n, n), rows ask  ->  (heads,): mean weight of i on i + offset
 
@@ -432,7 +429,7 @@ A head that looks at all words alike would give the previous one about 11%. Esti
 # %% kind="estimate" minutes=1.5
 estimate("12", "heads-previous-word", lambda: 100 * neighbour(-1).max().item())
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 def mean_weight(use, found, pairs, places):
     """The mean weight in the cells (row, column) that `places` names for each pair."""
     cells = [
@@ -458,11 +455,11 @@ views.heatmap(
     column_name="layer and head, counted from 0 (encoder; last row: across)",
 )
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
-Not so neat. The best head for the previous word, encoder 1.2, gives it 38%; the best for the next, 2.0, a third; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with a quarter. **Across** it is another picture: in the second and third layer most heads put three quarters or more on the aligned word.
+Not so neat. The best head for the previous word, encoder 1.2, gives it 38%; the best for the next, 2.0, a third; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with a quarter. **Across** it is another picture: six of the eight heads in layers 1 and 2 put 70% or more on the aligned word.
 
-How spread out a head looks has a number, too: the {term:entropy} of its weights, $-\sum_j w_j \log_2 w_j$, in bits. All on one word: 0. Shared equally by 2 words: 1 bit; by 4: 2; by 8: 3. It counts the yes-or-no questions you would need to find the word it chose.
+How spread out a head looks has a number, too: the {term:attention entropy|entropy} of its weights, $-\sum_j w_j \log_2 w_j$, in bits. All on one word: 0. Shared equally by 2 words: 1 bit; by 4: 2; by 8: 3. It counts the yes-or-no questions you would need to find the word it chose.
 """
 
 # %% kind="see" minutes=1
@@ -496,17 +493,17 @@ Place your bet: 36 heads, each switched off **alone**. How often does the transl
 LOUD = [arrow for arrow in ARROWS if arrow != ("head 1", "join")]
 views.diagram(PARTS, LOUD, lit="head 1", title="Head 1 is silent")
 
-# %% kind="predict" minutes=5
+# %% kind="predict" minutes=4
 predict("12", "heads-bet", HeadSwitches())
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 One head, cross 1.3: without it the cat is *elle*. In the other sentence two heads matter, encoder 0.3 and decoder 2.1. Everything else is spared, one at a time. Over 300 test sentences it is alike, in three trainings (`inside_heads`): 23 to 27 of the 36 heads can be taken out one by one at a cost of less than two points of exact translations. And in each model one or two heads carry the pronouns: without one of them 53, 54 or 64% are right instead of 100.
 
 Where do they look? Encoder 2.1 looks most at the noun of *it*, so it should be one of them. Take it out, and the two that did matter, and look where those two turn when the pronoun is said.
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 pronouns = batch_of(toy.coreference)
 
 
@@ -529,14 +526,14 @@ for pair, table in list(zip(toy.coreference, pronoun_tables, strict=True))[:2]:
     print(f"{pair.tgt[says]}: cross 1.3 looks at '{source}',", end=" ")
     print(f"decoder 2.1 at the place that said '{pair.tgt[place]}'")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 So the head that *looks* at the noun is not needed, and the two that are needed look elsewhere. Cross 1.3 looks at the word that decides, *thirsty* or *cold*. Decoder 2.1 goes back to the place in the French sentence where the noun was said, *chat* or *eau*, and there the gender is. (Over 200 such sentences it gives that place 96% on average. A place reads the word before and says the next, so the table's row label would be the article.) No measure of section 5 would have found these two. Taking out did.
 
 **Is a head that can be spared useless?** Take several out together.
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 @torch.no_grad()
 def loss(batch):
     """How surprised it is by the right sentence, in nats; the mean over sentences."""
@@ -561,12 +558,12 @@ for first in range(0, 36, 4):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Two very different cases look the same one by one. In **decoder 0** no head seems needed, and all four together are: they stand in for each other. In **encoder 1** and **encoder 2** nothing is lost even together. Only the second may be called useless, and only for these sentences.
+Two very different cases look the same one by one. In **decoder 0** no head seems needed, and all four together are: they stand in for each other. **Cross 0** is like that, too. In **encoder 1** and **encoder 2** next to nothing is lost even together. Only of these may one say that they are not needed, and only for these sentences.
 
 So "switched off, no harm" says that the *others can do without*. And the other way round: of *il* and *elle* one will come out, needed head or not. In the explorable, *thirsty* is wrong without cross 1.3 and right again when decoder 2.1 goes too. It is a default, not knowledge.
 """
 
-# %% kind="quiz" minutes=2.5
+# %% kind="quiz" minutes=2
 quiz("12", "ablation")
 
 # %% [markdown] kind="text" minutes=1
@@ -590,7 +587,7 @@ predict("12", "heads-how-many", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-One head is behind, by one to two points on the test set, and 2 to 16 are level within their seeds. On deeper sentences one head is five to seven points behind, and one head's seeds lie up to four apart. We had expected that very narrow heads lose something. On this language they do not.
+One head is behind, by one to two points on the test set, and 2 to 16 are level within their seeds. On deeper sentences one head is five to seven points behind; but its three seeds differ by more than that. We had expected that very narrow heads lose something. On this language they do not.
 
 On real captions (Multi30k, recorded in `ablation`, three seeds) one head costs *nothing* we can measure, and 16 heads lose half a BLEU point or so; BLEU counts shared word groups (lesson 16). In the 2017 paper's table one head is 0.9 BLEU behind the best, and 32 lose a little again. Michel, Levy and Neubig (2019) could remove most heads of trained models, in some layers all but one; attention across suffered first. Voita and others (2019) pruned most heads of a translator too, and found that the ones left had jobs one could name: position, syntax, rare words.
 

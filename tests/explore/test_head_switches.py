@@ -11,8 +11,8 @@ from course_lib.explore.head_switches import (
     ALONE,
     LEAST,
     MOST,
-    NEEDED,
     N_HEADS,
+    NEEDED,
     SENTENCES,
     compute,
     entropy,
@@ -68,7 +68,7 @@ def test_its_own_entropy_stays_and_later_ones_move():
     on = compute(sentence="thirsty", how=ALONE, head=0)["entropy"]
     off = compute(sentence="thirsty", how=ALONE, head=3)["entropy"]  # encoder 0.2
     assert off[0] == pytest.approx(on[0], abs=1e-6)
-    assert np.abs(off[1:] - on[1:]).max() > 0.05
+    assert np.abs(off[1:] - on[1:]).max() > 0.03
 
 
 def test_entropy_in_bits():

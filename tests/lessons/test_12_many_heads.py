@@ -95,14 +95,14 @@ def test_where_the_heads_look():
         return torch.stack([w.diagonal(offset, dim1=-2, dim2=-1).mean(-1) for w in cut]).mean(0)
 
     before, after = neighbour(-1), neighbour(1)
-    assert before.argmax() == 6 and round(100 * before.max().item()) == 38
+    assert before.argmax() == 6 and round(100 * before.max().item()) == 37
     assert after.argmax() == 8 and 0.3 < after.max() < 0.37
     alike = torch.tensor([1 / (n + 1) for n in sizes]).mean()
     assert round(100 * alike.item()) == 11
     links = [found["cross"][i, :, t, s] for i, pair in enumerate(pairs) for s, t in pair.links]
     aligned = torch.stack(links).mean(0)
     assert (aligned[4:] > 0.7).sum() == 6
-    assert "encoder 1.2, gives it 38%" in SOURCE and "six of the eight heads" in SOURCE
+    assert "encoder 1.2, gives it 37%" in SOURCE and "six of the eight heads" in SOURCE
     nouns = looked(toy().coreference)["encoder"]
     cells = [nouns[i, :, it, n] for i, p in enumerate(toy().coreference) for it, n in p.antecedents]
     noun = torch.stack(cells).mean(0)

@@ -341,8 +341,8 @@ MANY_HEADS = PlainExercise(
         },
         answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
         says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, "
-        "values 0 and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). Times "
-        "W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
+        "values 0 and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). "
+        "Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
     ),
     others=(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),

@@ -457,7 +457,7 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Not so neat. The best head for the previous word, encoder 1.2, gives it 38%; the best for the next, 2.0, a third; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with a quarter. **Across** it is another picture: six of the eight heads in layers 1 and 2 put 70% or more on the aligned word.
+Not so neat. The best head for the previous word, encoder 1.2, gives it 37%; the best for the next, 2.0, a third; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with a quarter. **Across** it is another picture: six of the eight heads in layers 1 and 2 put 70% or more on the aligned word.
 
 How spread out a head looks has a number, too: the {term:attention entropy|entropy} of its weights, $-\sum_j w_j \log_2 w_j$, in bits. All on one word: 0. Shared equally by 2 words: 1 bit; by 4: 2; by 8: 3. It counts the yes-or-no questions you would need to find the word it chose.
 """
@@ -632,7 +632,7 @@ r"""
 | they say | what it is | answer |
 |---|---|---|
 | "8 heads cost 8 times as much" | M32 | h · d_k = d_model. Only the tables grow. |
-| "each head has its job" | M33 | Show the heat map: 38% at best in the encoder. |
+| "each head has its job" | M33 | Show the heat map: 37% at best in the encoder. |
 | "view does the same as transpose" | M34 | `arange(12)`, two heads, print. |
 | "it can be switched off, so it is useless" | M33 | Decoder 0: one by one nothing, together a lot. |
 

@@ -96,7 +96,7 @@ def test_where_the_heads_look():
 
     before, after = neighbour(-1), neighbour(1)
     assert before.argmax() == 6 and round(100 * before.max().item()) == 37
-    assert after.argmax() == 8 and 0.3 < after.max() < 0.37
+    assert after.argmax() == 8 and round(100 * after.max().item()) == 36
     alike = torch.tensor([1 / (n + 1) for n in sizes]).mean()
     assert round(100 * alike.item()) == 11
     links = [found["cross"][i, :, t, s] for i, pair in enumerate(pairs) for s, t in pair.links]
@@ -106,7 +106,7 @@ def test_where_the_heads_look():
     nouns = looked(toy().coreference)["encoder"]
     cells = [nouns[i, :, it, n] for i, p in enumerate(toy().coreference) for it, n in p.antecedents]
     noun = torch.stack(cells).mean(0)
-    assert noun.argmax() == 9 and 0.2 < noun.max() < 0.32
+    assert noun.argmax() == 9 and round(100 * noun.max().item()) == 31
 
 
 def test_where_the_pronoun_heads_look():

@@ -457,7 +457,7 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Not so neat. The best head for the previous word, encoder 1.2, gives it 37%; the best for the next, 2.0, a third; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with a quarter. **Across** it is another picture: six of the eight heads in layers 1 and 2 put 70% or more on the aligned word.
+Not so neat. The best head for the previous word, encoder 1.2, gives it 37%; the best for the next, 2.0, 36%; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with 31%. **Across** it is another picture: six of the eight heads in layers 1 and 2 put 70% or more on the aligned word.
 
 How spread out a head looks has a number, too: the {term:attention entropy|entropy} of its weights, $-\sum_j w_j \log_2 w_j$, in bits. All on one word: 0. Shared equally by 2 words: 1 bit; by 4: 2; by 8: 3. It counts the yes-or-no questions you would need to find the word it chose.
 """
@@ -528,7 +528,7 @@ for pair, table in list(zip(toy.coreference, pronoun_tables, strict=True))[:2]:
 
 # %% [markdown] kind="text" minutes=1
 r"""
-So the head that *looks* at the noun is not needed, and the two that are needed look elsewhere. Cross 1.3 looks at the word that decides, *thirsty* or *cold*. Decoder 2.1 goes back to the place in the French sentence where the noun was said, *chat* or *eau*, and there the gender is. (Over 200 such sentences it gives that place 96% on average. A place reads the word before and says the next, so the table's row label would be the article.) No measure of section 5 would have found these two. Taking out did.
+So the head that *looks* at the noun is not needed, and the two that are needed look elsewhere. Cross 1.3 looks at the word that decides, *thirsty* or *cold*. Decoder 2.1 goes back to the place in the French sentence where the noun was said, *chat* or *eau*, and there the gender is. (Over 200 such sentences it gives that place 96% on average. A place reads one word and says the next; a table of weights would label it with the word it reads, the article.) No measure of section 5 would have found these two. Taking out did.
 
 **Is a head that can be spared useless?** Take several out together.
 """
@@ -589,7 +589,7 @@ predict("12", "heads-how-many", figure)
 r"""
 One head is behind, by one to two points on the test set, and 2 to 16 are level within their seeds. On deeper sentences one head is five to seven points behind; but its three seeds differ by more than that. We had expected that very narrow heads lose something. On this language they do not.
 
-On real captions (Multi30k, recorded in `ablation`, three seeds) one head costs *nothing* we can measure, and 16 heads lose half a BLEU point or so; BLEU counts shared word groups (lesson 16). In the 2017 paper's table one head is 0.9 BLEU behind the best, and 32 lose a little again. Michel, Levy and Neubig (2019) could remove most heads of trained models, in some layers all but one; attention across suffered first. Voita and others (2019) pruned most heads of a translator too, and found that the ones left had jobs one could name: position, syntax, rare words.
+On real captions (Multi30k, recorded in `ablation`, three seeds) one head costs *nothing* we can measure, and 16 heads lose a little under one point of BLEU, a score for shared word groups (lesson 16). In the 2017 paper's table one head is 0.9 BLEU behind the best, and 32 lose a little again. Michel, Levy and Neubig (2019) could remove most heads of trained models, in some layers all but one; attention across suffered first. Voita and others (2019) pruned most heads of a translator too, and found that the ones left had jobs one could name: position, syntax, rare words.
 
 So several looks at once are worth something, and how many is not worth a quarrel.
 

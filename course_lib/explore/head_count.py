@@ -56,13 +56,13 @@ def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
 
 @cache
 def tables(n_heads: int, widths: str) -> np.ndarray:
-    """The weights of every head as one square picture: (SIDE, SIDE), NaN where there is no table."""
+    """The weights of every head as one square picture: (SIDE, SIDE), −1 where there is no table."""
     d_k = cost(n_heads, N_WORDS, widths)["d_k"]
     generator = np.random.default_rng(12)
     queries, keys = generator.standard_normal((2, N_WORDS, MOST * EACH_WIDTH))
     across = next(count for count in (1, 2, 4, 8) if count**2 >= n_heads)
     scale = SIDE // across // (N_WORDS + 2)
-    picture = np.full((SIDE, SIDE), np.nan)
+    picture = np.full((SIDE, SIDE), -1.0)
     for head in range(n_heads):
         own = slice(head * d_k, (head + 1) * d_k)
         weights = softmax(queries[:, own] @ keys[:, own].T * 2 / np.sqrt(d_k))
@@ -105,7 +105,7 @@ def draw_tables(axes: Axes) -> Show:
     image = axes.imshow(np.zeros((SIDE, SIDE)), interpolation="nearest", aspect="equal", **look)
 
     def show(facts: Facts) -> None:
-        image.set_data(np.ma.masked_invalid(facts["tables"]))
+        image.set_data(np.ma.masked_less(facts["tables"], 0))
 
     return show
 

@@ -196,14 +196,14 @@ def two_heads(now: Facts, start: Facts) -> bool:
 class HeadSwitches(Explorable):
     title = "Heads off"
     question = "36 heads of the trained translator. Which ones does this sentence need?"
-    size = (10.4, 4.4)
+    size = (10.0, 4.2)
     sentence = Enum(tuple(SENTENCES), default_value="thirsty")
     how = Enum((ALONE, LEAST, MOST), default_value=ALONE)
     head = Int(0, min=0, max=N_HEADS)
     controls = (
         Control("sentence", "because it was …", buttons=True),
         Control("how", "switch off", buttons=True),
-        Control("head", "head, or how many"),
+        Control("head", "head / how many"),
     )
     presets: ClassVar = {
         "all on": {"head": 0},
@@ -230,7 +230,8 @@ class HeadSwitches(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        off = ", ".join(facts["off"]) or "none"
+        off = facts["off"]
+        off = f"{len(off)} of {N_HEADS}" if len(off) > 3 else ", ".join(off) or "none"
         return (
             f"Heads off: {off}. It says: {' '.join(facts['said']) or 'nothing'}. That is "
             f"{'right' if facts['is_right'] else 'wrong'}; the right sentence has a chance of "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -56,4 +55,4 @@ def test_there_is_a_table_for_each_head(n_heads):
     picture = compute(n_heads=n_heads, n=16, widths=SHARED)["tables"]
     across = next(count for count in (1, 2, 4, 8) if count**2 >= n_heads)
     scale = 8 // across
-    assert np.isfinite(picture).sum() == n_heads * (6 * scale) ** 2
+    assert (picture >= 0).sum() == n_heads * (6 * scale) ** 2

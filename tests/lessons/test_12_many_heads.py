@@ -76,14 +76,10 @@ def test_how_many_heads_is_as_told():
 
 
 def test_the_captions_are_as_told():
-    scores = recorded("ablation", lambda run: run["scores"]["test"]["bleu"]) if bleu_is_kept() else None
-    if scores is not None:
-        assert abs(scores["(A) 1 head"] - scores["base"]) < 0.5
-        assert 0.3 < scores["base"] - scores["(A) 16 heads"] < 1.2
-
-
-def bleu_is_kept() -> bool:
-    return all("bleu" in run.get("scores", {}).get("test", {}) for run in runs("ablation"))
+    scores = recorded("ablation", lambda run: run["scores"]["test"]["greedy"])
+    assert abs(scores["(A) 1 head"] - scores["base"]) < 0.3
+    assert 0.6 < scores["base"] - scores["(A) 16 heads"] < 1
+    assert "16 heads lose a little under one point of BLEU" in SOURCE
 
 
 def test_where_the_heads_look():

@@ -1,6 +1,7 @@
 """What is inside a trained Transformer: what each head is worth, how far scores spread, how alike words get.
 
 switched_off(model, measure)         # the measure with each head silent in turn
+with all_silent(model, names): ...   # several at once, called as `head_names` calls them: "cross 1.3"
 spreads(model, batches)              # of the scores of each head, before the softmax
 likeness(model, batches)             # of the words of a sentence, after each layer of the encoder
 """
@@ -8,7 +9,7 @@ likeness(model, batches)             # of the words of a sentence, after each la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
@@ -42,6 +43,23 @@ def silent(heads: MultiHead, head: int) -> Iterator[None]:
     finally:
         with torch.no_grad():
             heads.w_output[:, own] = kept
+
+
+def head_names(model: Transformer) -> list[str]:
+    """Every head as use, layer and number, both counted from 0: encoder 0.0 to cross 2.3, use by use."""
+    found = [f"{use} {layer}.{head}" for use, layer, a in attentions(model) for head in range(a.n_heads)]
+    return sorted(found, key=lambda name: ("encoder", "decoder", "cross").index(name.split()[0]))
+
+
+@contextmanager
+def all_silent(model: Transformer, names: Iterable[str]) -> Iterator[None]:
+    """The heads of these names say nothing for a while."""
+    found = {f"{use} {layer}": heads for use, layer, heads in attentions(model)}
+    with ExitStack() as stack:
+        for name in names:
+            attention, head = name.rsplit(".", 1)
+            stack.enter_context(silent(found[attention], int(head)))
+        yield
 
 
 def switched_off(model: Transformer, measure: Callable[[], float]) -> list[dict]:

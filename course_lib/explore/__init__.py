@@ -5,6 +5,8 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.clock_hands import ClockHands
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
+from course_lib.explore.head_count import HeadCount
+from course_lib.explore.head_switches import HeadSwitches
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.path_race import PathRace
@@ -20,6 +22,8 @@ __all__ = [
     "Explorable",
     "GateMixer",
     "GradientTelephone",
+    "HeadCount",
+    "HeadSwitches",
     "MaskPainter",
     "OneVectorSuitcase",
     "PathRace",

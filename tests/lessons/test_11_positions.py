@@ -11,9 +11,9 @@ import torch
 
 from course_lib.layers.positions import sinusoids
 from course_lib.models.registry import build, make_config
+from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.recorded import recorded
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate

@@ -1,0 +1,240 @@
+"""Heads of the shipped Transformer switched off, alone or one after another: what it says then.
+
+    >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["said"])
+    "le chat a bu l' eau parce qu' il avait soif"
+
+A silent head's columns of W_O are 0: it looks as before, and nobody hears what it found. Chances of words are
+those with the right words before them (teacher forcing); the translation is free running, the likeliest word
+each time. Entropies and weights belong to the right translation, entropies in bits.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.bench.inside import all_silent, head_names
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed, significant
+from course_lib.text.batch import Batch, make_batch
+from course_lib.text.toy.generate import running_pair
+from course_lib.translation.greedy import greedy
+from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
+ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
+# Least needed first, by how much the loss on 180 unseen sentences rises when a head is off by itself.
+NEEDED = (
+    *("decoder 0.3", "encoder 0.1", "encoder 1.3", "encoder 1.0", "encoder 1.1", "encoder 2.1"),
+    *("cross 0.3", "decoder 0.2", "encoder 0.0", "encoder 2.2", "decoder 1.3", "cross 0.2"),
+    *("cross 0.1", "encoder 2.0", "encoder 2.3", "decoder 0.1", "decoder 0.0", "decoder 2.0"),
+    *("encoder 1.2", "decoder 2.2", "decoder 1.0", "decoder 1.1", "encoder 0.3", "decoder 1.2"),
+    *("cross 0.0", "decoder 2.3", "cross 1.1", "cross 1.2", "encoder 0.2", "cross 2.2"),
+    *("cross 2.0", "cross 2.1", "cross 1.0", "cross 2.3", "decoder 2.1", "cross 1.3"),
+)
+N_HEADS, PER_LAYER, N_ROWS = len(NEEDED), 4, 9
+USES = ("encoder", "decoder", "cross")
+N_SRC, N_TGT = 10, 12  # with the end of the sentence
+MOST_WORDS, LINE = 16, 29  # words said, letters in a line
+ENDED = "(end)"
+
+
+@cache
+def shipped() -> Shipped:
+    found = load_shipped("transformer")
+    found.model.eval()
+    return found
+
+
+@cache
+def names() -> list[str]:
+    """Every head, as they stand in the picture: encoder, decoder, cross, layer by layer."""
+    return head_names(shipped().model)
+
+
+def switched(how: str, head: int) -> tuple[str, ...]:
+    """Which heads are off."""
+    if how == ALONE:
+        return tuple(names()[head - 1 : head]) if head else ()
+    return NEEDED[:head] if how == LEAST else NEEDED[::-1][:head]
+
+
+@cache
+def batch_of(sentence: str) -> Batch:
+    encode, pair = shipped().tokenizer.encode, SENTENCES[sentence]
+    return make_batch([encode(pair.src_text)], [encode(pair.tgt_text)])
+
+
+def entropy(weights: torch.Tensor) -> torch.Tensor:
+    """In bits, of each query: 0 where one key has all, 3 where eight share alike."""
+    return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
+
+
+@lru_cache(maxsize=512)
+@torch.no_grad()
+def outcome(sentence: str, off: frozenset[str]) -> Facts:
+    """What the model does while these heads are silent."""
+    model, tokenizer, batch = shipped().model, shipped().tokenizer, batch_of(sentence)
+    with all_silent(model, off):
+        memory = model.encode(batch.src, batch.src_lengths)
+        logits, _ = model.decode(memory, batch.tgt_in)
+        looked = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+        # Where every right word is the likeliest after the right ones, greedy decoding says just those.
+        certain = torch.equal(logits.argmax(dim=-1), batch.tgt_out)
+        ids = batch.tgt_out[0] if certain else greedy(model, memory, max_len=MOST_WORDS).ids[0]
+    chances = logits.softmax(dim=-1).gather(-1, batch.tgt_out[..., None])[0, :, 0].double().numpy()
+    bits = torch.cat([entropy(looked[use])[0].mean(dim=-1) for use in USES])
+    return {
+        "said": tuple(tokenizer.decode(ids.tolist()).split()),
+        "chances": chances,
+        "chance": float(chances.prod()),
+        "entropy": bits.double().numpy(),
+        "weights": looked["cross"][0, -1].mean(dim=0).double().numpy(),
+    }
+
+
+def compute(*, sentence: str, how: str, head: int) -> Facts:
+    off = switched(how, head)
+    found, right = outcome(sentence, frozenset(off)), SENTENCES[sentence].tgt
+    return {**found, "off": off, "right": right, "is_right": found["said"] == right}
+
+
+def in_lines(words: tuple[str, ...]) -> list[str]:
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".strip()
+        lines = [*lines[:-1], longer] if len(longer) <= LINE else [*lines, word]
+    return lines
+
+
+def draw_heads(axes: Axes) -> Show:
+    rows = [f"{use} {layer}" for use in USES for layer in range(3)]
+    cells = Heatmap(axes, rows, [f".{head}" for head in range(PER_LAYER)])
+    axes.set_aspect("auto")
+    axes.tick_params(labelcolor=theme.INK)
+    axes.set_xlabel("colour and number: entropy, bits")
+    spots = list(np.ndindex(N_ROWS, PER_LAYER))
+    texts = [
+        quick_text(axes, column + 0.5, row + 0.5, ha="center", va="center", size=9) for row, column in spots
+    ]
+
+    def show(facts: Facts) -> None:
+        shares = facts["entropy"] / np.log2(N_TGT)
+        off = np.reshape([name in facts["off"] for name in names()], (N_ROWS, PER_LAYER))
+        cells.show(np.where(off, np.nan, shares))
+        for (row, column), text in zip(spots, texts, strict=True):
+            silent = off[row, column]
+            text.set_text("off" if silent else fixed(facts["entropy"][row, column], 1))
+            text.set_color(cells.ink_on(-np.inf if silent else shares[row, column]))
+            text.set_fontweight("bold" if silent else "normal")
+
+    return show
+
+
+def draw_sentence(axes: Axes) -> Show:
+    axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), yticks=(), xticks=(0, 0.5, 1))
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("chance of each right word")
+    lines = [quick_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
+    blocks, middles = Blocks(axes, N_TGT, theme.BLUE), np.arange(N_TGT)
+    words = [quick_text(axes, -0.04, middle, ha="right", va="center", size=9.5) for middle in middles]
+    readings = [quick_text(axes, 0, middle, va="center", size=9) for middle in middles]
+
+    def show(facts: Facts) -> None:
+        told = in_lines(facts["said"] or ("(nothing)",))
+        for line, text in zip(lines, [*told, "", "", ""], strict=False):
+            line.set(text=text, color=theme.GREEN if facts["is_right"] else theme.ORANGE)
+        chances = facts["chances"]
+        colours = [theme.BLUE if chance >= 0.5 else theme.ORANGE for chance in chances]
+        low, high = middles - 0.36, middles + 0.36
+        blocks.place(left=0, right=np.maximum(chances, 0.004), low=low, high=high, colours=colours)
+        for i, word in enumerate((*facts["right"], ENDED)):
+            words[i].set_text(word)
+            readings[i].set(text=fixed(chances[i], 2), x=chances[i] + 0.03)
+
+    return show
+
+
+def draw_weights(axes: Axes) -> Show:
+    source = [*SENTENCES["cold"].src[:-1], "thirsty / cold", ENDED]
+    cells = Heatmap(axes, [""] * N_TGT, source)
+    axes.set_aspect("auto")
+    axes.tick_params(labelcolor=theme.INK)
+    words = [quick_text(axes, -0.15, row + 0.5, ha="right", va="center", size=9) for row in range(N_TGT)]
+    axes.set_yticks([0.5], ["parce"])  # unseen, it keeps the room that the words need
+    axes.get_yticklabels()[0].set_alpha(0)
+
+    def show(facts: Facts) -> None:
+        cells.show(facts["weights"])
+        for text, word in zip(words, (*facts["right"], ENDED), strict=True):
+            text.set_text(word)
+
+    return show
+
+
+def broken_by_one(now: Facts, start: Facts) -> bool:
+    return len(now["off"]) == 1 and not now["is_right"]
+
+
+def still_right(now: Facts, start: Facts) -> bool:
+    return now["is_right"] and len(now["off"]) >= 10
+
+
+def two_heads(now: Facts, start: Facts) -> bool:
+    return now["how"] == LEAST and not now["is_right"]
+
+
+class HeadSwitches(Explorable):
+    title = "Heads off"
+    question = "36 heads of the trained translator. Which ones does this sentence need?"
+    size = (10.0, 4.2)
+    sentence = Enum(tuple(SENTENCES), default_value="thirsty")
+    how = Enum((ALONE, LEAST, MOST), default_value=ALONE)
+    head = Int(0, min=0, max=N_HEADS)
+    controls = (
+        Control("sentence", "because it was …", buttons=True),
+        Control("how", "switch off", buttons=True),
+        Control("head", "head / how many"),
+    )
+    presets: ClassVar = {
+        "all on": {"head": 0},
+        "cross 1.3 off": {"head": 32},
+        "decoder 2.1 off": {"sentence": "cold", "head": 22},
+    }
+    goals = (
+        Goal("one-breaks", "One head alone off, and the translation is wrong", broken_by_one),
+        Goal("ten-off", "Ten heads or more off together, and the translation is right", still_right),
+        Goal("least-breaks", "Least needed first, until the translation breaks", two_heads),
+    )
+    panels = (
+        Panel("The heads", draw_heads, 0.8),
+        Panel("What it says", draw_sentence, 1.05),
+        Panel("Last cross-attention, mean", draw_weights, 1.0),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        off = facts["off"]
+        named = "all heads on" if not off else f"off: {off[0]}" if len(off) == 1 else f"{len(off)} heads off"
+        return f"{named}   ·   chance of the right sentence {significant(facts['chance'], 2)}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        off = facts["off"]
+        off = f"{len(off)} of {N_HEADS}" if len(off) > 3 else ", ".join(off) or "none"
+        return (
+            f"Heads off: {off}. It says: {' '.join(facts['said']) or 'nothing'}. That is "
+            f"{'right' if facts['is_right'] else 'wrong'}; the right sentence has a chance of "
+            f"{significant(facts['chance'], 2)}. Mean entropy of all heads: "
+            f"{fixed(facts['entropy'].mean(), 1)} bits."
+        )

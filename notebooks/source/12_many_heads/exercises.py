@@ -1,0 +1,472 @@
+"""The exercises of lesson 12: split, join, attend in every head, the whole layer, and a measure of a head."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from course_lib.layers import multi_head as library
+from course_lib.layers.attention import attend
+from course_lib.teaching.exercise import ByHand, Slip
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.written_test import TestExercise
+
+LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
+
+
+# ---- split and join
+
+
+def split(features: Tensor, n_heads: int) -> Tensor:
+    return library.split_heads(features, n_heads=n_heads)
+
+
+def straight_view(features: Tensor, n_heads: int) -> Tensor:
+    *lead, n, width = features.shape
+    return features.reshape(*lead, n_heads, n, width // n_heads)
+
+
+def first_split(features, n_heads):
+    *batch, n, d_model = features.shape
+    return features.reshape(*batch, n_heads, n, d_model // n_heads)
+
+
+SPLIT_CASES = (
+    lambda: (random(2, 5, 12), 3),
+    lambda: (random(5, 12, seed=1), 4),
+    lambda: (random(2, 3, 4, 6, seed=2), 2),
+    lambda: (random(2, 4, 6, seed=3), 1),
+    lambda: (random(1, 7, 5, seed=4), 5),
+)
+
+SPLIT_HEADS = PlainExercise(
+    name="split_heads",
+    lesson="many_heads",
+    inputs=("features", "n_heads"),
+    reference=split,
+    library=library.split_heads,
+    unrepaired=first_split,
+    by_hand=ByHand(
+        inputs={"features": torch.arange(12.0).reshape(1, 3, 4), "n_heads": 2},
+        answer=torch.tensor([[[[0.0, 1.0], [4.0, 5.0], [8.0, 9.0]], [[2.0, 3.0], [6.0, 7.0], [10.0, 11.0]]]]),
+        says="Three words: 0 1 2 3, then 4 5 6 7, then 8 9 10 11. Head 0 gets the first two numbers of every "
+        "word: 0 1, 4 5, 8 9. Head 1 gets the last two: 2 3, 6 7, 10 11.",
+    ),
+    others=SPLIT_CASES,
+    slips=(
+        Slip(
+            "no-transpose",
+            lambda features, n_heads: features.unflatten(-1, (n_heads, -1)),
+            "the vectors are cut, but words still come before heads: the axes are (words, heads, head_dim). "
+            "Bring the heads forward: `transpose(-3, -2)`.",
+        ),
+        Slip(
+            "every-other-number",
+            lambda features, n_heads: features.unflatten(-1, (-1, n_heads)).movedim(-1, -3),
+            "head 0 gets every n_heads-th number of a word. It should get the first d_model / n_heads "
+            "numbers, next to one another.",
+        ),
+        Slip(
+            "lying-on-its-side",
+            lambda features, n_heads: split(features, n_heads).mT,
+            "each head's table lies on its side: (heads, head_dim, words). Words are rows.",
+        ),
+        Slip(
+            "heads-from-the-back",
+            lambda features, n_heads: split(features, n_heads).flip(-3),
+            "the heads come in the wrong order: head 0 gets the first numbers of each word.",
+        ),
+    ),
+)
+
+
+def careful_test(split_heads: Callable) -> None:
+    features = torch.arange(120.0).reshape(2, 5, 12)
+    heads = split_heads(features, 3)
+    assert heads.shape == (2, 3, 5, 4)
+    for head in range(3):
+        assert torch.equal(heads[:, head], features[:, :, 4 * head : 4 * head + 4])
+
+
+def by_loop(features: Tensor, n_heads: int) -> Tensor:
+    width = features.shape[-1] // n_heads
+    return torch.stack([features[..., i * width : (i + 1) * width] for i in range(n_heads)], dim=-3)
+
+
+def by_view_and_permute(features: Tensor, n_heads: int) -> Tensor:
+    *lead, n, width = features.shape
+    return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
+
+
+CUTS_THE_WORDS = Slip("cuts-the-words", straight_view, "words are mixed.", misconception="M34")
+
+TEST_SPLIT = TestExercise(
+    name="test_split",
+    lesson="many_heads",
+    inputs={"split": "a function"},
+    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, CUTS_THE_WORDS)),
+    what="split",
+    accepts={"with a loop": by_loop, "with reshape": by_view_and_permute},
+    rejects={
+        "no-transpose": "leaves the words before the heads",
+        "every-other-number": "deals the numbers out like cards",
+        "lying-on-its-side": "lays each head's table on its side",
+        "heads-from-the-back": "hands out the heads in reverse order",
+        "cuts-the-words": "cuts the memory as it lies and mixes the words",
+    },
+    reference=careful_test,
+)
+
+
+def join(features: Tensor) -> Tensor:
+    return library.join_heads(features)
+
+
+JOIN_HEADS = PlainExercise(
+    name="join_heads",
+    lesson="many_heads",
+    inputs=("features",),
+    reference=join,
+    library=library.join_heads,
+    by_hand=ByHand(
+        inputs={"features": torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])},
+        answer=torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]),
+        says="Head 0 has 1 2 for the first word and 5 6 for the second; head 1 has 3 4 and 7 8. End to end, "
+        "the first word is 1 2 3 4 and the second 5 6 7 8.",
+    ),
+    others=(
+        lambda: (random(2, 3, 5, 4),),
+        lambda: (random(4, 5, 3, seed=1),),
+        lambda: (random(2, 1, 4, 6, seed=2),),
+        lambda: (random(2, 3, 2, 4, 5, seed=3),),
+        lambda: (split(random(2, 6, 8, seed=4), 4),),
+    ),
+    slips=(
+        Slip(
+            "reshape-alone",
+            lambda features: features.reshape(
+                *features.shape[:-3], features.shape[-2], features.shape[-3] * features.shape[-1]
+            ),
+            "the shape is right, but the memory is cut as it lies: a row holds several words of one head. "
+            "Swap heads and words first, then lay the last two axes end to end.",
+            misconception="M34",
+        ),
+        Slip(
+            "words-end-to-end",
+            lambda features: features.flatten(-3, -2),
+            "the heads stand below one another: n_heads · words rows. They belong side by side, in one row "
+            "for each word.",
+        ),
+        Slip(
+            "adds-heads",
+            lambda features: features.sum(-3),
+            "the heads are added up. Each keeps its own place in the row; mixing is W_O's job.",
+        ),
+        Slip(
+            "mean-of-heads",
+            lambda features: features.mean(-3),
+            "the heads are averaged. Each keeps its own place in the row.",
+        ),
+        Slip(
+            "interleaved",
+            lambda features: features.movedim(-3, -1).flatten(-2),
+            "the heads' numbers are dealt out like cards: first of head 0, first of head 1, and so on. First "
+            "all numbers of head 0, then all of head 1.",
+        ),
+        Slip(
+            "not-flattened",
+            lambda features: features.transpose(-3, -2),
+            "words come first now, but the heads are still an axis of their own. Lay the last two axes end "
+            "to end: `flatten(-2)`.",
+        ),
+    ),
+)
+
+
+# ---- attention in every head
+
+
+def in_every_head(query, keys, values, may_look=None, causal=False):
+    return library.multi_head(query, keys, values, may_look=may_look, causal=causal, with_weights=True)
+
+
+def masks_added(query, keys, values, may_look=None, causal=False):
+    if causal:
+        may_look = torch.ones(query.shape[-2], keys.shape[-2]).triu() == 1
+    return attend(query, keys, values, may_look=may_look)
+
+
+def heads_together(query, keys, values, may_look=None, causal=False):
+    _, weights = in_every_head(query, keys, values, may_look, causal)
+    shared = weights.mean(1, keepdim=True).expand_as(weights)
+    return shared @ values, shared
+
+
+MULTI_HEAD = PlainExercise(
+    name="multi_head",
+    lesson="many_heads",
+    inputs=("query", "keys", "values", "may_look", "causal"),
+    reference=in_every_head,
+    library=library.multi_head,
+    by_hand=ByHand(
+        inputs={
+            "query": torch.tensor([[[[1.0], [1.0]], [[-1.0], [0.0]]]]),
+            "keys": torch.tensor([[[[0.0], [LN3]], [[0.0], [LN3]]]]),
+            "values": torch.tensor([[[[4.0], [8.0]], [[40.0], [80.0]]]]),
+            "may_look": None,
+            "causal": False,
+        },
+        answer=(
+            torch.tensor([[[[7.0], [7.0]], [[50.0], [60.0]]]]),
+            torch.tensor([[[[0.25, 0.75], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]]]),
+        ),
+        says="Keys have one number, and √1 = 1. In head 0 both queries score 0 and ln 3: weights 1/4, 3/4, "
+        "1/4 · 4 + 3/4 · 8 = 7. In head 1 the first query scores 0 and −ln 3: weights 3/4 and 1/4, "
+        "3/4 · 40 + 1/4 · 80 = 50; the second scores 0 twice: 60.",
+    ),
+    others=(
+        lambda: (random(2, 3, 4, 5), random(2, 3, 6, 5, seed=1), random(2, 3, 6, 7, seed=2), None, False),
+        lambda: (
+            *(random(2, 3, 4, 5, seed=s) for s in (3, 4, 5)),
+            (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None],
+            False,
+        ),
+        lambda: (*(random(2, 3, 4, 5, seed=s) for s in (6, 7, 8)), None, True),
+        lambda: (
+            *(random(1, 2, 5, 4, seed=s) for s in (9, 10, 11)),
+            (torch.ones(5, 5).tril() == 1) & (torch.arange(5) < 4),
+            False,
+        ),
+    ),
+    slips=(
+        Slip(
+            "ignores-causal",
+            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, may_look),
+            "`causal=True` changes nothing. Then each word may look at itself and back, never ahead.",
+        ),
+        Slip(
+            "ignores-mask",
+            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, None, causal),
+            "`may_look` changes nothing: hidden keys still get weight.",
+        ),
+        Slip(
+            "looks-ahead",
+            masks_added,
+            "with `causal` each word looks ahead, not back. Row i may be True in columns 0 to i: `tril`.",
+        ),
+        Slip(
+            "turned-mask",
+            lambda q, k, v, may_look=None, causal=False: in_every_head(
+                q, k, v, None if may_look is None else ~may_look, causal
+            ),
+            "the mask is turned round. `True` means *may look*.",
+        ),
+        Slip(
+            "one-table-for-all",
+            heads_together,
+            "every head has the same table of weights. Each head shares out by itself.",
+        ),
+        Slip(
+            "only-context",
+            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, may_look, causal)[0],
+            "only the context came back. Return two things: context and weights.",
+        ),
+        Slip(
+            "root-of-all-heads",
+            lambda q, k, v, may_look=None, causal=False: in_every_head(
+                q / math.sqrt(q.shape[1]), k, v, may_look, causal
+            ),
+            "the scores are divided by √d_model, the width of all heads together. Each head divides by the "
+            "root of its own width.",
+            misconception="M08",
+        ),
+    ),
+)
+
+
+# ---- the whole layer
+
+
+def layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None, *, cut=split, lay=join, scale=1.0):
+    q, k, v = (cut(made, n_heads) for made in (scale * (x @ w_q), source @ w_k, source @ w_v))
+    context, weights = attend(q, k, v, may_look=may_look)
+    return lay(context) @ w_o, weights
+
+
+def one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layer(x, source, w_q, w_k, w_v, w_o, 1, may_look)
+
+
+def no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layer(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, may_look)
+
+
+def mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    out, weights = layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)
+    return out, weights.mean(-3)
+
+
+def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, masked: bool):
+    shapes = ((batch, m, d), (batch, n, d), (d, d), (d, d), (d, d), (d, d))
+    given = [random(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
+    given[2:] = [matrix / math.sqrt(d) for matrix in given[2:]]
+    hidden = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (*(tensor.clone() for tensor in given), n_heads, hidden)
+
+
+EYE = torch.eye(2)
+MANY_HEADS = PlainExercise(
+    name="many_heads",
+    lesson="many_heads",
+    inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "may_look"),
+    reference=layer,
+    by_hand=ByHand(
+        inputs={
+            "x": torch.tensor([[[LN3, -LN3]]]),
+            "source": torch.tensor([[[0.0, 0.0], [1.0, 1.0]]]),
+            "w_q": EYE,
+            "w_k": EYE,
+            "w_v": 4 * EYE,
+            "w_o": torch.tensor([[1.0, 0.0], [10.0, 1.0]]),
+            "n_heads": 2,
+            "may_look": None,
+        },
+        answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
+        says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, "
+        "values 0 and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). "
+        "Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
+    ),
+    others=(
+        layer_case(0, 2, 3, 5, 12, 4, masked=False),
+        layer_case(10, 2, 4, 4, 6, 3, masked=True),
+        layer_case(20, 1, 2, 3, 8, 1, masked=False),
+        layer_case(30, 3, 3, 4, 8, 8, masked=True),
+    ),
+    slips=(
+        Slip(
+            "one-wide-head",
+            one_wide_head,
+            "there is only one head, of the whole width. Split queries, keys and values before they meet.",
+        ),
+        Slip(
+            "no-output-projection",
+            no_output,
+            "the joined heads are returned as they are. One product is missing: `@ w_o`.",
+        ),
+        Slip(
+            "straight-view",
+            lambda *given: layer(*given, cut=straight_view),
+            "words are mixed where the heads are cut: a reshape straight to the final shape.",
+            misconception="M34",
+        ),
+        Slip(
+            "join-by-reshape",
+            lambda *given: layer(*given, lay=lambda c: c.reshape(len(c), c.shape[2], -1)),
+            "words are mixed where the heads are joined: swap heads and words first.",
+            misconception="M34",
+        ),
+        Slip(
+            "queries-from-source",
+            lambda x, source, *rest: layer(source, source, *rest),
+            "the queries are made from `source`. Who asks is `x`.",
+        ),
+        Slip(
+            "everything-from-x",
+            lambda x, source, *rest: layer(x, x, *rest[:-1], None),
+            "keys and values are made from `x`. They come from `source`.",
+        ),
+        Slip(
+            "root-of-d-model",
+            lambda *given: layer(*given, scale=1 / math.sqrt(given[6])),
+            "the scores are divided by √d_model. Each head divides by the root of its own width, d_model / "
+            "n_heads.",
+            misconception="M08",
+        ),
+        Slip(
+            "ignores-mask",
+            lambda *given: layer(*given[:7], None),
+            "`may_look` changes nothing.",
+        ),
+        Slip(
+            "mean-weights",
+            mean_weights,
+            "the weights are averaged over the heads. Return a table for each head.",
+        ),
+        Slip(
+            "matrix-turned",
+            lambda x, source, w_q, w_k, w_v, w_o, *rest: layer(x, source, w_q, w_k, w_v, w_o.T, *rest),
+            "`w_o` is turned round. Here a matrix stands to the right of what it multiplies: `joined @ w_o`.",
+        ),
+    ),
+)
+
+
+# ---- a measure
+
+
+def share(weights: Tensor, offset: int) -> Tensor:
+    return weights.diagonal(offset, dim1=-2, dim2=-1).mean(-1)
+
+
+SHARE_AT = PlainExercise(
+    name="share_at",
+    lesson="many_heads",
+    inputs=("weights", "offset"),
+    reference=share,
+    by_hand=ByHand(
+        inputs={
+            "weights": torch.tensor([[[1.0, 0.0, 0.0], [0.6, 0.3, 0.1], [0.2, 0.8, 0.0]]]),
+            "offset": -1,
+        },
+        answer=torch.tensor([0.7]),
+        says="Offset −1: the word before. The second word gives the first 0.6, the third the second 0.8. "
+        "The first has no word before it and does not count: (0.6 + 0.8) / 2 = 0.7.",
+    ),
+    others=(
+        lambda: (random(4, 6, 6).softmax(-1), -1),
+        lambda: (random(4, 6, 6, seed=1).softmax(-1), 1),
+        lambda: (random(3, 5, 5, seed=2).softmax(-1), 0),
+        lambda: (random(2, 7, 7, seed=3).softmax(-1), -3),
+    ),
+    slips=(
+        Slip(
+            "other-side",
+            lambda weights, offset: share(weights, -offset),
+            "it looks to the other side: offset −1 is the word *before*, column i − 1 of row i.",
+        ),
+        Slip(
+            "divided-by-all",
+            lambda weights, offset: (
+                share(weights, offset) * (weights.shape[-1] - abs(offset)) / weights.shape[-1]
+            ),
+            "the sum is divided by all words. Those without such a neighbour do not count.",
+        ),
+        Slip(
+            "not-divided",
+            lambda weights, offset: share(weights, offset) * (weights.shape[-1] - abs(offset)),
+            "the weights are added up, not averaged.",
+        ),
+        Slip(
+            "over-all-heads",
+            lambda weights, offset: share(weights, offset).mean(),
+            "one number for all heads together. Give one for each head.",
+        ),
+        Slip(
+            "wraps-round",
+            lambda weights, offset: torch.stack(
+                [weights[:, i, (i + offset) % weights.shape[-1]] for i in range(weights.shape[-1])]
+            ).mean(0),
+            "at the edge it wraps round: index −1 is the *last* word in Python. Leave such rows out.",
+        ),
+    ),
+)
+
+EXERCISES = (SPLIT_HEADS, TEST_SPLIT, JOIN_HEADS, MULTI_HEAD, MANY_HEADS, SHARE_AT)

@@ -1,0 +1,421 @@
+"""Answers to the exercises of lesson 12, as learners write them: wrong, with what must be said, and right.
+
+After each come the slip that must be named, or a part of the text; None where no slip may be named.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def cut(features, n_heads):
+    *lead, n, width = features.shape
+    return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
+
+
+def lay(features):
+    return features.transpose(-3, -2).flatten(-2)
+
+
+# ---- split_heads
+
+
+def split_by_view(features, n_heads):
+    size = features.shape[-1] // n_heads
+    return features.view(*features.shape[:-2], n_heads, features.shape[-2], size)
+
+
+def split_by_chunks_of_words(features, n_heads):
+    return torch.stack(features.chunk(n_heads, dim=-2), dim=-3)
+
+
+def split_like_cards(features, n_heads):
+    return torch.stack([features[..., head::n_heads] for head in range(n_heads)], dim=-3)
+
+
+def split_without_swap(features, n_heads):
+    return features.reshape(*features.shape[:-1], n_heads, features.shape[-1] // n_heads)
+
+
+def split_for_three_axes(features, n_heads):
+    b, n, d = features.shape
+    return features.view(b, n, n_heads, d // n_heads).transpose(1, 2)
+
+
+def split_swaps_the_wrong_axes(features, n_heads):
+    return features.unflatten(-1, (n_heads, -1)).transpose(-2, -1)
+
+
+def split_reversed(features, n_heads):
+    return torch.flip(cut(features, n_heads), dims=(-3,))
+
+
+def split_by_slices(features, n_heads):
+    size = features.shape[-1] // n_heads
+    return torch.stack([features[..., i * size : i * size + size] for i in range(n_heads)], -3)
+
+
+def split_by_tensor_chunks(features, n_heads):
+    return torch.stack(features.chunk(n_heads, dim=-1), dim=-3)
+
+
+def split_by_movedim(features, n_heads):
+    return features.unflatten(-1, (n_heads, -1)).movedim(-2, -3)
+
+
+# ---- test_split
+
+
+def test_shape_only(split):
+    assert split(torch.randn(2, 5, 12), 3).shape == (2, 3, 5, 4)
+
+
+def test_there_and_back(split):
+    features = torch.randn(2, 5, 12)
+    heads = split(features, 3)
+    assert torch.equal(heads.sum(), heads.sum())
+    assert heads.numel() == features.numel()
+
+
+def test_one_head(split):
+    features = torch.randn(2, 5, 12)
+    assert torch.equal(split(features, 1), features[:, None])
+
+
+def test_square(split):
+    features = torch.arange(16.0).reshape(1, 4, 4)
+    assert torch.equal(split(features, 2)[0, 0, 0], torch.tensor([0.0, 1.0]))
+
+
+def test_returns_bool(split):
+    return torch.equal(split(torch.arange(12.0).reshape(1, 3, 4), 2)[0, 0, 1], torch.tensor([4.0, 5.0]))
+
+
+def test_nothing(split):
+    split(torch.randn(2, 5, 12), 3)
+
+
+def test_every_slice(split):
+    features = torch.arange(60.0).reshape(1, 5, 12)
+    for head, got in enumerate(split(features, 4)[0]):
+        torch.testing.assert_close(got, features[0, :, 3 * head : 3 * head + 3])
+
+
+def test_by_hand(split):
+    got = split(torch.arange(12.0).reshape(1, 3, 4), n_heads=2)
+    right = [[[[0.0, 1.0], [4.0, 5.0], [8.0, 9.0]], [[2.0, 3.0], [6.0, 7.0], [10.0, 11.0]]]]
+    assert got.tolist() == right
+
+
+def test_by_chunks(split):
+    features = torch.rand(3, 6, 8)
+    assert torch.equal(split(features, 2), torch.stack(features.chunk(2, -1), 1))
+
+
+# ---- join_heads
+
+
+def join_by_reshape(features):
+    *lead, heads, n, size = features.shape
+    return features.contiguous().view(*lead, n, heads * size)
+
+
+def join_below(features):
+    return torch.cat(list(features.unbind(-3)), dim=-2)
+
+
+def join_added(features):
+    total = features.select(-3, 0).clone()
+    for head in range(1, features.shape[-3]):
+        total += features.select(-3, head)
+    return total
+
+
+def join_averaged(features):
+    return torch.mean(features, dim=-3)
+
+
+def join_like_cards(features):
+    return torch.stack(list(features.unbind(-3)), dim=-1).flatten(-2)
+
+
+def join_swapped_only(features):
+    return features.transpose(-2, -3)
+
+
+def join_last_head_first(features):
+    return torch.cat(list(reversed(features.unbind(-3))), dim=-1)
+
+
+def join_by_cat(features):
+    return torch.cat(list(features.unbind(-3)), dim=-1)
+
+
+def join_by_reshape_after_swap(features):
+    swapped = features.transpose(-3, -2)
+    return swapped.reshape(*swapped.shape[:-2], -1)
+
+
+def join_by_movedim(features):
+    return features.movedim(-3, -2).flatten(start_dim=-2)
+
+
+# ---- multi_head
+
+
+def blend(scores, values):
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ values, weights
+
+
+def scored(query, keys):
+    return query @ keys.mT / math.sqrt(keys.shape[-1])
+
+
+def attends_unmasked(query, keys, values, may_look=None, causal=False, with_weights=False):
+    return blend(scored(query, keys), values)
+
+
+def attends_unless_causal(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if may_look is not None:
+        scores = scores.masked_fill(~may_look, -math.inf)
+    return blend(scores, values)
+
+
+def attends_without_mask(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
+    return blend(scores, values)
+
+
+def attends_turned(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
+    if may_look is not None:
+        scores = scores.masked_fill(may_look, -math.inf)
+    return blend(scores, values)
+
+
+def attends_unscaled(query, keys, values, may_look=None, causal=False, with_weights=False):
+    return attends(query * math.sqrt(keys.shape[-1]), keys, values, may_look, causal)
+
+
+def attends_over_all_heads(query, keys, values, may_look=None, causal=False, with_weights=False):
+    return attends(query / math.sqrt(query.shape[1]), keys, values, may_look, causal)
+
+
+def attends_weights_first(query, keys, values, may_look=None, causal=False, with_weights=False):
+    return attends(query, keys, values, may_look, causal)[::-1]
+
+
+def attends_and_keeps_weights(query, keys, values, may_look=None, causal=False, with_weights=False):
+    context, weights = attends(query, keys, values, may_look, causal)
+    return context, weights if with_weights else None
+
+
+def attends(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if causal:
+        may_look = torch.ones(scores.shape[-2:]).tril() == 1
+    if may_look is not None:
+        scores = scores.masked_fill(~may_look, -math.inf)
+    return blend(scores, values)
+
+
+def attends_head_by_head(query, keys, values, may_look=None, causal=False, with_weights=False):
+    found = []
+    for head in range(query.shape[1]):
+        one = may_look[:, 0] if may_look is not None and may_look.dim() == 4 else may_look
+        found.append(attends(query[:, head], keys[:, head], values[:, head], one, causal))
+    return torch.stack([c for c, _ in found], 1), torch.stack([w for _, w in found], 1)
+
+
+def attends_fused(query, keys, values, may_look=None, causal=False, with_weights=False):
+    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=may_look, is_causal=causal)
+    return context, attends(query, keys, values, may_look, causal)[1]
+
+
+# ---- many_heads
+
+
+def layered(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    context, weights = attends(query, keys, values, may_look)
+    return lay(context) @ w_o, weights
+
+
+def layered_by_loop(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    size = x.shape[-1] // n_heads
+    out, tables = 0, []
+    for head in range(n_heads):
+        own = slice(head * size, (head + 1) * size)
+        one = may_look[:, 0] if may_look is not None else None
+        context, weights = attends(x @ w_q[:, own], source @ w_k[:, own], source @ w_v[:, own], one)
+        out = out + context @ w_o[own]
+        tables.append(weights)
+    return out, torch.stack(tables, 1)
+
+
+def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    d = x.shape[-1]
+    torchs = torch.nn.MultiheadAttention(d, n_heads, bias=False, batch_first=True)
+    torchs.in_proj_weight.data = torch.cat([w_q.T, w_k.T, w_v.T])
+    torchs.out_proj.weight.data = w_o.T
+    hidden = None if may_look is None else ~may_look[:, 0, 0]
+    return torchs(x, source, source, key_padding_mask=hidden, average_attn_weights=False)
+
+
+def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    context, weights = attends(query, keys, values, may_look)
+    return lay(context), weights
+
+
+def layered_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    size = x.shape[-1] // n_heads
+    made = [x @ w_q, source @ w_k, source @ w_v]
+    query, keys, values = (one.view(len(one), n_heads, one.shape[1], size) for one in made)
+    context, weights = attends(query, keys, values, may_look)
+    return lay(context) @ w_o, weights
+
+
+def layered_joined_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    context, weights = attends(query, keys, values, may_look)
+    return context.reshape(x.shape) @ w_o, weights
+
+
+def layered_one_head(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layered(x, source, w_q, w_k, w_v, w_o, 1, may_look)
+
+
+def layered_mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    out, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)
+    return out, weights.mean(dim=1)
+
+
+def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layered(x, source, w_q, w_k, w_v, w_o, n_heads)
+
+
+def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    query, keys = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads)
+    context, weights = attends(query, keys, cut(source @ w_v @ w_o, n_heads), may_look)
+    return lay(context), weights
+
+
+# ---- share_at
+
+
+def share_by_loop(weights, offset):
+    n = weights.shape[-1]
+    rows = [i for i in range(n) if 0 <= i + offset < n]
+    return torch.stack([weights[:, i, i + offset] for i in rows]).mean(dim=0)
+
+
+def share_by_mask(weights, offset):
+    n = weights.shape[-1]
+    there = torch.arange(n) == torch.arange(n)[:, None] + offset
+    return (weights * there).sum(dim=(-2, -1)) / there.sum()
+
+
+def share_by_diagonal(weights, offset):
+    return torch.diagonal(weights, offset, -2, -1).sum(-1) / (weights.shape[-1] - abs(offset))
+
+
+def share_wraps(weights, offset):
+    n = weights.shape[-1]
+    return sum(weights[:, i, (i + offset) % n] for i in range(n)) / n
+
+
+def share_other_side(weights, offset):
+    return share_by_loop(weights.mT, offset)
+
+
+def share_trace_over_n(weights, offset):
+    return torch.diagonal(weights, offset, -2, -1).sum(-1) / weights.shape[-1]
+
+
+def share_summed(weights, offset):
+    return torch.diagonal(weights, offset, -2, -1).sum(-1)
+
+
+def share_of_all(weights, offset):
+    return torch.diagonal(weights, offset, -2, -1).mean()
+
+
+def share_how_often_largest(weights, offset):
+    n = weights.shape[-1]
+    rows = [i for i in range(n) if 0 <= i + offset < n]
+    hits = [(weights[:, i].argmax(-1) == i + offset).float() for i in rows]
+    return torch.stack(hits).mean(0)
+
+
+WRONG = {
+    "split_heads": [
+        (split_by_view, "what the first version did"),
+        (split_by_chunks_of_words, "raises"),
+        (split_like_cards, "every-other-number"),
+        (split_without_swap, "no-transpose"),
+        (split_for_three_axes, "raises"),
+        (split_swaps_the_wrong_axes, None),
+        (split_reversed, "heads-from-the-back"),
+    ],
+    "test_split": [
+        (test_shape_only, "cuts the memory as it lies"),
+        (test_there_and_back, "let"),
+        (test_one_head, "let"),
+        (test_square, "let"),
+        (test_returns_bool, "A test says no by raising"),
+        (test_nothing, "let"),
+    ],
+    "join_heads": [
+        (join_by_reshape, "reshape-alone"),
+        (join_below, "words-end-to-end"),
+        (join_added, "adds-heads"),
+        (join_averaged, "mean-of-heads"),
+        (join_like_cards, "interleaved"),
+        (join_swapped_only, "not-flattened"),
+        (join_last_head_first, None),
+    ],
+    "multi_head": [
+        (attends_unmasked, None),
+        (attends_unless_causal, "ignores-causal"),
+        (attends_without_mask, "ignores-mask"),
+        (attends_turned, "turned-mask"),
+        (attends_unscaled, None),
+        (attends_over_all_heads, "root-of-all-heads"),
+        (attends_weights_first, None),
+        (attends_and_keeps_weights, None),
+    ],
+    "many_heads": [
+        (layered_no_output, "no-output-projection"),
+        (layered_by_view, "straight-view"),
+        (layered_joined_by_view, "join-by-reshape"),
+        (layered_one_head, "one-wide-head"),
+        (layered_mean_weights, "mean-weights"),
+        (layered_unmasked, "ignores-mask"),
+        (layered_output_first, None),
+    ],
+    "share_at": [
+        (share_wraps, "wraps-round"),
+        (share_other_side, "other-side"),
+        (share_trace_over_n, "divided-by-all"),
+        (share_summed, "not-divided"),
+        (share_of_all, "over-all-heads"),
+        (share_how_often_largest, None),
+    ],
+}
+
+RIGHT = {
+    "split_heads": [split_by_slices, split_by_tensor_chunks, split_by_movedim, cut],
+    "test_split": [test_every_slice, test_by_hand, test_by_chunks],
+    "join_heads": [join_by_cat, join_by_reshape_after_swap, join_by_movedim],
+    "multi_head": [attends, attends_head_by_head, attends_fused],
+    "many_heads": [layered, layered_by_loop, layered_by_torch],
+    "share_at": [share_by_loop, share_by_mask, share_by_diagonal],
+}

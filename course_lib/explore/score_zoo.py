@@ -29,7 +29,7 @@ from course_lib.views.still import minus
 TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
 W_QUERY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
 W_KEY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
-V = torch.tensor([1.0, 1.0, -1.0])
+V = torch.tensor([1.0, 1.0, -0.5])
 PLACES = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 SCORES = {
     "dot": dot,

@@ -9,4 +9,15 @@ from course_lib.views.panels import Part, panels
 from course_lib.views.still import Still
 from course_lib.views.words import timeline, word_rows
 
-__all__ = ["Part", "Still", "bars", "diagram", "gallery", "heatmap", "lines", "panels", "timeline", "word_rows"]
+__all__ = [
+    "Part",
+    "Still",
+    "bars",
+    "diagram",
+    "gallery",
+    "heatmap",
+    "lines",
+    "panels",
+    "timeline",
+    "word_rows",
+]

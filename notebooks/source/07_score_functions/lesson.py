@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall" minutes=2
 quiz("07", "recall")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 1 · One part of four
 
@@ -78,7 +78,7 @@ ARROWS = [
 ]
 views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text" minutes=2
 r"""
 ## 2 · Six ways to fit
 
@@ -95,7 +95,7 @@ The sixth you know: the additive score. The first four and the additive one are 
 **By hand.** $q = (1, 2)$, $k = (3, 1)$. Dot: $1 \cdot 3 + 2 \cdot 1 = 5$. Cosine: the lengths are $\sqrt 5 = 2.24$ and $\sqrt{10} = 3.16$, so $5 / 7.07 = 0.71$. General, with a $W$ that swaps the two numbers of the query: $(2, 1) \cdot (3, 1) = 7$.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("07", "by-hand")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -103,7 +103,7 @@ r"""
 Now all of them at once, on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root. It is only here to be seen; lesson 08 is about that root. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("07", "longer-key", ScoreZoo())
 
 # %% [markdown] kind="text" minutes=0.5 exercise="general_scores"
@@ -111,7 +111,7 @@ r"""
 **Your turn.** Write the general score for many queries and many keys at once: one number for every pair. With the identity matrix for `w` it is the dot score.
 """
 
-# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 minutes=3 track="core"
 def general_scores(queries, keys, w):
     """queries (m, q), keys (n, k), w (q, k)  ->  scores (m, n)"""
     # solution
@@ -136,7 +136,7 @@ r"""
 **And the jury.** `w` has d rows, and as many columns as a query and a key have numbers *together*: it reads $[q; k]$, the query's numbers first. Again one number for every pair of a query and a key. A loop over pairs is right; without a loop it is a matter of shapes, (m, n, q + k), or of a thought: what does `w` do with the query's half, and what with the key's?
 """
 
-# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 minutes=8 track="core"
+# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 minutes=7 track="core"
 def concat_scores(queries, keys, w, v):
     """queries (m, q), keys (n, k), w (d, q + k), v (d,)  ->  scores (m, n)"""
     # solution
@@ -193,7 +193,7 @@ r"""
 It scores one query against all keys. Run it, and the cell after its check: the second key is doubled there.
 """
 
-# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 minutes=3 track="core"
 def cosine_scores(query, keys):
     """query (d,), keys (n, d)  ->  scores (n,)"""
     # bug
@@ -237,7 +237,7 @@ $$\tilde h = \tanh(W_c\,[c; h]),$$
 and from this alone the next word is read off. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word. Read the loop, and compare it with that of lesson 06.
 """
 
-# %% kind="code" minutes=2.5
+# %% kind="code" minutes=2
 @torch.no_grad()
 def translate(sentence, system, weigh, given=(), feed=1, most=40):
     """The weights come from `weigh(query, states, step)`; `given`: words to read."""
@@ -276,7 +276,7 @@ Line by line (the left column is from lesson 06):
 So it is not "adding against multiplying": four of the five rows have nothing to do with the score. (The paper's LSTM has four layers, ours one. What else differs stands at the top of `course_lib/models/luong.py`.)
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("07", "decoders")
 
 # %% kind="code" minutes=1
@@ -311,7 +311,7 @@ Six such systems have translated one sentence, and all six got it right. Their n
 Both use the general score. Who drew which map?
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
 BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
 found = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
@@ -323,7 +323,7 @@ views.gallery(
     alt="Six maps of weights, A to F, of one translation. Rows: French words said.",
 )
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3
 quiz("07", "blind")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -363,7 +363,7 @@ $$\text{weight}_j \;=\; \underbrace{\text{softmax}_j(\text{scores inside the win
 Now moving $p$ a little changes every weight a little, and there is a slope to learn from.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("07", "bell")
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -385,7 +385,7 @@ r"""
 In a minute it drives the trained system.
 """
 
-# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 minutes=16 track="core"
+# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 minutes=15 track="core"
 def local_p_weights(query, states, w, w_p, v_p, half_width):
     """query (q,), states (n, k), w (q, k), w_p (d, q), v_p (d,), half_width a number
 
@@ -444,7 +444,7 @@ Your window drives the trained system. (It says *il était froide*, and *eau* wa
 Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. Grey cells are out of sight. The sentence has *classrooms* in it, three words in French: from there on, the French runs ahead of the diagonal.
 """
 
-# %% kind="predict" minutes=5
+# %% kind="predict" minutes=4
 predict("07", "narrow-window", WindowLab())
 
 # %% [markdown] kind="text" minutes=1.5
@@ -459,7 +459,7 @@ r"""
 **The other side: write the test.** You are handed somebody's `local_p_weights`. Raise if it is wrong, let it pass if it is right. One wrong one rounds the centre, one forgets a 2: a single example may not show it.
 """
 
-# %% kind="exercise" exercise="test_local_weights" mode="test" title="Write the test" difficulty=3 importance=2 minutes=7 track="stretch"
+# %% kind="exercise" exercise="test_local_weights" mode="test" title="Write the test" difficulty=3 importance=2 minutes=6 track="stretch"
 def test_local_weights(look):
     """Takes a function like local_p_weights; raises if it is wrong."""
     # solution
@@ -567,7 +567,7 @@ General does it another way: it looks at *the*, and mostly knows the gender all 
 And Bahdanau's aligns best of all, error 0.06, *because* its annotations are read from both sides: its *the* knows the noun, and need not look elsewhere. The alignment error measured the encoder as much as the look. (The forcing was done on one trained system of each kind; the table has three.)
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain" minutes=3
 explain("07", "good-and-misaligned")
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -601,7 +601,7 @@ The words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère*
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("07", "closing")
 
 # %% [markdown] kind="instructor"

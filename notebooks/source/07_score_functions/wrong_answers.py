@@ -311,7 +311,7 @@ WRONG = {
     "test_local_weights": [
         (tests_at_most_one, "It catches", "takes D for σ"),
         (tests_sum_to_one, "It rejects the right look"),
-        (tests_the_centre_only, "It catches", "leaves the bell out"),
+        (tests_the_centre_only, "It catches 1 of 8", "makes the weights sum to 1 again"),
     ],
 }
 

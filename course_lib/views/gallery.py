@@ -13,7 +13,7 @@ from course_lib.views.heatmap import Heatmap
 from course_lib.views.still import Still, as_labels, as_numbers
 
 IN_A_ROW = 3
-CELL, MOST = 0.155, 2.55  # inches: the side of a cell, and of a map at most
+CELL, MOST = 0.165, 2.7  # inches: the side of a cell, and of a map at most
 WORDS, NAMES = 0.62, 0.95  # inches: for the words left of a map, and for the words under it with its title
 
 
@@ -48,7 +48,7 @@ def gallery(
         name = list(cells)[number]
         panel = Heatmap(axes, row_texts, column_texts)
         panel.show(cells[name])
-        axes.tick_params(labelsize=7, length=0, pad=1.5)
+        axes.tick_params(labelsize=7.5, length=0, pad=1.5)
         axes.set_title(name, fontsize=12)
         for row, column in sorted(marks):
             ink = panel.ink_on(cells[name][row, column])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.explore.score_zoo import PARAMETERS, SCORES, V, W_KEY, W_QUERY, ScoreZoo, compute
+from course_lib.explore.score_zoo import PARAMETERS, SCORES, W_KEY, W_QUERY, ScoreZoo, V, compute
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore, dot, general
 
 NAMES = list(SCORES)

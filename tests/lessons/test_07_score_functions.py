@@ -89,7 +89,7 @@ def test_the_blind_test_can_be_told_as_its_answers_say():
     ]
     assert "random.Random(635).sample(NAMES, 6)" in SOURCE
     end = maps()["dot"].shape[1] - 1
-    for name in ("dot", "general"):  # F and D look at the end in their first two rows, B in its first
+    for name in ("dot", "general"):  # 6 and 4 look at the end in their first two rows, 2 in its first
         assert maps()[name][:2].argmax(dim=-1).tolist() == [end, end]
     assert maps()["local_p"][0].argmax() == end
     places = torch.arange(end + 1)

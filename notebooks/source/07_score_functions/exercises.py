@@ -122,7 +122,7 @@ CONCAT_SCORES = Exercise(
         Slip(
             "no-tanh",
             lambda q, k, w, v: hidden(q, k, w) @ v,
-            "there is no tanh. Without a bend a query adds the same number to all its scores, and the softmax "
+            "there is no tanh. Without a bend a query adds one number to all its scores, and the softmax "
             "takes that away again: every query would look alike.",
         ),
         Slip(

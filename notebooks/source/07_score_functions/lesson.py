@@ -44,7 +44,7 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=1.5
 quiz("07", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -315,12 +315,12 @@ Both use the general score. Who drew which map?
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
 BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
 found = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
-maps = {a: found[name].weights[0, 0] for a, name in zip("ABCDEF", BLIND)}
+maps = {f"map {i}": found[name].weights[0, 0] for i, name in enumerate(BLIND, 1)}
 rows, columns = found["dot"].target_tokens, found["dot"].source_tokens
 
 views.gallery(
     maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
-    alt="Six maps of weights, A to F, of one translation. Rows: French words said.",
+    alt="Six maps of weights, 1 to 6, of one translation. Rows: French words said.",
 )
 
 # %% kind="quiz" minutes=3
@@ -328,7 +328,7 @@ quiz("07", "blind")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Three maps are left: A, D and F, for dot, general and concat. They differ most in the rows of *la* and *le*. Who is who? (Behind the guess: all names, and the true links as rings.)
+Three maps are left: 1, 4 and 6, for dot, general and concat. They differ most in the rows of *la* and *le*. Who is who? (Behind the guess: all names, and the true links as rings.)
 """
 
 # %% kind="predict" minutes=2
@@ -343,11 +343,11 @@ predict("07", "three-left", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-**General** is D, dot F, concat A. General is the most decided: nearly every row is one dark cell. Its scores are large (we come back to that), and the softmax of large scores picks. **Dot** does something curious: at *la* and *le* it does not look at *the*, but at the noun. **Concat** shares between the two.
+General is map 4, dot 6, concat 1. **General** is the most decided: nearly every row is one dark cell. Its scores are large (we come back to that), and the softmax of large scores picks. **Dot** does something curious: at *la* and *le* it does not look at *the*, but at the noun. **Concat** shares between the two.
 
 Is looking at the noun a mistake? By the alignment it is: *le* comes from *the*. Hold that thought until section 6.
 
-And est-ce que: dot and general look at `</s>`, the last state of an LSTM that reads forwards. It has read the whole sentence, the question mark too. local-m cannot see that far, and had to find another way.
+And *est-ce que*: dot and general look at `</s>`, the last state of an LSTM that reads forwards. It has read the whole sentence, the question mark too. local-m cannot see that far, and had to find another way.
 
 ## 5 · A window that the network moves
 
@@ -439,12 +439,12 @@ assert said == systems["local_p"](COLD).target  # the library says the same
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. A row of 0.4 says "I am not sure where to look".
+Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of 0.15 the step hardly looks: its state has to know what to say.
 
 Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. Grey cells are out of sight. The sentence has *classrooms* in it, three words in French: from there on, the French runs ahead of the diagonal.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3.5
 predict("07", "narrow-window", WindowLab())
 
 # %% [markdown] kind="text" minutes=1.5
@@ -495,7 +495,7 @@ Random inputs of different sizes, $n = 9$, $D = 2$ (then σ is 1). The centre; t
 r"""
 ## 6 · Aligning is not translating
 
-All six, and Bahdanau's beside them, over the whole test set, three trainings each. How many sentences are right, word for word? And of the right ones, how many links (1 minus the alignment error of lesson 06)? A translator has to find the word it translates, so one should go with the other. Does it?
+All six, and Bahdanau's beside them, over the whole test set, three trainings each. How many sentences are right, word for word? And how many links, when it reads the right translation (1 minus the alignment error of lesson 06)? A translator has to find the word it translates, so one should go with the other. Does it?
 """
 
 # %% kind="predict" minutes=2
@@ -524,7 +524,7 @@ predict("07", "align-and-translate", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-So alignment and translation do not go together. **General** has nine links in ten, and gets one sentence in seven wrong. **Location**, which reads no key at all, has about half of the links, and gets 93% of the sentences right (the long ones, with more places than it ever saw, it gets wrong). **local-p** is the weakest and the most fickle: 67%, 68% and 91% with three seeds. It must guess *where* before it knows *what*.
+So alignment and translation do not go together. **General** has nine links in ten, and gets one sentence in seven wrong. **Location**, which reads no key at all, has about half of the links, and gets 93% of the sentences right (not of the long ones: no training sentence ever reached its rows for places beyond the twentieth word). **local-p** is the weakest and the most fickle: 67%, 68% and 91% with three seeds. It must guess *where* before it knows *what*.
 
 Why can a "wrong" link be right? Back to dot and its articles. In the sentence of the blind test *le* looked at *bridge*. Let us force it: wherever *le, la, l'* or *les* is to be said for *the*, put all the weight on *the*, where the alignment wants it. The system reads the right words so far. Left alone it says every single one of these articles rightly.
 """
@@ -533,7 +533,7 @@ Why can a "wrong" link be right? Back to dot and its articles. In the sentence o
 ARTICLES = ("le", "la", "l'", "les")
 
 
-def articles_right(name, pairs=tests.test[:25]):
+def articles_right(name, pairs=tests.test[:20]):
     """Percent of the articles said rightly with the look forced onto "the"."""
     right = total = 0
     for pair in pairs:
@@ -554,7 +554,7 @@ def articles_right(name, pairs=tests.test[:25]):
 
 estimate("07", "forced-the", lambda: articles_right("dot"))
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 for name in ("general", "concat"):
     print(f"{name}, forced onto 'the': {fixed(articles_right(name), 0)}% right")
 
@@ -601,7 +601,7 @@ The words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère*
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=3
 quiz("07", "closing")
 
 # %% [markdown] kind="instructor"

@@ -11,9 +11,11 @@ from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.path_race import PathRace
 from course_lib.explore.saturation_lab import SaturationLab
+from course_lib.explore.score_zoo import ScoreZoo
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
 from course_lib.explore.who_attends import WhoAttends
+from course_lib.explore.window_lab import WindowLab
 from course_lib.explore.word_by_word import WordByWord
 
 __all__ = [
@@ -28,8 +30,10 @@ __all__ = [
     "OneVectorSuitcase",
     "PathRace",
     "SaturationLab",
+    "ScoreZoo",
     "SoftDictionary",
     "SoftmaxDial",
     "WhoAttends",
+    "WindowLab",
     "WordByWord",
 ]

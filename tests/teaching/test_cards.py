@@ -300,9 +300,9 @@ def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_chan
 def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(events):
     dial = SoftmaxDial()
     prediction = choice(dial)
-    assert "image/png" in prediction._repr_mimebundle_()[0] and dial._view is None
+    assert "image/png" in prediction._repr_mimebundle_()[0] and "view" not in vars(dial)
     prediction.open()
-    assert prediction.view.children[1] is dial._view
+    assert prediction.view.children[1] is dial.view
     figure = views.Still(theme.figure(2, 1).subplots().figure, alt="A line.")
     prediction = choice(figure)
     stored = prediction._repr_mimebundle_()[0]

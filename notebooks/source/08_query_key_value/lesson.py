@@ -56,8 +56,8 @@ A Python dictionary hands you what is stored under a key: `menu["soup"]`. The ke
 - **Almost right counts as wrong.** `menu["something warm"]` is an error, though soup is on the menu.
 - **Nothing can be learned from it.** The answer is there or it is not. A network learns by small steps, so it needs *a little better* and *a little worse*.
 
-So we describe everything in numbers. Each dish has a label to be found by, its {term:key}, and a content you
-actually get, its {term:value}. You come with a wish in the same numbers as the labels: the {term:query}.
+So we describe everything in numbers. Each dish has a label to be found by, its **key**, and a content you
+actually get, its {term:value}. You come with a wish in the same numbers as the labels: the **query**.
 
 | dish | key: (warm, sweet) | value: (salt, sugar, fat) in grams |
 |---|---|---|

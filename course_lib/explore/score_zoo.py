@@ -1,0 +1,187 @@
+"""W6, the score zoo: one query, three keys, six scores, and what the softmax makes of each.
+
+    >>> facts = compute(angle=20, length=1.0, key_2=1.0)
+    >>> facts["scores"].shape                       # six scores of three keys
+    (6, 3)
+
+Everything is two numbers wide, so that it can be drawn. The weights of general, additive and location are
+fixed here; in a network they are learned. `general` turns the query by 90° before the dot product.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control, Number
+from course_lib.explore.softmax_dial import softmax
+from course_lib.formatting import fixed
+from course_lib.layers.scores import additive, cosine, dot, general, location, scaled_dot
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.still import minus
+
+TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
+W_QUERY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
+W_KEY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
+V = torch.tensor([1.0, 1.0, -0.5])
+PLACES = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+SCORES = {
+    "dot": dot,
+    "scaled dot": scaled_dot,
+    "cosine": cosine,
+    "general": lambda query, keys: general(query, keys, weight=TURN),
+    "additive": lambda query, keys: additive(query, keys, w_query=W_QUERY, w_key=W_KEY, v=V),
+    "location": lambda query, keys: location(query, keys, weight=PLACES),
+}
+PARAMETERS = (0, 0, 0, TURN.numel(), W_QUERY.numel() + W_KEY.numel() + V.numel(), PLACES.numel())
+KEY_ANGLES, KEY_LENGTHS = (10.0, 60.0, 130.0), (1.0, 1.0, 1.5)
+COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN)
+ANGLES = tuple(range(0, 360, 10))
+LONGEST, REACH = 2.4, 2.8
+
+
+def arrow(degrees: float, length: float) -> np.ndarray:
+    turned = np.deg2rad(degrees)
+    return length * np.array([np.cos(turned), np.sin(turned)])
+
+
+def compute(*, angle: int, length: float, key_2: float) -> Facts:
+    """All scores of the three keys; `key_2` is the length of the second."""
+    query = arrow(angle, length)
+    lengths = (KEY_LENGTHS[0], key_2, KEY_LENGTHS[2])
+    keys = np.stack([arrow(turned, size) for turned, size in zip(KEY_ANGLES, lengths, strict=True)])
+    asked, found = torch.from_numpy(query)[None].float(), torch.from_numpy(keys).float()
+    scores = np.stack([score(asked, found)[0].double().numpy() for score in SCORES.values()])
+    return {"query": query, "keys": keys, "scores": scores, "weights": softmax(scores)}
+
+
+def draw_arrows(axes: Axes) -> Show:
+    axes.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), xticks=(), yticks=())
+    axes.set_aspect("equal")
+    axes.set_anchor("N")
+    axes.spines[:].set_visible(False)
+    axes.axhline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
+    axes.axvline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
+    inks = (theme.INK, *COLOURS)
+    shafts = [axes.plot([0, 1], [0, 1], color=ink, linewidth=2.6, solid_capstyle="round")[0] for ink in inks]
+    heads = [axes.plot([0], [0], "o", color=ink, markersize=7)[0] for ink in inks]
+    names = [quick_text(axes, 0, 0, ha="center", va="center", colour=ink, weight="bold") for ink in inks]
+
+    def show(facts: Facts) -> None:
+        for number, tip in enumerate((facts["query"], *facts["keys"])):
+            shafts[number].set_data([0, tip[0]], [0, tip[1]])
+            heads[number].set_data([tip[0]], [tip[1]])
+            x, y = tip * (1 + 0.32 / max(np.hypot(*tip), 0.1))
+            names[number].set(text="q" if number == 0 else f"k{number}", x=x, y=y)
+
+    return show
+
+
+def _rows(axes: Axes, low: float, high: float) -> None:
+    axes.set(xlim=(low, high), ylim=(len(SCORES) - 0.5, -0.9), xticks=(), yticks=())
+    axes.spines[:].set_visible(False)
+
+
+def draw_scores(axes: Axes) -> Show:
+    _rows(axes, -2.3, 3.0)
+    for row, (name, count) in enumerate(zip(SCORES, PARAMETERS, strict=True)):
+        axes.text(-2.25, row - 0.1, name, va="center", size=10.5, fontweight="bold")
+        learned = f"{count} numbers to learn" if count else "nothing to learn"
+        axes.text(-2.25, row + 0.28, learned, va="center", size=8, color=theme.SOFT_INK)
+    for key, colour in enumerate(COLOURS):
+        axes.text(key + 0.5, -0.7, f"k{key + 1}", ha="center", va="center", color=colour, fontweight="bold")
+    numbers = [
+        [quick_text(axes, key + 0.82, row, ha="right", va="center", size=10.5) for key in range(3)]
+        for row in range(len(SCORES))
+    ]
+
+    def show(facts: Facts) -> None:
+        for texts, values in zip(numbers, facts["scores"], strict=True):
+            for key, (text, value) in enumerate(zip(texts, values, strict=True)):
+                best = value >= values.max() - 1e-9
+                text.set(text=minus(fixed(value, 2)), fontweight="bold" if best else "normal")
+                text.set_color(COLOURS[key] if best else theme.INK)
+
+    return show
+
+
+def draw_weights(axes: Axes) -> Show:
+    _rows(axes, 0, 1)
+    count = len(SCORES)
+    blocks = Blocks(axes, 3 * count, [colour for colour in COLOURS for _ in range(count)])
+    low = np.tile(np.arange(count) - 0.3, 3)
+    spots = [(row, key) for row in range(count) for key in range(3)]
+    readings = [quick_text(axes, 0, row, ha="center", va="center", colour=theme.PAPER) for row, _ in spots]
+
+    def show(facts: Facts) -> None:
+        ends = facts["weights"].cumsum(axis=1)
+        starts = ends - facts["weights"]
+        blocks.place(left=starts.T.ravel(), right=ends.T.ravel(), low=low, high=low + 0.6)
+        for reading, (row, key) in zip(readings, spots, strict=True):
+            share = facts["weights"][row, key]
+            reading.set_x((starts[row, key] + ends[row, key]) / 2)
+            reading.set_text(fixed(share, 2).removeprefix("0") if share > 0.12 else "")
+
+    return show
+
+
+def favourite(facts: Facts, name: str) -> int:
+    return int(facts["weights"][list(SCORES).index(name)].argmax())
+
+
+def disagree(now: Facts, start: Facts) -> bool:
+    return favourite(now, "dot") != favourite(now, "cosine")
+
+
+def all_agree(now: Facts, start: Facts) -> bool:
+    return len(set(now["weights"].argmax(axis=1))) == 1
+
+
+def long_query(now: Facts, start: Facts) -> bool:
+    largest = dict(zip(SCORES, now["weights"].max(axis=1), strict=True))
+    return largest["dot"] > 0.9 and largest["cosine"] < 0.6
+
+
+class ScoreZoo(Explorable):
+    title = "Score zoo"
+    question = "One query, three keys: when do the scores disagree about the best key?"
+    size = (9.6, 4.0)
+    angle = Enum(ANGLES, default_value=30)
+    length = Number(1.0, min=0.2, max=LONGEST)
+    key_2 = Number(1.0, min=0.2, max=LONGEST)
+    controls = (
+        Control("angle", "angle of q", text=lambda degrees: f"{degrees}°"),
+        Control("length", "length of q", step=0.2),
+        Control("key_2", "length of k2", step=0.2),
+    )
+    presets: ClassVar = {"k2 twice as long": {"key_2": 2.0}, "q twice as long": {"length": 2.0}}
+    goals = (
+        Goal("disagree", "Dot and cosine favour different keys", disagree),
+        Goal("agree", "All six scores favour the same key", all_agree),
+        Goal("long", "Dot gives one key over 0.9, cosine none over 0.6", long_query),
+    )
+    panels = (
+        Panel("Query and keys", draw_arrows),
+        Panel("Scores", draw_scores, 1.15),
+        Panel("Weights: softmax of each row", draw_weights, 1.15),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        lengths = f"|q| = {fixed(facts['length'], 1)}   ·   |k2| = {fixed(facts['key_2'], 1)}"
+        return f"q at {facts['angle']}°   ·   {lengths}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        best = ", ".join(f"{name} k{favourite(facts, name) + 1}" for name in SCORES)
+        return (
+            f"Query at {facts['angle']}°, {fixed(facts['length'], 1)} long; key 2 is "
+            f"{fixed(facts['key_2'], 1)} long. Each score's favourite key: {best}."
+        )

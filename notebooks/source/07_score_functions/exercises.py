@@ -1,0 +1,423 @@
+"""The exercises of lesson 07: general and concat scores, cosine, local-p's bell, and its test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.layers.local import gaussian as bell
+from course_lib.layers.local import predicted_centres
+from course_lib.layers.scores import concat, cosine, general
+from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
+from course_lib.teaching.written_test import TestExercise
+
+LESSON = "score_functions"
+TANH_1 = 0.761594  # tanh(1)
+SOFTMAX_ALREADY = "these are weights already. Only the scores are asked for; the softmax comes after."
+
+
+def general_of(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
+    return general(queries, keys, weight=w)
+
+
+GENERAL_SCORES = Exercise(
+    name="general_scores",
+    lesson=LESSON,
+    inputs={"queries": gaussian("m q"), "keys": gaussian("n k"), "w": gaussian("q k")},
+    returns={"scores": "m n"},
+    sizes={"m": 2, "n": 5, "q": 3, "k": 4},
+    reference=general_of,
+    by_hand=ByHand(
+        inputs={
+            "queries": [[1.0, 2.0], [0.0, 1.0]],
+            "keys": [[3.0, 1.0], [0.0, 1.0]],
+            "w": [[0.0, 1.0], [1.0, 0.0]],
+        },
+        answer={"scores": [[7.0, 1.0], [3.0, 0.0]]},
+        says="This W swaps the two numbers of a query: (1, 2) becomes (2, 1). Its dot products with the keys "
+        "are 2 · 3 + 1 · 1 = 7 and 2 · 0 + 1 · 1 = 1. (0, 1) becomes (1, 0): 3 and 0.",
+    ),
+    slips=(
+        Slip("softmax-already", lambda q, k, w: general_of(q, k, w).softmax(-1), SOFTMAX_ALREADY),
+        Slip(
+            "scaled-already",
+            lambda q, k, w: general_of(q, k, w) / math.sqrt(k.shape[-1]),
+            "the scores are divided by a root. That is lesson 08; Luong's general score has none.",
+        ),
+        Slip(
+            "mean-for-sum",
+            lambda q, k, w: general_of(q, k, w) / k.shape[-1],
+            "each product is divided by the width. A dot product adds up; it takes no mean.",
+        ),
+        Slip(
+            "bent",
+            lambda q, k, w: torch.tanh(q @ w) @ k.T,
+            "there is a tanh in it. That belongs to the concat score; this one is only products and sums.",
+        ),
+        Slip(
+            "first-query-for-all",
+            lambda q, k, w: general_of(q[:1], k, w).expand(len(q), -1),
+            "every row holds the scores of the first query. Each query has a row of its own.",
+        ),
+        Slip(
+            "sign-lost",
+            lambda q, k, w: general_of(q, k, w).abs(),
+            "no score is negative. A pair that does not fit has a negative score: leave the sign.",
+        ),
+    ),
+)
+
+
+def concat_of(queries: Tensor, keys: Tensor, w: Tensor, v: Tensor) -> Tensor:
+    return concat(queries, keys, weight=w, v=v)
+
+
+def hidden(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
+    """W [q; k] of every pair, before the bend: (m, n, d)."""
+    q = queries.shape[-1]
+    return (queries @ w[:, :q].T)[:, None] + keys @ w[:, q:].T
+
+
+CONCAT_SCORES = Exercise(
+    name="concat_scores",
+    lesson=LESSON,
+    inputs={
+        "queries": gaussian("m q"),
+        "keys": gaussian("n k"),
+        "w": gaussian("d p"),
+        "v": gaussian("d"),
+    },
+    returns={"scores": "m n"},
+    sizes={"m": 2, "n": 5, "q": 3, "k": 4, "p": 7, "d": 6},
+    other_sizes=(
+        {"m": 7, "n": 3, "q": 5, "k": 4, "p": 9, "d": 2},
+        {"m": 4, "n": 4, "q": 4, "k": 4, "p": 8, "d": 4},
+        {"m": 1, "n": 1, "q": 1, "k": 1, "p": 2, "d": 1},
+    ),
+    reference=concat_of,
+    large=(4.0,),  # tanh is flat beyond: larger ones would only ask the same again
+    by_hand=ByHand(
+        inputs={
+            "queries": [[1.0], [0.0]],
+            "keys": [[0.0], [1.0]],
+            "w": [[1.0, -1.0]],
+            "v": [2.0],
+        },
+        answer={"scores": [[2 * TANH_1, 0.0], [0.0, -2 * TANH_1]]},
+        says="W = (1, −1) takes the key from the query. First query, first key: 2 · tanh(1 − 0) = 1.523. "
+        "Second key: 2 · tanh(1 − 1) = 0. Second query: 2 · tanh(0) = 0 and 2 · tanh(−1) = −1.523.",
+    ),
+    slips=(
+        Slip(
+            "keys-first",
+            lambda q, k, w, v: (
+                torch.tanh((k @ w[:, : k.shape[-1]].T) + (q @ w[:, k.shape[-1] :].T)[:, None]) @ v
+            ),
+            "the key stands in front. W is made for [query; key]: the query's numbers come first.",
+        ),
+        Slip(
+            "no-tanh",
+            lambda q, k, w, v: hidden(q, k, w) @ v,
+            "there is no tanh. Without a bend a query adds one number to all its scores, and the softmax "
+            "takes that away again: every query would look alike.",
+        ),
+        Slip(
+            "tanh-after-v",
+            lambda q, k, w, v: torch.tanh(hidden(q, k, w) @ v),
+            "the tanh comes after `v`. First bend, then let `v` judge.",
+        ),
+        Slip(
+            "no-v",
+            lambda q, k, w, v: torch.tanh(hidden(q, k, w)).sum(-1),
+            "the hidden numbers are added up without `v`. `v` says how much each of them counts.",
+        ),
+        Slip(
+            "bent-apart",
+            lambda q, k, w, v: (
+                (torch.tanh(q @ w[:, : q.shape[-1]].T)[:, None] + torch.tanh(k @ w[:, q.shape[-1] :].T)) @ v
+            ),
+            "query and key are bent one by one. Join them first, one tanh after: only there do they meet.",
+        ),
+        Slip("softmax-already", lambda q, k, w, v: concat_of(q, k, w, v).softmax(-1), SOFTMAX_ALREADY),
+        Slip(
+            "first-query-for-all",
+            lambda q, k, w, v: concat_of(q[:1], k, w, v).expand(len(q), -1),
+            "every row holds the scores of the first query. Each query has a row of its own.",
+        ),
+    ),
+)
+
+
+def of_whole_matrix(query: Tensor, keys: Tensor) -> Tensor:
+    return keys @ query / (query.norm() * keys.norm())
+
+
+COSINE_SCORES = Exercise(
+    name="cosine_scores",
+    lesson=LESSON,
+    inputs={"query": gaussian("d"), "keys": gaussian("n d")},
+    returns={"scores": "n"},
+    sizes={"n": 5, "d": 4},
+    reference=lambda query, keys: cosine(query[None], keys)[0],
+    by_hand=ByHand(
+        inputs={"query": [3.0, 4.0], "keys": [[6.0, 8.0], [0.0, 2.0]]},
+        answer={"scores": [1.0, 0.8]},
+        says="The query is 5 long. The first key is 10 long: (3 · 6 + 4 · 8) / (5 · 10) = 1, the same "
+        "direction. The second is 2 long: (4 · 2) / (5 · 2) = 0.8.",
+    ),
+    invariants=(Invariant("no cosine is above 1", lambda it: (it.scores - 1.0001).clamp(min=0), equals=0),),
+    unrepaired=of_whole_matrix,
+    slips=(
+        Slip(
+            "keys-only",
+            lambda q, k: k @ q / k.norm(dim=-1),
+            "only the keys' lengths are divided out. A longer query would still make larger scores.",
+        ),
+        Slip(
+            "query-only",
+            lambda q, k: k @ q / q.norm(),
+            "only the query's length is divided out. A longer key still scores more.",
+            misconception="M10",
+        ),
+        Slip(
+            "squared",
+            lambda q, k: k @ q / (q.square().sum() * k.square().sum(-1)),
+            "it divides by the squared lengths. The length is the root of the sum of squares: `.norm()`.",
+        ),
+        Slip(
+            "plain-dot",
+            lambda q, k: k @ q,
+            "nothing is divided: this is the dot product. A longer key still scores more.",
+            misconception="M10",
+        ),
+        Slip(
+            "over-columns",
+            lambda q, k: (k / k.norm(dim=0)) @ q / q.norm(),
+            "the lengths are taken down the columns. A key is a row: `dim=-1`.",
+        ),
+    ),
+)
+
+
+def centre_of(query: Tensor, n: int, w_p: Tensor, v_p: Tensor) -> Tensor:
+    return predicted_centres(query[None, None], torch.tensor([n]), w_p=w_p, v_p=v_p)[0, 0]
+
+
+def inside_of(centre: Tensor, n: int, half_width: Tensor) -> Tensor:
+    return (torch.arange(n) - centre).abs() <= half_width
+
+
+def softmax_inside(scores: Tensor, inside: Tensor) -> Tensor:
+    return scores.masked_fill(~inside, -torch.inf).softmax(-1)
+
+
+def local_p(
+    query: Tensor, states: Tensor, w: Tensor, w_p: Tensor, v_p: Tensor, half_width: Tensor
+) -> tuple[Tensor, Tensor]:
+    n = len(states)
+    centre = centre_of(query, n, w_p, v_p)
+    weights = softmax_inside(general_of(query[None], states, w)[0], inside_of(centre, n, half_width))
+    return weights * bell(centre[None], torch.arange(n), sigma=float(half_width) / 2)[0], centre
+
+
+def varied(change: Callable[..., Tensor]) -> Callable:
+    """A wrong local-p: `change` makes the weights of scores, positions, centre and half width."""
+
+    def wrong(query, states, w, w_p, v_p, half_width):
+        centre = centre_of(query, len(states), w_p, v_p)
+        scores = general_of(query[None], states, w)[0]
+        return change(scores, torch.arange(len(states)), centre, half_width), centre
+
+    return wrong
+
+
+def inner(s: Tensor, p: Tensor, c: Tensor, D: Tensor) -> Tensor:
+    return softmax_inside(s, (p - c).abs() <= D)
+
+
+def curve(p: Tensor, c: Tensor, sigma: Tensor) -> Tensor:
+    return torch.exp(-((p - c) ** 2) / (2 * sigma**2))
+
+
+def over_sum(weights: Tensor) -> Tensor:
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def with_centre(move: Callable[[Tensor, int], Tensor]) -> Callable:
+    """A wrong local-p: the centre is made otherwise, from W_p's and v_p's number and the length."""
+
+    def wrong(query, states, w, w_p, v_p, half_width):
+        n = len(states)
+        centre = move(torch.tanh(w_p @ query) @ v_p, n)
+        scores, places = general_of(query[None], states, w)[0], torch.arange(n)
+        weights = inner(scores, places, centre, half_width) * curve(places, centre, half_width / 2)
+        return weights.nan_to_num(0), centre
+
+    return wrong
+
+
+LOCAL_P_WEIGHTS = Exercise(
+    name="local_p_weights",
+    lesson=LESSON,
+    inputs={
+        "query": gaussian("q"),
+        "states": gaussian("n k"),
+        "w": gaussian("q k"),
+        "w_p": gaussian("d q"),
+        "v_p": gaussian("d"),
+        "half_width": Given("", lambda size, g: torch.randint(1, 4, size, generator=g).float()),
+    },
+    returns={"weights": "n", "centre": ""},
+    sizes={"n": 9, "q": 3, "k": 4, "d": 6},
+    other_sizes=(
+        {"n": 7, "q": 4, "k": 3, "d": 5},
+        {"n": 4, "q": 4, "k": 4, "d": 4},
+        {"n": 1, "q": 1, "k": 1, "d": 1},
+    ),
+    large=(4.0,),
+    trains=False,
+    reference=local_p,
+    by_hand=ByHand(
+        inputs={
+            "query": [1.0],
+            "states": [[5.0], [0.0], [0.0], [0.0]],
+            "w": [[1.0]],
+            "w_p": [[1.0]],
+            "v_p": [0.0],
+            "half_width": 1.0,
+        },
+        answer={"weights": [0.0, math.exp(-2) / 3, 1 / 3, math.exp(-2) / 3], "centre": 2.0},
+        says="v_p is 0, so the centre is 4 · σ(0) = 2. With D = 1 the places 1, 2 and 3 are inside; their "
+        "scores are all 0, so each gets 1/3. (Place 0 has the score 5, and is out of sight.) σ is 1/2: the "
+        "bell is 1 at place 2 and e^(−1 / (2 · 1/4)) = e^(−2) = 0.135 at 1 and 3. Weights 0, 0.045, 0.333, "
+        "0.045.",
+    ),
+    invariants=(
+        Invariant("no weight is below 0", lambda it: it.weights.clamp(max=0), equals=0),
+        Invariant(
+            "the weights sum to 1 at most", lambda it: (it.weights.sum() - 1.0001).clamp(min=0), equals=0
+        ),
+        Invariant(
+            "nothing outside the window has a weight",
+            lambda it: it.weights[(torch.arange(len(it.states)) - it.centre).abs() > it.half_width + 1e-4],
+            equals=0,
+        ),
+    ),
+    slips=(
+        Slip(
+            "sums-to-one-again",
+            varied(lambda s, p, c, D: over_sum(inner(s, p, c, D) * curve(p, c, D / 2))),
+            "the weights are made to sum to 1 again after the bell. Luong leaves them: the bell takes weight "
+            "away, and the row then sums to less than 1.",
+        ),
+        Slip(
+            "sigma-is-D",
+            varied(lambda s, p, c, D: inner(s, p, c, D) * curve(p, c, D)),
+            "the bell is twice as wide as it should be: σ is half of D.",
+        ),
+        Slip(
+            "no-window",
+            varied(lambda s, p, c, D: s.softmax(-1) * curve(p, c, D / 2)),
+            "the softmax runs over all words. Only those at most D from the centre take part in it.",
+        ),
+        Slip(
+            "cut-after-softmax",
+            varied(
+                lambda s, p, c, D: s.softmax(-1) * ((p - c).abs() <= D) * curve(p, c, D / 2),
+            ),
+            "the softmax runs over all words and is cut afterwards. Then words out of sight still take their "
+            "share: choose the words first, then the softmax.",
+        ),
+        Slip(
+            "no-bell",
+            varied(lambda s, p, c, D: inner(s, p, c, D)),
+            "the window is right, but the bell is missing: multiply each weight by it.",
+        ),
+        Slip(
+            "bell-on-scores",
+            varied(lambda s, p, c, D: softmax_inside(s * curve(p, c, D / 2), (p - c).abs() <= D)),
+            "the bell multiplies the scores, before the softmax. It multiplies the weights, after it.",
+        ),
+        Slip(
+            "no-two",
+            varied(lambda s, p, c, D: inner(s, p, c, D) * torch.exp(-((p - c) ** 2) / (D / 2) ** 2)),
+            "the bell is too narrow: the exponent is the squared distance over *two* times σ².",
+        ),
+        Slip(
+            "not-squared",
+            varied(lambda s, p, c, D: inner(s, p, c, D) * torch.exp(-(p - c).abs() / (2 * (D / 2) ** 2))),
+            "the distance is not squared in the bell's exponent.",
+        ),
+        Slip(
+            "whole-centre",
+            with_centre(lambda x, n: (n * torch.sigmoid(x)).round()),
+            "the centre is rounded to a whole place. It may lie between two words, and has a slope there.",
+        ),
+        Slip(
+            "last-place",
+            with_centre(lambda x, n: (n - 1) * torch.sigmoid(x)),
+            "the centre is a share of n − 1. Luong takes the whole length: n times the sigmoid.",
+        ),
+    ),
+)
+
+
+def loop_by_loop(query, states, w, w_p, v_p, half_width):
+    """As a careful learner writes it: one place after the other."""
+    n = len(states)
+    centre = n * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+    scores = [query @ w @ state for state in states]
+    seen = [place for place in range(n) if abs(place - centre) <= half_width]
+    shares = torch.stack([scores[place] for place in seen]).softmax(0)
+    weights = torch.zeros(n)
+    for place, share in zip(seen, shares, strict=True):
+        weights[place] = share * torch.exp(-((place - centre) ** 2) / (2 * (half_width / 2) ** 2))
+    return weights, centre
+
+
+def by_indexing(query, states, w, w_p, v_p, half_width):
+    places = torch.arange(len(states))
+    centre = len(states) * torch.sigmoid(torch.tanh(w_p @ query) @ v_p)
+    inside = (places - centre).abs() <= half_width
+    weights = torch.zeros(len(states))
+    weights[inside] = F.softmax((states @ (w.T @ query))[inside], dim=0)
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def careful_test(implementation: Callable) -> None:
+    for seed in range(6):
+        generator = torch.Generator().manual_seed(seed)
+        sizes = [(3,), (9, 4), (3, 4), (6, 3), (6,)]
+        given = [torch.randn(size, generator=generator) for size in sizes]
+        for width in (1.0, 3.0):
+            asked = (*given, torch.tensor(width))
+            for got, expected in zip(implementation(*asked), local_p(*asked), strict=True):
+                torch.testing.assert_close(got, expected)
+
+
+TEST_LOCAL_WEIGHTS = TestExercise(
+    name="test_local_weights",
+    lesson=LESSON,
+    inputs={"look": "a function"},
+    of=LOCAL_P_WEIGHTS,
+    what="look",
+    accepts={"place by place": loop_by_loop, "with an index": by_indexing},
+    rejects={
+        "sums-to-one-again": "makes the weights sum to 1 again",
+        "sigma-is-D": "takes D for σ",
+        "no-window": "lets every word take part in the softmax",
+        "cut-after-softmax": "cuts the window out after the softmax",
+        "no-bell": "leaves the bell out",
+        "bell-on-scores": "puts the bell on the scores",
+        "no-two": "forgets the 2 in the exponent",
+        "whole-centre": "rounds the centre",
+    },
+    reference=careful_test,
+    stretch=True,
+)
+
+EXERCISES = (GENERAL_SCORES, CONCAT_SCORES, COSINE_SCORES, LOCAL_P_WEIGHTS, TEST_LOCAL_WEIGHTS)

@@ -1,0 +1,650 @@
+# Lesson 07 · the source. Edit this file, then run `python3 -m course_lib build 07`; the notebook is made from it.
+
+# %% [markdown] kind="title" minutes=0.5
+r"""
+# 07 · Score functions and Luong
+
+**The question:** how do we measure that a query and a key fit?
+
+About {minutes} minutes. You need the attention of [lesson 06](06_bahdanau_attention.ipynb) and the LSTM of [lesson 03](03_lstm_and_gru.ipynb).
+"""
+
+# %% [markdown] kind="goals" minutes=0.5
+r"""
+After this lesson you can
+
+1. **write** the general, the concat and the cosine score, and **say** when they disagree;
+2. **name** what differs between Bahdanau's and Luong's decoder, line by line;
+3. **tell** from a map of weights which kind of score drew it, and where that cannot be told;
+4. **build** local attention with a Gaussian window, and **drive** a trained translator with it;
+5. **explain** why a translator that aligns badly may translate well.
+"""
+
+# %% kind="setup" minutes=0.5
+import random
+
+import torch
+
+from course_lib import views
+from course_lib.explore import ScoreZoo, WindowLab
+from course_lib.formatting import fixed
+from course_lib.teaching import check, estimate, explain, predict, quiz
+from course_lib.teaching import recorded, start_lesson, yours
+from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.translation.shipped import load_shipped
+
+start_lesson("score_functions", seed=7)
+tests = splits(seed=0, sizes=SIZES_OF_TESTS)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Warm up
+
+Answer from memory.
+"""
+
+# %% kind="recall" minutes=1.5
+quiz("07", "recall")
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+## 1 · One part of four
+
+Every attention has the same four parts. Brauwers and Frasincar (2021), who sorted a great many of them, call them
+
+| part | its task | in lesson 06 |
+|---|---|---|
+| feature model | makes the vectors that are looked at | two GRUs: an annotation for each word |
+| query model | makes the vector that asks | the decoder's old state |
+| attention model | scores, weights, context | $v^\top\tanh(Ws + Uh_j)$, softmax, blend |
+| output model | makes something of the context | the next state, the next word |
+
+The vector that asks is called the {term:query}, $q$. Each vector it is compared with is a {term:key}, $k_j$. What compares them, and gives one number for a pair, is the {term:score function}. In lesson 06 it was a tiny network. Is that the best judge of a fit? And must it be so dear: 132 numbers bent by a tanh, for every pair of words?
+
+In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried four others, in a decoder that they rearranged a little as well. This lesson changes one part at a time.
+"""
+
+# %% kind="diagram" minutes=0.5 hide_input=true
+PARTS = {
+    "source states": (0, 0), "last word": (0, 1), "last h~": (0, 2),
+    "new state": (1, 1.5), "scores": (2, 0.5), "weights": (3, 0.5),
+    "context": (4, 0.5), "h~": (5, 1), "next word": (6, 1),
+}
+ARROWS = [
+    ("last word", "new state"), ("last h~", "new state"), ("source states", "scores"),
+    ("new state", "scores"), ("scores", "weights"), ("weights", "context"),
+    ("context", "h~"), ("new state", "h~"), ("h~", "next word"),
+]
+views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
+
+# %% [markdown] kind="text" minutes=2
+r"""
+## 2 · Six ways to fit
+
+You have a wish, and there are offers. How well does an offer fit? Six judges:
+
+- **Adds up.** Multiply wish and offer number by number, and add: the {term:dot score}. A big offer gets a big score.
+- **Only looks at the direction.** Divide the dot product by both lengths: the {term:cosine}, from −1 (opposite) to 1 (same direction). How much is offered does not count.
+- **Has an interpreter.** Wish and offer speak different languages; a learned matrix $W$ translates the wish first: the {term:general score}, $q^\top W k$, also called bilinear. Query and key may even differ in width.
+- **Is a jury.** Put both side by side and let a small network judge: the {term:concat score}, $v^\top\tanh(W[q; k])$.
+- **Never looks at the offer.** "Third seat from the left, please": the {term:location score}, $Wq$. Row $j$ of $W$ says how much this query likes *place* $j$. What stands there does not matter.
+
+The sixth you know: the additive score. The first four and the additive one are *content-based*: they read the key. The location score is *position-based*.
+
+**By hand.** $q = (1, 2)$, $k = (3, 1)$. Dot: $1 \cdot 3 + 2 \cdot 1 = 5$. Cosine: the lengths are $\sqrt 5 = 2.24$ and $\sqrt{10} = 3.16$, so $5 / 7.07 = 0.71$. General, with a $W$ that swaps the two numbers of the query: $(2, 1) \cdot (3, 1) = 7$.
+"""
+
+# %% kind="quiz" minutes=1.5
+quiz("07", "by-hand")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Now all of them at once, on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root. It is only here to be seen; lesson 08 is about that root. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
+"""
+
+# %% kind="predict" minutes=3
+predict("07", "longer-key", ScoreZoo())
+
+# %% [markdown] kind="text" minutes=0.5 exercise="general_scores"
+r"""
+**Your turn.** Write the general score for many queries and many keys at once: one number for every pair. With the identity matrix for `w` it is the dot score.
+"""
+
+# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 minutes=3 track="core"
+def general_scores(queries, keys, w):
+    """queries (m, q), keys (n, k), w (q, k)  ->  scores (m, n)"""
+    # solution
+    return queries @ w @ keys.T
+    # end solution
+
+# %% kind="check" exercise="general_scores"
+check("general_scores", general_scores)
+
+# %% [markdown] kind="hints" exercise="general_scores"
+r"""
+### A nudge
+First let `w` translate every query to the width of a key. What is left is a dot product of every pair.
+
+---
+### The recipe
+`queries @ w` is (m, k): the queries in the keys' language. A matrix product with `keys.T`, (k, n), gives all pairs.
+"""
+
+# %% [markdown] kind="text" minutes=1 exercise="concat_scores"
+r"""
+**And the jury.** `w` has d rows, and as many columns as a query and a key have numbers *together*: it reads $[q; k]$, the query's numbers first. Again one number for every pair of a query and a key. A loop over pairs is right; without a loop it is a matter of shapes, (m, n, q + k), or of a thought: what does `w` do with the query's half, and what with the key's?
+"""
+
+# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 minutes=7 track="core"
+def concat_scores(queries, keys, w, v):
+    """queries (m, q), keys (n, k), w (d, q + k), v (d,)  ->  scores (m, n)"""
+    # solution
+    q = queries.shape[-1]
+    from_queries = queries @ w[:, :q].T  # (m, d)
+    from_keys = keys @ w[:, q:].T  # (n, d)
+    return torch.tanh(from_queries[:, None] + from_keys) @ v
+    # end solution
+
+# %% kind="check" exercise="concat_scores"
+check("concat_scores", concat_scores)
+
+# %% [markdown] kind="hints" exercise="concat_scores"
+r"""
+### A nudge
+For one pair: `v @ torch.tanh(w @ torch.cat([query, key]))`. Get that right for every pair with two loops first, and collect with `torch.stack`.
+
+---
+### Without a loop
+`w @ [q; k]` is the left part of `w` times the query *plus* its right part times the key. Make the two parts for all queries and all keys, then add each to each: (m, 1, d) + (n, d) is (m, n, d).
+
+---
+### The recipe
+1. `w[:, :q]` is for queries, `w[:, q:]` for keys, with `q = queries.shape[-1]`.
+2. `queries @ w[:, :q].T` is (m, d); put an axis in the middle with `[:, None]`.
+3. Add `keys @ w[:, q:].T`, which is (n, d). Bend. `@ v`.
+"""
+
+# %% kind="code" minutes=1
+generator = torch.Generator().manual_seed(7)
+sizes = [(1, 3), (5, 4), (6, 7), (6,)]
+queries, keys, w, v = (torch.randn(size, generator=generator) for size in sizes)
+
+concat, additive = yours("concat_scores"), yours("additive_scores")
+print("concat  ", fixed(concat(queries, keys, w, v)[0], 2))
+print("additive", fixed(additive(queries[0], keys, w[:, :3], w[:, 3:], v), 2))
+
+# %% [markdown] kind="text" minutes=1
+r"""
+The same numbers: Luong's concat score is Bahdanau's additive score, written with one matrix in place of two. (So Luong's paper compared two *decoders* there, not two scores.) What each score has to learn, in our systems, where every state is 132 wide and a sentence has 64 places at most:
+
+| score | numbers to learn | work for one pair |
+|---|---|---|
+| dot, cosine | 0 | one dot product |
+| general | 132 · 132 = 17,424 | one dot product (the query is translated once) |
+| concat, additive | 132 · 264 + 132 = 34,980 | 132 bends and a dot product |
+| location | 64 · 132 = 8,448 | none: no key is read |
+
+One more judge is written already.
+"""
+
+# %% [markdown] kind="text" minutes=0.5 exercise="cosine_scores"
+r"""
+It scores one query against all keys. Run it, and the cell after its check: the second key is doubled there.
+"""
+
+# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 minutes=3 track="core"
+def cosine_scores(query, keys):
+    """query (d,), keys (n, d)  ->  scores (n,)"""
+    # bug
+    return keys @ query / (query.norm() * keys.norm())
+    # end bug
+    # solution
+    return keys @ query / (query.norm() * keys.norm(dim=-1))
+    # end solution
+
+# %% kind="check" exercise="cosine_scores"
+check("cosine_scores", cosine_scores)
+
+# %% [markdown] kind="hints" exercise="cosine_scores"
+r"""
+### A nudge
+What should a key score that points exactly where the query points? Try `cosine_scores(keys[0], keys)`.
+
+---
+### The recipe
+Print `keys.norm()`. How many numbers is that, and how many keys are there?
+"""
+
+# %% kind="code" minutes=0.5
+query = torch.tensor([1.0, 2.0])
+keys = torch.tensor([[3.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])
+longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
+
+print("as they are      ", fixed(cosine_scores(query, keys), 2))
+print("second key doubled", fixed(cosine_scores(query, longer), 2))
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+If the second line differs from the first, lengths still count somewhere. A cosine must not see them: no key's score changes when a key is doubled, its own or another's.
+
+## 3 · Luong's decoder, line by line
+
+Bahdanau's decoder asks with its **old** state, before it moves. Luong's moves first: it reads the last word, gets a new state, and asks with **that**. Then context and new state together make a vector
+
+$$\tilde h = \tanh(W_c\,[c; h]),$$
+
+and from this alone the next word is read off. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word. Read the loop, and compare it with that of lesson 06.
+"""
+
+# %% kind="code" minutes=2
+@torch.no_grad()
+def translate(sentence, system, weigh, given=(), feed=1, most=40):
+    """The weights come from `weigh(query, states, step)`; `given`: words to read."""
+    model, tokenizer = system.model, system.tokenizer
+    source = torch.tensor([[*tokenizer.encode(sentence), EOS]])
+    memory = model.encode(source, torch.tensor([source.shape[1]]))
+    states, now = memory["states"][0], model.start(memory)
+    fed, word, said, looks = now["fed"], BOS, [], []
+    while len(said) < (len(given) or most):
+        read = model.embed(torch.tensor([[word]]))[:, 0]
+        inputs = torch.cat([read, feed * fed], dim=-1)
+        state, now = model.decoder.step(inputs, {k: now[k] for k in ("hidden", "cell")})
+        weights = weigh(state[0], states, len(said))
+        context = weights[None] @ states
+        fed = torch.tanh(model.combine(torch.cat([context, state], dim=-1)))
+        word = model.logits(fed).argmax().item()
+        looks.append(weights)
+        if word == EOS and not given:
+            break
+        said.append(word)
+        word = given[len(said) - 1] if given else word
+    return tokenizer.decode(said), torch.stack(looks)
+
+# %% [markdown] kind="text" minutes=2
+r"""
+Line by line (the left column is from lesson 06):
+
+| | Bahdanau 2015 | Luong 2015 |
+|---|---|---|
+| who asks | the old state: `look(state, annotations, …)` stands *before* `state = …` | the new state: `weigh(state[0], states, …)` stands *after* `state, now = …` |
+| where the context enters | the next state and the word: `torch.cat([read, context], dim=-1)` | the word only: `torch.cat([context, state], dim=-1)` |
+| what tells the next step where it looked | the state itself | input feeding: `torch.cat([read, feed * fed], dim=-1)` |
+| what is looked at | annotations, read from both sides | states of one LSTM that reads forwards only |
+| the score | additive | dot, general, concat or location |
+
+So it is not "adding against multiplying": four of the five rows have nothing to do with the score. (The paper's LSTM has four layers, ours one. What else differs stands at the top of `course_lib/models/luong.py`.)
+"""
+
+# %% kind="quiz" minutes=1.5
+quiz("07", "decoders")
+
+# %% kind="code" minutes=1
+NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
+systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
+general, w = yours("general_scores"), systems["general"].model.score.weight.detach()
+jury = systems["concat"].model.score  # its two halves are kept apart
+both, v = torch.cat([jury.w_query, jury.w_key], dim=-1).detach(), jury.v.detach()
+
+weigh = {
+    "dot": lambda q, h, step: torch.softmax(h @ q, dim=0),
+    "general": lambda q, h, step: torch.softmax(general(q[None], h, w)[0], 0),
+    "concat": lambda q, h, step: torch.softmax(concat(q[None], h, both, v)[0], 0),
+}
+COLD = "the cat drank the water because it was cold"
+for name in weigh:
+    said, _ = translate(COLD, systems[name], weigh[name])
+    print(f"{name:8}", said)
+    assert said == systems[name](COLD).target  # the library says the same
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Three trained systems, driven by your scores. All are of one size and one recipe.
+
+## 4 · Blind test
+
+Six such systems have translated one sentence, and all six got it right. Their names are gone. Besides dot, general, concat and location there are two that may not look everywhere:
+
+- **local-m**: at step $i$ it sees only the English words at most five places away from place $i$ (so about the same place in both sentences);
+- **local-p**: the network itself says around which place it wants to look, five to either side. Inside, words far from that place are dimmed, and *nothing makes up for what the dimming takes away*.
+
+Both use the general score. Who drew which map?
+"""
+
+# %% kind="see" minutes=1
+SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
+BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
+found = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
+maps = {f"map {i}": found[name].weights[0, 0] for i, name in enumerate(BLIND, 1)}
+rows, columns = found["dot"].target_tokens, found["dot"].source_tokens
+
+views.gallery(
+    maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
+    alt="Six maps of weights, 1 to 6, of one translation. Rows: French words said.",
+)
+
+# %% kind="quiz" minutes=3
+quiz("07", "blind")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Three maps are left: 1, 4 and 6, for dot, general and concat. They differ most in the rows of *la* and *le*. Who is who? (Behind the guess: all names, and the true links as rings.)
+"""
+
+# %% kind="predict" minutes=2
+pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
+rings = {(french, english) for english, french in pair.links}
+named = {name.replace("_", "-"): found[name].weights[0, 0] for name in NAMES}
+figure = views.gallery(
+    named, rows=rows, columns=columns, row_name="said", column_name="looked at",
+    marks=rings, alt="The six maps with their names; rings mark the true links.",
+)
+predict("07", "three-left", figure)
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+General is map 4, dot 6, concat 1. **General** is the most decided: nearly every row is one dark cell. Its scores are large (we come back to that), and the softmax of large scores picks. **Dot** does something curious: at *la* and *le* it does not look at *the*, but at the noun. **Concat** shares between the two.
+
+Is looking at the noun a mistake? By the alignment it is: *le* comes from *the*. Hold that thought until section 6.
+
+And *est-ce que*: dot and general look at `</s>`, the last state of an LSTM that reads forwards. It has read the whole sentence, the question mark too. local-m cannot see that far, and had to find another way.
+
+## 5 · A window that the network moves
+
+To look at *all* words of the source is {term:global attention}. A page of text has hundreds of them, and most are of no use for the word at hand. {term:local attention|Local attention} looks at a few, the $D$ nearest on either side of a centre. (Think of a torch in a dark room: everything is there, but you see what lies in the beam.) Where is the centre?
+
+- **local-m** (monotonic): at step $i$ it is place $i$. A fixed diagonal, softened.
+- **local-p** (predictive): the query says so. Of $n$ source states, $p = n \cdot \sigma\!\left(v_p^\top \tanh(W_p\, q)\right)$. The sigmoid gives a share of the way through the sentence.
+
+How can $W_p$ and $v_p$ be learned? The edge of a window is hard: a word is in or out, and a slightly better centre changes nothing. So Luong dims the window by a bell around the centre, the {term:Gaussian window}:
+
+$$\text{weight}_j \;=\; \underbrace{\text{softmax}_j(\text{scores inside the window})}_{\text{what fits}} \;\cdot\; \underbrace{\exp\!\left(-\frac{(j - p)^2}{2\sigma^2}\right)}_{\text{what is near}}, \qquad \sigma = \frac D2$$
+
+Now moving $p$ a little changes every weight a little, and there is a slope to learn from.
+"""
+
+# %% kind="quiz" minutes=1.5
+quiz("07", "bell")
+
+# %% kind="diagram" minutes=0.5 hide_input=true
+views.diagram(
+    PARTS, ARROWS, lit=("new state", "weights"),
+    title="local-p: the state that asks also says where the window lies",
+)
+
+# %% [markdown] kind="text" minutes=1 exercise="local_p_weights"
+r"""
+**Build it.** One query, all source states, everything that is learned; out come the weights of all $n$ words and the centre. In five steps:
+
+1. the general scores of the query with all states;
+2. the centre $p$ (`torch.sigmoid`; places count from 0, so word $j$ stands at place $j$);
+3. which places are at most `half_width` away from the centre ($D$ away counts as inside);
+4. a softmax over *those* scores only; every other word has weight 0. (A table of True and False picks numbers: `scores[inside]`, and `weights[inside] = …` puts them back.)
+5. the bell. Do **not** make the weights sum to 1 again.
+
+In a minute it drives the trained system.
+"""
+
+# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 minutes=15 track="core"
+def local_p_weights(query, states, w, w_p, v_p, half_width):
+    """query (q,), states (n, k), w (q, k), w_p (d, q), v_p (d,), half_width a number
+
+    ->  weights (n,), centre ()
+    """
+    # solution
+    n = len(states)
+    scores = states @ (query @ w)
+    centre = n * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+    distances = torch.arange(n) - centre
+    inside = distances.abs() <= half_width
+    weights = torch.zeros(n)
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    sigma = half_width / 2
+    return weights * torch.exp(-(distances**2) / (2 * sigma**2)), centre
+    # end solution
+
+# %% kind="check" exercise="local_p_weights"
+check("local_p_weights", local_p_weights)
+
+# %% [markdown] kind="hints" exercise="local_p_weights"
+r"""
+### A nudge
+Make `distances = torch.arange(n) - centre` once: the window and the bell both need it.
+
+---
+### The recipe
+1. `query @ w` is (k,); `states @ (…)` is (n,).
+2. `w_p @ query` is (d,); tanh; the dot product with `v_p` is one number; sigmoid; times n.
+3. `inside = distances.abs() <= half_width`.
+4. `weights = torch.zeros(n)`, then `weights[inside] = torch.softmax(scores[inside], dim=0)`.
+5. Times `torch.exp(-distances**2 / (2 * sigma**2))` with `sigma = half_width / 2`.
+"""
+
+# %% kind="code" minutes=1
+local = yours("local_p_weights")
+model = systems["local_p"].model
+learned = model.score.weight, model.centres.w_p.weight, model.centres.v_p.weight[0]
+
+
+def through_a_window(half_width):
+    """A weigh of local-p with a window of this half width."""
+    D = torch.tensor(half_width)
+    return lambda q, states, step: local(q, states, *learned, D)[0]
+
+
+said, weights = translate(COLD, systems["local_p"], through_a_window(5.0))
+print(said)
+print("the rows sum to", fixed(weights.sum(dim=-1), 2))
+assert said == systems["local_p"](COLD).target  # the library says the same
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of 0.15 the step hardly looks: its state has to know what to say.
+
+Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. Grey cells are out of sight. The sentence has *classrooms* in it, three words in French: from there on, the French runs ahead of the diagonal.
+"""
+
+# %% kind="predict" minutes=3.5
+predict("07", "narrow-window", WindowLab())
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+At $D = 3$ local-m loses *vendu*: the French is four words ahead there, and *sold* has gone out of sight. local-p says the sentence rightly even at $D = 2$. Its window goes where it is wanted.
+
+Two things more to try, if you have not: general with *scores × 0.25* (hardly anything moves: its scores were far larger than it needs), and concat with *× 0.1*.
+"""
+
+# %% [markdown] kind="text" minutes=0.5 exercise="test_local_weights"
+r"""
+**The other side: write the test.** You are handed somebody's `local_p_weights`. Raise if it is wrong, let it pass if it is right. One wrong one rounds the centre, one forgets a 2: a single example may not show it.
+"""
+
+# %% kind="exercise" exercise="test_local_weights" mode="test" title="Write the test" difficulty=3 importance=2 minutes=6 track="stretch"
+def test_local_weights(look):
+    """Takes a function like local_p_weights; raises if it is wrong."""
+    # solution
+    for seed in range(5):
+        generator = torch.Generator().manual_seed(seed)
+        shapes = [(3,), (9, 4), (3, 4), (6, 3), (6,)]
+        q, states, w, w_p, v_p = (torch.randn(s, generator=generator) for s in shapes)
+        weights, centre = look(q, states, w, w_p, v_p, torch.tensor(2.0))
+        middle = 9 * torch.sigmoid(v_p @ torch.tanh(w_p @ q))
+        seen = [j for j in range(9) if abs(j - middle) <= 2]
+        shares = torch.stack([q @ w @ states[j] for j in seen]).softmax(0)
+        expected = torch.zeros(9)
+        for j, share in zip(seen, shares, strict=True):
+            expected[j] = share * torch.exp(-((j - middle) ** 2) / 2)  # sigma is 1
+        torch.testing.assert_close(weights, expected)
+        torch.testing.assert_close(centre, middle)
+    # end solution
+
+# %% kind="check" exercise="test_local_weights"
+check("test_local_weights", test_local_weights)
+
+# %% [markdown] kind="hints" exercise="test_local_weights"
+r"""
+### A nudge
+Work it out place by place, slowly, straight from the formula, and compare. Several seeds: with one, the rounded centre may happen to be nearly right.
+
+---
+### The recipe
+Random inputs of different sizes, $n = 9$, $D = 2$ (then σ is 1). The centre; the list of places at most 2 away; a softmax over their scores; each share times its bell. Compare weights *and* centre with `torch.testing.assert_close`.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 6 · Aligning is not translating
+
+All six, and Bahdanau's beside them, over the whole test set, three trainings each. How many sentences are right, word for word? And how many links, when it reads the right translation (1 minus the alignment error of lesson 06)? A translator has to find the word it translates, so one should go with the other. Does it?
+"""
+
+# %% kind="predict" minutes=2
+kept = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
+
+
+def exact(run, split):
+    return run["scores"][split]["exact"]
+
+
+def links(run):
+    return 1 - (run["scores"]["test"].get("alignment_error") or 0)
+
+
+right = recorded("toy_ladder", lambda run: exact(run, "test"))
+long = recorded("toy_ladder", lambda run: exact(run, "long"))
+aligned = recorded("toy_ladder", links)
+figure = views.heatmap(
+    [[right[name], aligned[name], long[name]] for name in kept],
+    rows=[name.removeprefix("luong_").replace("_", "-") for name in kept],
+    columns=["sentences", "links", "long ones"], title="The share that is right",
+    row_name="system", column_name="1,000 sentences; their links; 21 to 40 words",
+    alt="A table of three shares for seven systems: sentences, links, long sentences.",
+)
+predict("07", "align-and-translate", figure)
+
+# %% [markdown] kind="text" minutes=1
+r"""
+So alignment and translation do not go together. **General** has nine links in ten, and gets one sentence in seven wrong. **Location**, which reads no key at all, has about half of the links, and gets 93% of the sentences right (not of the long ones: no training sentence ever reached its rows for places beyond the twentieth word). **local-p** is the weakest and the most fickle: 67%, 68% and 91% with three seeds. It must guess *where* before it knows *what*.
+
+Why can a "wrong" link be right? Back to dot and its articles. In the sentence of the blind test *le* looked at *bridge*. Let us force it: wherever *le, la, l'* or *les* is to be said for *the*, put all the weight on *the*, where the alignment wants it. The system reads the right words so far. Left alone it says every single one of these articles rightly.
+"""
+
+# %% kind="estimate" minutes=2
+ARTICLES = ("le", "la", "l'", "les")
+
+
+def articles_right(name, pairs=tests.test[:20]):
+    """Percent of the articles said rightly with the look forced onto "the"."""
+    right = total = 0
+    for pair in pairs:
+        true = {f: e for e, f in pair.links if pair.src[e] == "the"}
+        places = {f: e for f, e in true.items() if pair.tgt[f] in ARTICLES}
+
+        def look(q, states, step, places=places):
+            if step in places:
+                return torch.eye(len(states))[places[step]]
+            return weigh[name](q, states, step)
+
+        given = systems[name].tokenizer.encode(pair.tgt_text)
+        said = translate(pair.src_text, systems[name], look, given)[0].split()
+        right += sum(said[french] == pair.tgt[french] for french in places)
+        total += len(places)
+    return 100 * right / total
+
+
+estimate("07", "forced-the", lambda: articles_right("dot"))
+
+# %% kind="see" minutes=0.5
+for name in ("general", "concat"):
+    print(f"{name}, forced onto 'the': {fixed(articles_right(name), 0)}% right")
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+There is the reason. Luong's encoder reads forwards: when it has read *the*, it does not know yet whether a *bridge* or a *woman* follows. So the state of *the* cannot say *le* or *la*. The noun's can. Dot looks **where the answer is**, and the alignment asks **where the word comes from**. These are two questions. (Forcing as such does little harm: on all other words, forced onto their true English word, dot is still right nine times in ten.)
+
+General does it another way: it looks at *the*, and mostly knows the gender all the same, from its own state, which began as the encoder's last one and has seen the whole sentence. What it gets wrong are forms that hang on a word to come: *ne* or *n'*, *petits* or *petites*.
+
+And Bahdanau's aligns best of all, error 0.06, *because* its annotations are read from both sides: its *the* knows the noun, and need not look elsewhere. The alignment error measured the encoder as much as the look. (The forcing was done on one trained system of each kind; the table has three.)
+"""
+
+# %% kind="explain" minutes=3
+explain("07", "good-and-misaligned")
+
+# %% kind="diagram" minutes=0.5 hide_input=true
+views.diagram(
+    PARTS, ARROWS, lit=("last h~", "new state"), title="What if h~ is not fed back?",
+)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Break it
+
+Take input feeding away from the trained concat system: hand in zeros for $\tilde h$, with `feed=0`.
+
+> **Before you run it:** what does the next step no longer know? What kind of mistake will that make: wrong words, words too many, words missing?
+"""
+
+# %% kind="break" minutes=1
+MOTHER = "the happy mother did not sell the old white flower"
+KINGS = "the rich kings under the old tree drank the very hot coffee"
+for sentence in (MOTHER, KINGS):
+    for feed in (1, 0):
+        said, _ = translate(sentence, systems["concat"], weigh["concat"], feed=feed)
+        print(f"h~ × {feed}: {said}")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+The words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets 37 where it had 57, location 31 where it had 55. Dot goes from 57 to 50, general stays at 50: these two had learned to keep their place by other means. (As in lesson 06 this is a little unkind. Nobody trained them for it.)
+
+## Check yourself
+
+The first try counts for your score; every answer gets a reason.
+"""
+
+# %% kind="quiz" minutes=3
+quiz("07", "closing")
+
+# %% [markdown] kind="instructor"
+r"""
+**Open with the blind test** if the room is lively: show the six maps, let groups match them on paper, vote, then give the rules of local-m and local-p one at a time.
+
+**Live:** in the window lab ask for a bet before each narrower $D$. Expected: "it breaks at once". It breaks only where the French has run ahead.
+
+| they say | what it is | answer |
+|---|---|---|
+| "Bahdanau adds, Luong multiplies, that is all" | M05 | Point at the table in section 3: four of five rows are not the score. |
+| "dot is the cosine" | M10 | Double k2 in the zoo. |
+| "the weights always sum to 1" | M13 | Sum a row of local-p. |
+| "a worse alignment is a worse translation" | – | Location: half of the links, 93% of the sentences. |
+| "dot looks at the wrong word at *le*" | – | Force it onto *the*: seven articles in ten go wrong. |
+
+**If time is short**, leave out the test exercise and the break; keep the blind test and the forcing.
+"""
+
+# %% [markdown] kind="summary" minutes=1
+r"""
+## What you have now
+
+| score | formula | learns | reads |
+|---|---|---|---|
+| dot | $q^\top k$ | nothing | content |
+| cosine | $q^\top k \,/\, (\lVert q\rVert \lVert k\rVert)$ | nothing | content, not length |
+| general | $q^\top W k$ | $q \times k$ numbers | content |
+| concat = additive | $v^\top\tanh(W[q; k])$ | $d(q + k) + d$ numbers | content |
+| location | $Wq$ | a row for each place | position |
+
+- Luong moves, then asks; the context enters above the state; input feeding tells the next step about it.
+- A window saves work. Fixed to the diagonal it loses words that have moved; predicted by the query it follows them, if the query knows the way. The bell makes its centre learnable.
+- Aligning is not translating: a look goes where the answer is, and that need not be where the word comes from.
+
+**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nobody keeps the scores small. Our general system gives its best word a weight of 1.00 on average, and turning its scores down by four changed next to nothing: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
+"""
+
+# %% [markdown] kind="reading" minutes=0.5
+r"""
+## Reading
+
+- Luong, Pham and Manning, *Effective Approaches to Attention-based Neural Machine Translation* (2015), sections 3.1 to 3.3, and Figure 7, whose maps you can now tell apart. [arXiv 1508.04025](https://arxiv.org/abs/1508.04025)
+- Graves, Wayne and Danihelka, *Neural Turing Machines* (2014), section 3.3: the cosine as a score, with a learned sharpness. [arXiv 1410.5401](https://arxiv.org/abs/1410.5401)
+- Brauwers and Frasincar, *A General Survey on Attention Mechanisms in Deep Learning* (2021), section 2: the four parts. [arXiv 2203.14263](https://arxiv.org/abs/2203.14263)
+"""

@@ -1,0 +1,324 @@
+"""Answers to the exercises of lesson 07, as learners write them: wrong, with what must be said, and right."""
+
+import torch
+from torch.nn import functional as F
+
+# ---- general
+
+
+def general_by_einsum(queries, keys, w):
+    return torch.einsum("mq,qk,nk->mn", queries, w, keys)
+
+
+def general_keys_first(queries, keys, w):
+    return queries @ (keys @ w.T).T
+
+
+def general_by_loop(queries, keys, w):
+    return torch.stack([torch.stack([q @ w @ k for k in keys]) for q in queries])
+
+
+def general_as_weights(queries, keys, w):
+    return torch.softmax(queries @ w @ keys.T, dim=1)
+
+
+def general_scaled(queries, keys, w):
+    return queries @ w @ keys.T / keys.shape[1] ** 0.5
+
+
+def general_lying_down(queries, keys, w):
+    return keys @ (queries @ w).T
+
+
+def general_without_w(queries, keys, w):
+    return queries @ keys.T
+
+
+def general_w_turned(queries, keys, w):
+    return queries @ w.T @ keys.T
+
+
+def general_first_only(queries, keys, w):
+    return (keys @ (w.T @ queries[0])).repeat(len(queries), 1)
+
+
+def general_absolute(queries, keys, w):
+    return (queries @ w @ keys.T).abs()
+
+
+def general_detached(queries, keys, w):
+    return queries @ w.detach() @ keys.T
+
+
+# ---- concat
+
+
+def concat_pair_by_pair(queries, keys, w, v):
+    rows = [torch.stack([v @ torch.tanh(w @ torch.cat([q, k])) for k in keys]) for q in queries]
+    return torch.stack(rows)
+
+
+def concat_expanded(queries, keys, w, v):
+    m, n = len(queries), len(keys)
+    left = queries[:, None, :].expand(m, n, -1)
+    right = keys[None, :, :].expand(m, n, -1)
+    return torch.tanh(torch.cat([left, right], dim=-1) @ w.T) @ v
+
+
+def concat_as_additive(queries, keys, w, v):
+    w_query, w_key = w.split([queries.shape[1], keys.shape[1]], dim=1)
+    return torch.tanh(F.linear(queries, w_query).unsqueeze(1) + F.linear(keys, w_key)) @ v
+
+
+def concat_key_in_front(queries, keys, w, v):
+    rows = [torch.stack([v @ torch.tanh(w @ torch.cat([k, q])) for k in keys]) for q in queries]
+    return torch.stack(rows)
+
+
+def concat_straight(queries, keys, w, v):
+    rows = [torch.stack([v @ w @ torch.cat([q, k]) for k in keys]) for q in queries]
+    return torch.stack(rows)
+
+
+def concat_bent_late(queries, keys, w, v):
+    return torch.tanh(concat_straight(queries, keys, w, v))
+
+
+def concat_unjudged(queries, keys, w, v):
+    rows = [torch.stack([torch.tanh(w @ torch.cat([q, k])).sum() for k in keys]) for q in queries]
+    return torch.stack(rows)
+
+
+def concat_as_weights(queries, keys, w, v):
+    return torch.softmax(concat_pair_by_pair(queries, keys, w, v), dim=-1)
+
+
+def concat_relu(queries, keys, w, v):
+    m, n = len(queries), len(keys)
+    pairs = torch.cat([queries[:, None].expand(m, n, -1), keys[None].expand(m, n, -1)], dim=-1)
+    return torch.relu(pairs @ w.T) @ v
+
+
+def concat_keeps_an_axis(queries, keys, w, v):
+    return concat_expanded(queries, keys, w, v).unsqueeze(-1)
+
+
+# ---- cosine
+
+
+def cosine_by_torch(query, keys):
+    return F.cosine_similarity(keys, query[None], dim=-1)
+
+
+def cosine_unit_vectors(query, keys):
+    return (keys / keys.norm(dim=-1, keepdim=True)) @ (query / query.norm())
+
+
+def cosine_by_loop(query, keys):
+    return torch.stack([(key @ query) / (key.norm() * query.norm()) for key in keys])
+
+
+def cosine_first_version(query, keys):
+    length = keys.norm() * query.norm()
+    return (keys @ query) / length
+
+
+def cosine_long_keys_win(query, keys):
+    return keys @ (query / query.norm())
+
+
+def cosine_dot(query, keys):
+    return torch.mv(keys, query)
+
+
+def cosine_columns(query, keys):
+    return (keys / keys.norm(dim=0, keepdim=True)) @ query / query.norm()
+
+
+def cosine_squares(query, keys):
+    return keys @ query / ((query @ query) * (keys * keys).sum(dim=1))
+
+
+def cosine_distance(query, keys):
+    return 1 - F.cosine_similarity(keys, query[None], dim=-1)
+
+
+# ---- local-p
+
+
+def parts(query, states, w, w_p, v_p, half_width):
+    places = torch.arange(len(states))
+    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+    return states @ (query @ w), places, centre, (places - centre).abs() <= half_width
+
+
+def local_by_index(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.zeros(len(states))
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    sigma = half_width / 2
+    return weights * torch.exp(-((places - centre) ** 2) / (2 * sigma**2)), centre
+
+
+def local_by_infinity(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.where(inside, scores, torch.tensor(-float("inf"))).softmax(0)
+    return weights * (-2 * ((places - centre) / half_width).square()).exp(), centre
+
+
+def local_by_hand(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    grown = torch.exp(scores - scores[inside].max()).clamp(max=1e6) * inside
+    sigma = half_width / 2
+    return grown / grown.sum() * torch.exp(-0.5 * ((places - centre) / sigma) ** 2), centre
+
+
+def local_shared_out_again(*given):
+    weights, centre = local_by_index(*given)
+    return weights / weights.sum(), centre
+
+
+def local_wide_bell(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = scores.masked_fill(~inside, -1e9).softmax(0)
+    return weights * torch.exp(-((places - centre) ** 2) / (2 * half_width**2)), centre
+
+
+def local_cut_late(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.softmax(scores, dim=0)
+    weights = torch.where(inside, weights, torch.tensor(0.0))
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def local_window_alone(query, states, w, w_p, v_p, half_width):
+    scores, _, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.zeros(len(states))
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    return weights, centre
+
+
+def local_zero_scores(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.softmax(scores * inside, dim=0)
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def local_the_wrong_way_round(*given):
+    weights, centre = local_by_index(*given)
+    return centre, weights
+
+
+def local_weights_alone(*given):
+    return local_by_index(*given)[0]
+
+
+def local_no_bend(query, states, w, w_p, v_p, half_width):
+    places = torch.arange(len(states))
+    centre = len(states) * torch.sigmoid(v_p @ (w_p @ query))
+    inside = (places - centre).abs() <= half_width
+    weights = (states @ (query @ w)).masked_fill(~inside, -1e9).softmax(0)
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+# ---- the test
+
+
+def some(seed, width):
+    generator = torch.Generator().manual_seed(seed)
+    sizes = [(3,), (9, 4), (3, 4), (6, 3), (6,)]
+    return *(torch.randn(size, generator=generator) for size in sizes), torch.tensor(width)
+
+
+def tests_against_index(look):
+    for seed in range(5):
+        given = some(seed, 2.0)
+        for got, expected in zip(look(*given), local_by_index(*given), strict=True):
+            torch.testing.assert_close(got, expected)
+
+
+def tests_against_infinity(look):
+    for seed in range(4):
+        for width in (1.0, 3.0):
+            given = some(seed, width)
+            weights, centre = look(*given)
+            expected, middle = local_by_infinity(*given)
+            assert torch.allclose(weights, expected, atol=1e-5) and torch.allclose(centre, middle, atol=1e-5)
+
+
+def tests_with_errors(look):
+    for seed in range(6):
+        given = some(seed, 3.0)
+        for got, expected in zip(look(*given), local_by_index(*given), strict=True):
+            if (got - expected).abs().max() > 1e-4:
+                raise ValueError("not the same")
+
+
+def tests_at_most_one(look):
+    for seed in range(5):
+        weights, _ = look(*some(seed, 2.0))
+        assert weights.sum() <= 1 and (weights >= 0).all()
+
+
+def tests_sum_to_one(look):
+    weights, _ = look(*some(0, 2.0))
+    assert torch.isclose(weights.sum(), torch.tensor(1.0))
+
+
+def tests_the_centre_only(look):
+    given = some(1, 2.0)
+    torch.testing.assert_close(look(*given)[1], local_by_index(*given)[1])
+
+
+WRONG = {
+    "general_scores": [
+        (general_as_weights, "softmax-already"),
+        (general_scaled, "scaled-already"),
+        (general_first_only, "first-query-for-all"),
+        (general_absolute, "sign-lost"),
+        (general_lying_down, "wrong-shape"),
+        (general_without_w, "raises"),
+        (general_w_turned, "raises"),
+        (general_detached, "no-gradient"),
+    ],
+    "concat_scores": [
+        (concat_key_in_front, "keys-first"),
+        (concat_straight, "no-tanh"),
+        (concat_bent_late, "tanh-after-v"),
+        (concat_unjudged, "no-v"),
+        (concat_as_weights, "softmax-already"),
+        (concat_relu, None),
+        (concat_keeps_an_axis, "wrong-shape"),
+    ],
+    "cosine_scores": [
+        (cosine_first_version, "what the first version did"),
+        (cosine_long_keys_win, "query-only"),
+        (cosine_dot, "plain-dot"),
+        (cosine_columns, "over-columns"),
+        (cosine_squares, "squared"),
+        (cosine_distance, None),
+    ],
+    "local_p_weights": [
+        (local_shared_out_again, "sums-to-one-again"),
+        (local_wide_bell, "sigma-is-D"),
+        (local_cut_late, "cut-after-softmax"),
+        (local_window_alone, "no-bell"),
+        (local_zero_scores, None),
+        (local_the_wrong_way_round, "swapped-outputs"),
+        (local_weights_alone, "missing-output"),
+        (local_no_bend, None),
+    ],
+    "test_local_weights": [
+        (tests_at_most_one, "It catches", "takes D for σ"),
+        (tests_sum_to_one, "It rejects the right look"),
+        (tests_the_centre_only, "It catches 1 of 8", "makes the weights sum to 1 again"),
+    ],
+}
+
+RIGHT = {
+    "general_scores": [general_by_einsum, general_keys_first, general_by_loop],
+    "concat_scores": [concat_pair_by_pair, concat_expanded, concat_as_additive],
+    "cosine_scores": [cosine_by_torch, cosine_unit_vectors, cosine_by_loop],
+    "local_p_weights": [local_by_index, local_by_infinity, local_by_hand],
+    "test_local_weights": [tests_against_index, tests_against_infinity, tests_with_errors],
+}

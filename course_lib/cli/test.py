@@ -134,5 +134,7 @@ def browser_tests(home: Path) -> Stage | Outcome:
         print(f"\n==== browser\n{note}", flush=True)
         return Outcome("browser", failed=int(must), skipped=int(not must), note=note)
     report = REPORTS / "browser.xml"
-    command = (*PYTEST, "tests/browser", "-m", "browser", f"--junitxml={report}")
+    # Two pages, each with a server of its own: one waits for its kernel while the other is drawn.
+    asked = ("tests/browser", "-m", "browser")
+    command = (*PYTEST, *SIDE_BY_SIDE, "--dist", "worksteal", f"--junitxml={report}", *asked)
     return Stage("browser", command, os.environ | {"COURSE_HOME": str(home / "browser")}, report)

@@ -2,6 +2,7 @@
 
 from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
+from course_lib.explore.close_a_word import CloseAWord
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.mask_painter import MaskPainter
@@ -15,6 +16,7 @@ from course_lib.explore.word_by_word import WordByWord
 
 __all__ = [
     "AttentionStepper",
+    "CloseAWord",
     "Explorable",
     "GateMixer",
     "GradientTelephone",

@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed
-from course_lib.translation.closing import TO, Heard, listen
+from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
 from course_lib.translation.shipped import Shipped, load_shipped
 from course_lib.views.bars import Bars
 from course_lib.views.heatmap import Heatmap
@@ -36,7 +36,6 @@ SENTENCES = {
     "women … good": "the women eat the mushrooms because they are good",
 }
 PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
-ATTENTIONS = [f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd"]
 WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 

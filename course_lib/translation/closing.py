@@ -13,12 +13,15 @@ decoder ("decoder"), or neither ("all"). All else is left as it is, places too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 import torch
 
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
@@ -27,6 +30,8 @@ from course_lib.translation.greedy import greedy
 from course_lib.translation.searching import resting
 from course_lib.translation.shipped import Shipped, load_shipped
 
+# The attentions of each side: three layers of four, side by side. “2b” is the second one of layer 2.
+ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
 TO = ("all", "source", "decoder")
 PRONOUNS = {"il": ("il", "ils"), "elle": ("elle", "elles")}
 LONGEST = 30
@@ -115,6 +120,77 @@ def before_pronoun(shipped: Shipped, text: str) -> list[int]:
     pronouns = {word for words in PRONOUNS.values() for word in words}
     upto = next((place for place, word in enumerate(said) if word in pronouns), len(said))
     return shipped.tokenizer.encode(" ".join(said[:upto]))
+
+
+@torch.no_grad()
+def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
+    """Many translations, where every source word sees itself alone."""
+    model, encode = shipped.model, shipped.tokenizer.encode
+    batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
+    n = batch.src.shape[1]
+    with resting(model):
+        x = model.source_positions.add(model.words.source(batch.src))
+        alone = _four_axes(torch.eye(n, dtype=torch.bool))
+        x, _, _ = model.encoder(x, turn=model.source_positions.turn, may_look=alone)
+        real = padding_mask(batch.src_lengths, n).unsqueeze(1)
+        found = greedy(model, {**model.decoder.read_source(x), "may_look": real}, max_len=2 * n + 10)
+    return [shipped.tokenizer.decode(ids) for ids in found.ids.tolist()]
+
+
+def place_of(attention: str) -> tuple[int, int]:
+    """Layer and place in it, both from 0.
+
+    >>> place_of("2b")
+    (1, 1)
+    """
+    if attention not in ATTENTIONS:
+        raise ValueError(f"Expected an attention from 1a to 3d, but got {attention!r}.")
+    return int(attention[0]) - 1, "abcd".index(attention[1])
+
+
+@torch.no_grad()
+def taken_apart(
+    shipped: Shipped, text: str, attention: str
+) -> tuple[Float[Tensor, "src model"], Float[Tensor, "model d_k"], Float[Tensor, "model d_k"], Tensor]:
+    """What one attention of the encoder is given, and its three matrices: x, w_q, w_k, w_v."""
+    layer, which = place_of(attention)
+    model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
+    blocks = model.encoder.blocks
+    with resting(model):
+        x = model.source_positions.add(model.words.source(src))
+        for block in blocks[:layer]:
+            x, _, _ = block(x)
+        x = blocks[layer].around_attention.before(x)[0]
+    heads = blocks[layer].attention
+    own = _rows_of(heads, which)
+    return x, *(matrix[own].detach().T for matrix in (heads.w_query, heads.w_key, heads.w_value))
+
+
+@contextmanager
+def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> Iterator[None]:
+    """For a while these attentions share out evenly: their queries are 0, hence all their scores.
+
+    `side` is "source", for source words that look at one another, or "decoder", for its look at the source.
+    """
+    model = shipped.model
+    blocks = {"source": model.encoder.blocks, "decoder": model.decoder.blocks}[side]
+    chosen = [(blocks[layer], which) for layer, which in map(place_of, attentions)]
+    heads = [(block.attention if side == "source" else block.cross, which) for block, which in chosen]
+    kept = [part.w_query.detach().clone() for part, _ in heads]
+    try:
+        with torch.no_grad():
+            for part, which in heads:
+                part.w_query[_rows_of(part, which)] = 0.0
+        yield
+    finally:
+        with torch.no_grad():
+            for (part, _), matrix in reversed(list(zip(heads, kept, strict=True))):
+                part.w_query.copy_(matrix)
+
+
+def _rows_of(heads: MultiHead, which: int) -> slice:
+    width = heads.w_query.shape[0] // heads.n_heads
+    return slice(which * width, (which + 1) * width)
 
 
 @cache

@@ -5,7 +5,7 @@
 
 A closed word still asks, but nobody can look at it (`translation/closing.py`). Words are counted from 1, for
 0 stands for none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean
-of its twelve attentions; `own` where “it” or “they” looks in its own sentence, one row for each of the twelve.
+of its twelve attentions; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
 """
 
 from __future__ import annotations

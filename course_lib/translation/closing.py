@@ -7,8 +7,8 @@
     >>> heard.il, heard.elle
     (0.002, 0.929)
 
-A closed word still asks, but nobody can look at it: not the other words of its sentence ("source"), or not the
-decoder ("decoder"), or neither ("all"). All else is left as it is, places too.
+A closed word still asks, but nobody can look at it: not the other words of its sentence ("source"), or not
+the decoder ("decoder"), or neither ("all"). All else is left as it is, places too.
 """
 
 from __future__ import annotations

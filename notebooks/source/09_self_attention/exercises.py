@@ -1,4 +1,4 @@
-"""The exercises of lesson 09: a memory read twice, the layer, the loop that closes words, order and its test."""
+"""The exercises of lesson 09: a memory read twice, the layer, the loop that closes words, order, its test."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ READ_TWICE = Exercise(
             "first": [0.75, 0.25],
             "second": [0.25, 0.75],
         },
-        says="First read: scores ln 3 and 0, weights 3/4 and 1/4; what comes back is (2, 4.197). Added to the "
-        "query that makes (3.099, 4.197): the scores of the second read. The second is ahead by ln 3, so "
+        says="First read: scores ln 3 and 0, weights 3/4 and 1/4; what comes back is (2, 4.197). Added to "
+        "the query that makes (3.099, 4.197): the scores of the second read. The second is ahead by ln 3, so "
         "the weights are 1/4 and 3/4, and the answer is (6, 1.399).",
     ),
     slips=(
@@ -120,7 +120,9 @@ def closed_attention(queries: Tensor, keys: Tensor, values: Tensor, is_open: Ten
     return attend(queries, keys, values, may_look=is_open.expand(len(queries), len(keys)))
 
 
-def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, is_open: Tensor) -> tuple[Tensor, Tensor]:
+def self_attention(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, is_open: Tensor
+) -> tuple[Tensor, Tensor]:
     return closed_attention(x @ w_q, x @ w_k, x @ w_v, is_open)
 
 
@@ -363,8 +365,8 @@ UNSHUFFLE = PlainExercise(
     by_hand=ByHand(
         {"outputs": torch.tensor([[10.0], [20.0], [30.0]]), "order": torch.tensor([1, 2, 0])},
         torch.tensor([[30.0], [10.0], [20.0]]),
-        "`order` is 1, 2, 0: the layer was given word 1 first, then word 2, then word 0. So 10 belongs to word "
-        "1, 20 to word 2 and 30 to word 0. By word: 30, 10, 20.",
+        "`order` is 1, 2, 0: the layer was given word 1 first, then word 2, then word 0. So 10 belongs to "
+        "word 1, 20 to word 2 and 30 to word 0. By word: 30, 10, 20.",
     ),
     others=(
         lambda: shuffled(5, 3, 1),

@@ -46,7 +46,7 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2.5
+# %% kind="recall" minutes=2
 quiz("09", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -95,7 +95,7 @@ for name in ("lstmn_shallow", "lstmn_deep"):
 print("without attention: ", fixed(100 * pronouns["seq2seq"], 1), "%")
 print("lesson 06:         ", fixed(100 * pronouns["bahdanau"], 1), "%")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 Good at pronouns, both. One thing stayed: the weights at a word need the blend of the word before, which needed its weights. So the tape is written word after word, like every recurrent network.
 
@@ -111,7 +111,7 @@ r"""
 Write it for two reads. `yours("soft_lookup")(query, keys, values)` is your look-up of lesson 08: it returns a context and its weights. Everything has the same width here, so that a context can be added to a query. Return the **second** context (the answer) and the weights of both reads.
 """
 
-# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 minutes=5 track="core"
+# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 minutes=4 track="core"
 def read_twice(query, keys, values):
     """query (d,), keys (n, d), values (n, d)
 
@@ -271,7 +271,7 @@ All words ask: never take rows from the queries. Take them from keys and values 
 `table[is_open]` picks rows. Columns are on the second axis: `table[:, is_open]`.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. (They are called *heads*; why four, lesson 12 tells.) Name them 1a to 3d. `taken_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
 """
@@ -329,7 +329,7 @@ As one finds out which wire lights the lamp: cut one, and look. To change one th
 Closed to *everybody*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'".
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text" minutes=0.5 exercise="flipping_words"
@@ -337,7 +337,7 @@ r"""
 By hand that is slow. Write the loop: close the words **one at a time** and collect those that flip the pronoun. `pronoun(closed)` takes a list of places (from 0) and gives what the translator then says, such as `"il"`; `pronoun([])` is with nothing closed. Return the list of places, in order.
 """
 
-# %% kind="exercise" exercise="flipping_words" title="Find the words that flip it" difficulty=2 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="flipping_words" title="Find the words that flip it" difficulty=2 importance=4 minutes=5 track="core"
 def flipping_words(words, pronoun):
     """words: a list of n words; pronoun: a function, list of closed places -> a word
 
@@ -406,7 +406,7 @@ for place in (words.index("cat"), words.index("water"), it, 8):
     print(f"{words[place]:8} differs by {fixed(100 * apart, 0):>2}%,", end=" ")
     print(f"swapped: il {fixed(heard.il, 2)}, elle {fixed(heard.elle, 2)}")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 The state of *it* is nearly the same in both sentences, and swapping it does nothing. Swap the state of the last word, and everything flips. Our decoder, about to say the pronoun, looks straight at *thirsty* (one of its attentions with a weight of 1.00) and takes it from there.
 
@@ -529,7 +529,7 @@ Two ways must lead to the same place: shuffle, then run; or run, then shuffle.
 Random `x` of about six words. An `order` that is neither the reverse nor a rotation, such as 3, 0, 5, 1, 4, 2. Compare `layer(x[order])` with `layer(x)[order]` by `torch.testing.assert_close`.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz" minutes=1
 quiz("09", "order")
 
 # %% [markdown] kind="text" minutes=1
@@ -579,7 +579,7 @@ But the decoder's 2d, which looks at *thirsty* with a weight of 1.00, is the one
 So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What settles a single case is an intervention.
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain" minutes=3
 explain("09", "same-map")
 
 # %% [markdown] kind="text" minutes=0.5

@@ -341,12 +341,12 @@ WRONG = {
     "read_twice": [
         (asks_the_same_again, "same-query"),
         (replaces_the_query, "context-alone"),
-        (one_read, None),
+        (one_read, "same-query"),
         (three_reads, None),
         (scaled_reads, None),
         (weights_first, "swapped-outputs"),
         (adds_in_place, "in-place"),
-        (no_answer, "missing-output"),
+        (no_answer, "wrong-count"),
     ],
     "self_attention": [
         (narrow_weights, "wrong-shape"),
@@ -378,13 +378,13 @@ WRONG = {
         (one_row_missing, None),
     ],
     "test_order_blind": [
-        (only_reversed, "lets-through"),
-        (only_rolled, "lets-through"),
-        (wants_the_same, "raises"),
-        (only_sums, "lets-through"),
-        (only_a_shape, "lets-through"),
-        (equal_words, "lets-through"),
-        (says_whether, "returns-instead"),
+        (only_reversed, "It let through one that looks at both neighbours, in a ring"),
+        (only_rolled, "It let through one that looks at both neighbours, in a ring"),
+        (wants_the_same, "It rejects the right layer"),
+        (only_sums, "one that sorts its outputs"),
+        (only_a_shape, "It lets every layer through"),
+        (equal_words, "It catches 5 of 8 wrong ones"),
+        (says_whether, "A test says no by raising"),
     ],
 }
 

@@ -30,7 +30,7 @@ from course_lib.explore import CloseAWord
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import recorded, start_lesson, yours
-from course_lib.text.special import BOS
+from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.closing import ATTENTIONS, equal_weights, listen
 from course_lib.translation.closing import listen_alone, source_states, speak
@@ -79,7 +79,7 @@ predict("09", "tape-neighbour", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-Mostly the neighbour, where an LSTM's state comes from anyway. But look at the leaps: *bu* goes back over *a* to *chat*, who drank, and *avait* back over *il* to *parce*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. On such short sentences, no.
+Mostly the neighbour, where an LSTM's state comes from anyway. But look at the leaps: *bu* goes back over *a* to *chat*, who drank, and *avait* back over two words to *parce*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. On such short sentences, no.
 
 For translation the tape stands on both sides, and the French side also looks at the English tape. What is fetched there can join in two ways. In *shallow* fusion it stands beside the next input word, as in lesson 06. In *deep* fusion it flows into the memory cell itself, through a gate of its own.
 """
@@ -169,7 +169,7 @@ summary = load_shipped("self_attentive")
 @torch.no_grad()
 def views_of(sentence):
     """The weights of the four views, (4, words)."""
-    ids = torch.tensor([[*summary.tokenizer.encode(sentence), 2]])  # 2 is </s>
+    ids = torch.tensor([[*summary.tokenizer.encode(sentence), EOS]])
     return summary.model.eval().encode(ids, torch.tensor([ids.shape[1]]))[1][0]
 
 

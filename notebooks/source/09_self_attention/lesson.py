@@ -646,7 +646,7 @@ r"""
 - An intervention tells what a result hangs on. One that changes nothing may only mean that something else stands in.
 - Shuffle the words, and the outputs are shuffled along: order is invisible.
 
-**Still missing.** Here everybody could look at everybody. A decoder must not see words that are yet to be said, and padding must not be looked at: **who may look where** is lesson 10. And a sentence without order is no sentence: lesson 11 brings the **places**.
+**Still missing.** Here everybody could look at everybody. A decoder must not see the words that it has yet to say: **who may look where** is lesson 10. And a sentence without order is no sentence: lesson 11 brings the **places**.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

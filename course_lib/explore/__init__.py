@@ -3,6 +3,7 @@
 from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
 from course_lib.explore.clock_hands import ClockHands
+from course_lib.explore.close_a_word import CloseAWord
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.head_count import HeadCount
@@ -21,6 +22,7 @@ from course_lib.explore.word_by_word import WordByWord
 __all__ = [
     "AttentionStepper",
     "ClockHands",
+    "CloseAWord",
     "Explorable",
     "GateMixer",
     "GradientTelephone",

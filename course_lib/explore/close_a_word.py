@@ -1,0 +1,157 @@
+"""The intervention view: change a word or close one, and see what the shipped Transformer says then.
+
+    >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
+    "le chat a bu l' eau parce qu' elle était était"
+
+A closed word still asks, but nobody can look at it (`translation/closing.py`). Words are counted from 1, for
+0 stands for none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean
+of its twelve attentions; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed
+from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
+from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.views.bars import Bars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+SENTENCES = {
+    "cat … thirsty": "the cat drank the water because it was thirsty",
+    "cat … cold": "the cat drank the water because it was cold",
+    "mouse … thirsty": "the mouse drank the milk because it was thirsty",
+    "mouse … cold": "the mouse drank the milk because it was cold",
+    "women … hungry": "the women eat the mushrooms because they are hungry",
+    "women … good": "the women eat the mushrooms because they are good",
+}
+PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
+WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
+
+
+@cache
+def transformer() -> Shipped:
+    return load_shipped("transformer")
+
+
+@cache
+def heard(sentence: str, closed: int, to: str) -> Heard:
+    """With one word closed, counted from 1; 0 for none."""
+    return listen(transformer(), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
+
+
+def compute(*, sentence: str, closed: int, to: str) -> Facts:
+    """What is said and how likely the pronouns are; `share` is what the closed word had before."""
+    now, open_all = heard(sentence, closed, to if closed else "all"), heard(sentence, 0, "all")
+    before = open_all.at_pronoun.mean(dim=(0, 1)).numpy()
+    return {
+        "french": now.french,
+        "words": now.words,
+        "il": now.il,
+        "elle": now.elle,
+        "moved": abs(now.il - open_all.il),
+        "flipped": (now.il > now.elle) != (open_all.il > open_all.elle),
+        "share": float(before[closed - 1]) if closed else 0.0,
+        "largest": float(before.max()),
+        "shares": now.at_pronoun.mean(dim=(0, 1)).numpy(),
+        "own": now.own[:, :, PRONOUN].flatten(0, 1).numpy(),
+    }
+
+
+def flips(now: Facts, start: Facts) -> bool:
+    return now["flipped"] and now["sentence"] not in ("cat … thirsty", "cat … cold")
+
+
+def idle_favourite(now: Facts, start: Facts) -> bool:
+    return now["closed"] > 0 and now["share"] == now["largest"] and now["moved"] < 0.05
+
+
+def quiet_but_needed(now: Facts, start: Facts) -> bool:
+    return now["closed"] > 0 and now["share"] < 0.05 and now["moved"] > 0.3
+
+
+def draw_shares(axes: Axes) -> Show:
+    axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
+    axes.set_xlabel("mean weight of 12 attentions")
+    axes.spines["left"].set_visible(False)
+    blocks, places = Blocks(axes, N_SOURCE, theme.BLUE), np.arange(N_SOURCE)
+    words = [quick_text(axes, -0.02, y, ha="right", va="center", size=10) for y in places]
+    readings = [quick_text(axes, 0, y, va="center", size=9) for y in places]
+
+    def show(facts: Facts) -> None:
+        shares = facts["shares"]
+        blocks.place(left=0, right=shares, low=places - 0.32, high=places + 0.32)
+        for place, (word, reading) in enumerate(zip(words, readings, strict=True)):
+            is_closed = place + 1 == facts["closed"]
+            word.set_text(f"{'✕ ' if is_closed else ''}{facts['words'][place]}  {place + 1}")
+            word.set_color(theme.ORANGE if is_closed else theme.INK)
+            reading.set_text(fixed(shares[place], 2))
+            reading.set_x(shares[place] + 0.012)
+
+    return show
+
+
+def draw_own(axes: Axes) -> Show:
+    cells = Heatmap(axes, ATTENTIONS, [str(place + 1) for place in range(N_SOURCE)])
+    axes.set_xlabel("source word")
+    return lambda facts: cells.show(facts["own"])
+
+
+def draw_pronouns(axes: Axes) -> Show:
+    bars = Bars(axes, ("il(s)", "elle(s)"))
+    axes.set(ylabel="probability", yticks=(0, 0.5, 1))
+    return lambda facts: bars.show(np.array([facts["il"], facts["elle"]]))
+
+
+class CloseAWord(Explorable):
+    title = "Close a word"
+    question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
+    size = (9.6, 4.2)
+    sentence = Enum(tuple(SENTENCES), default_value="cat … thirsty")
+    closed = Int(0, min=0, max=N_SOURCE)
+    to = Enum(TO, default_value="all")
+    controls = (
+        Control("sentence", "sentence"),
+        Control("closed", "close word"),
+        Control("to", "closed to", text=WHO.get, buttons=True),
+    )
+    presets: ClassVar = {
+        "one word changed": {"sentence": "cat … cold"},
+        "“it” closed": {"closed": PRONOUN + 1},
+        "inside only": {"closed": 9, "to": "source"},
+    }
+    goals = (
+        Goal("flips", "Mouse or women: close one word so that the other gender wins", flips),
+        Goal("idle", "Close the word with the largest weight; il moves by less than 0.05", idle_favourite),
+        Goal("quiet", "Close a word with a weight below 0.05; il moves by over 0.3", quiet_but_needed),
+    )
+    panels = (
+        Panel("Where the decoder looks", draw_shares, 1.25),
+        Panel("Where “it” or “they” looks", draw_own, 1.1),
+        Panel("The pronoun", draw_pronouns, 0.75),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return facts["french"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        closed = facts["words"][facts["closed"] - 1] if facts["closed"] else ""
+        state = f"“{closed}” closed to {WHO[facts['to']]}" if closed else "nothing closed"
+        return (
+            f"{facts['sentence']}, {state}: “{facts['french']}”. "
+            f"il(s) has {fixed(facts['il'], 2)}, elle(s) {fixed(facts['elle'], 2)}; "
+            f"the decoder looks most at “{facts['words'][int(facts['shares'].argmax())]}”."
+        )

@@ -1,0 +1,203 @@
+"""Interventions in a shipped Transformer: close a word, swap a state, and hear what it says then.
+
+    >>> transformer = load_shipped("transformer")
+    >>> heard = listen(transformer, "the cat drank the water because it was thirsty", closed=[8])
+    >>> heard.french                                        # nobody can look at “thirsty”
+    "le chat a bu l' eau parce qu' elle était était"
+    >>> heard.il, heard.elle
+    (0.002, 0.929)
+
+A closed word still asks, but nobody can look at it: not the other words of its sentence ("source"), or not
+the decoder ("decoder"), or neither ("all"). All else is left as it is, places too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.multi_head import MultiHead
+from course_lib.layers.rows import Rows
+from course_lib.shapes import Bool, Float, Tensor
+from course_lib.text.batch import make_batch
+from course_lib.text.special import BOS, EOS, SPECIAL
+from course_lib.translation.greedy import greedy
+from course_lib.translation.searching import resting
+from course_lib.translation.shipped import Shipped, load_shipped
+
+# The attentions of each side: three layers of four, side by side. “2b” is the second one of layer 2.
+ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
+TO = ("all", "source", "decoder")
+PRONOUNS = {"il": ("il", "ils"), "elle": ("elle", "elles")}
+LONGEST = 30
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a Transformer said, how likely the pronouns were, and where its attentions looked.
+
+    `il` is the probability of il or ils, `elle` that of elle or elles, where the undisturbed translation has
+    its pronoun, after the very words that stand before it there. `own` holds all attentions among the source
+    words, `at_pronoun` where the decoder looked just then.
+    """
+
+    french: str
+    il: float
+    elle: float
+    words: tuple[str, ...]
+    own: Float[Tensor, "layers heads src src"] | None
+    at_pronoun: Float[Tensor, "layers heads src"]
+
+
+def listen(shipped: Shipped, text: str, *, closed: Sequence[int] = (), to: str = "all") -> Heard:
+    """The translation with some source words closed, by their places from 0; `</s>` comes last."""
+    if to not in TO:
+        raise ValueError(f"Expected to be one of {', '.join(TO)}, but got {to!r}.")
+    is_open = torch.ones(len(text.split()) + 1, dtype=torch.bool)
+    is_open[list(closed)] = False
+    all_open = torch.ones_like(is_open)
+    states, own = source_states(shipped, text, all_open if to == "decoder" else is_open)
+    return speak(shipped, text, states, all_open if to == "source" else is_open, own)
+
+
+def listen_alone(shipped: Shipped, text: str) -> Heard:
+    """The translation when every source word sees itself alone: no word knows its sentence."""
+    states, own = source_states(shipped, text, torch.eye(len(text.split()) + 1, dtype=torch.bool))
+    return speak(shipped, text, states, own=own)
+
+
+@torch.no_grad()
+def source_states(
+    shipped: Shipped, text: str, may_look: Bool[Tensor, "#src src"] | Bool[Tensor, " src"] | None = None
+) -> tuple[Float[Tensor, "1 src model"], Float[Tensor, "layers heads src src"]]:
+    """The encoder's last states, one a word and one for `</s>`; and where each word looked.
+
+    `may_look` says which words may be looked at: by all (one row), or row by row.
+    """
+    model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
+    if may_look is None:
+        may_look = torch.ones(src.shape[1], dtype=torch.bool)
+    with resting(model):
+        x = model.source_positions.add(model.words.source(src))
+        x, _, weights = model.encoder(
+            x, turn=model.source_positions.turn, may_look=_four_axes(may_look), with_weights=True
+        )
+    return x, weights["own"][0]
+
+
+@torch.no_grad()
+def speak(
+    shipped: Shipped,
+    text: str,
+    states: Float[Tensor, "1 src model"],
+    may_look: Bool[Tensor, " src"] | None = None,
+    own: Tensor | None = None,
+) -> Heard:
+    """What the decoder makes of these states; the pronoun is looked for where `text` itself has it."""
+    model, tokenizer = shipped.model, shipped.tokenizer
+    if may_look is None:
+        may_look = torch.ones(states.shape[1], dtype=torch.bool)
+    with resting(model):
+        memory: Rows = {**model.decoder.read_source(states), "may_look": _four_axes(may_look)}
+        said = greedy(model, memory, max_len=LONGEST).ids[0].tolist()
+        logits, weights = model.decode(
+            memory, torch.tensor([[BOS, *before_pronoun(shipped, text)]]), with_weights=True
+        )
+    shares = logits[0, -1].softmax(dim=-1)
+    il, elle = (sum(shares[tokenizer.encode(word)[0]].item() for word in PRONOUNS[name]) for name in PRONOUNS)
+    words = (*text.split(), SPECIAL[EOS])
+    return Heard(tokenizer.decode(said), il, elle, words, own, weights[0, :, :, -1])
+
+
+def before_pronoun(shipped: Shipped, text: str) -> list[int]:
+    """The words, as ids, that the undisturbed translation has before its pronoun; all, where it has none."""
+    said = _translated(shipped.name, text).split()
+    pronouns = {word for words in PRONOUNS.values() for word in words}
+    upto = next((place for place, word in enumerate(said) if word in pronouns), len(said))
+    return shipped.tokenizer.encode(" ".join(said[:upto]))
+
+
+@torch.no_grad()
+def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
+    """Many translations, where every source word sees itself alone."""
+    model, encode = shipped.model, shipped.tokenizer.encode
+    batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
+    n = batch.src.shape[1]
+    with resting(model):
+        x = model.source_positions.add(model.words.source(batch.src))
+        alone = _four_axes(torch.eye(n, dtype=torch.bool))
+        x, _, _ = model.encoder(x, turn=model.source_positions.turn, may_look=alone)
+        real = padding_mask(batch.src_lengths, n).unsqueeze(1)
+        found = greedy(model, {**model.decoder.read_source(x), "may_look": real}, max_len=2 * n + 10)
+    return [shipped.tokenizer.decode(ids) for ids in found.ids.tolist()]
+
+
+def place_of(attention: str) -> tuple[int, int]:
+    """Layer and place in it, both from 0.
+
+    >>> place_of("2b")
+    (1, 1)
+    """
+    if attention not in ATTENTIONS:
+        raise ValueError(f"Expected an attention from 1a to 3d, but got {attention!r}.")
+    return int(attention[0]) - 1, "abcd".index(attention[1])
+
+
+@torch.no_grad()
+def taken_apart(
+    shipped: Shipped, text: str, attention: str
+) -> tuple[Float[Tensor, "src model"], Float[Tensor, "model d_k"], Float[Tensor, "model d_k"], Tensor]:
+    """What one attention of the encoder is given, and its three matrices: x, w_q, w_k, w_v."""
+    layer, which = place_of(attention)
+    model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
+    blocks = model.encoder.blocks
+    with resting(model):
+        x = model.source_positions.add(model.words.source(src))
+        for block in blocks[:layer]:
+            x, _, _ = block(x)
+        x = blocks[layer].around_attention.before(x)[0]
+    heads = blocks[layer].attention
+    own = _rows_of(heads, which)
+    return x, *(matrix[own].detach().T for matrix in (heads.w_query, heads.w_key, heads.w_value))
+
+
+@contextmanager
+def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> Iterator[None]:
+    """For a while these attentions share out evenly: their queries are 0, hence all their scores.
+
+    `side` is "source", for source words that look at one another, or "decoder", for its look at the source.
+    """
+    model = shipped.model
+    blocks = {"source": model.encoder.blocks, "decoder": model.decoder.blocks}[side]
+    chosen = [(blocks[layer], which) for layer, which in map(place_of, attentions)]
+    heads = [(block.attention if side == "source" else block.cross, which) for block, which in chosen]
+    kept = [part.w_query.detach().clone() for part, _ in heads]
+    try:
+        with torch.no_grad():
+            for part, which in heads:
+                part.w_query[_rows_of(part, which)] = 0.0
+        yield
+    finally:
+        with torch.no_grad():
+            for (part, _), matrix in reversed(list(zip(heads, kept, strict=True))):
+                part.w_query.copy_(matrix)
+
+
+def _rows_of(heads: MultiHead, which: int) -> slice:
+    width = heads.w_query.shape[0] // heads.n_heads
+    return slice(which * width, (which + 1) * width)
+
+
+@cache
+def _translated(name: str, text: str) -> str:
+    return load_shipped(name)(text).target
+
+
+def _four_axes(may_look: Tensor) -> Tensor:
+    """(1, 1, rows, src), as the stacks want it."""
+    return may_look.view(1, 1, -1, may_look.shape[-1])

@@ -1,0 +1,397 @@
+"""Answers to the exercises of lesson 09, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are tried as they are; see lesson 08's file for what stands after each answer.
+"""
+
+import math
+
+import torch
+
+
+def blend(weights, values):
+    return weights @ values, weights
+
+
+# --- read_twice
+
+
+def look(query, keys, values):
+    return blend(torch.softmax(keys @ query, dim=-1), values)
+
+
+def asks_the_same_again(query, keys, values):
+    _context, first = look(query, keys, values)
+    answer, second = look(query, keys, values)
+    return answer, first, second
+
+
+def replaces_the_query(query, keys, values):
+    query, first = look(query, keys, values)
+    answer, second = look(query, keys, values)
+    return answer, first, second
+
+
+def one_read(query, keys, values):
+    context, first = look(query, keys, values)
+    return context, first, first
+
+
+def three_reads(query, keys, values):
+    context, first = look(query, keys, values)
+    query = query + context
+    context, _ = look(query, keys, values)
+    answer, second = look(query + context, keys, values)
+    return answer, first, second
+
+
+def scaled_reads(query, keys, values):
+    root = math.sqrt(len(query))
+    context, first = look(query / root, keys, values)
+    answer, second = look((query + context) / root, keys, values)
+    return answer, first, second
+
+
+def weights_first(query, keys, values):
+    context, first = look(query, keys, values)
+    answer, second = look(query + context, keys, values)
+    return first, second, answer
+
+
+def adds_in_place(query, keys, values):
+    context, first = look(query, keys, values)
+    query += context
+    answer, second = look(query, keys, values)
+    return answer, first, second
+
+
+def no_answer(query, keys, values):
+    context, first = look(query, keys, values)
+    return first, look(query + context, keys, values)[1]
+
+
+def reads_by_loop(query, keys, values):
+    looked = []
+    for _ in range(2):
+        context, weights = look(query, keys, values)
+        query = query + context
+        looked.append(weights)
+    return context, *looked
+
+
+def reads_by_einsum(query, keys, values):
+    first = torch.einsum("nd,d->n", keys, query).softmax(0)
+    query = query + torch.einsum("n,nd->d", first, values)
+    second = torch.einsum("nd,d->n", keys, query).softmax(0)
+    return torch.einsum("n,nd->d", second, values), first, second
+
+
+def reads_by_scores(query, keys, values):
+    scores = keys @ query
+    first = scores.softmax(0)
+    second = (scores + keys @ (values.T @ first)).softmax(0)
+    return values.T @ second, first, second
+
+
+# --- self_attention
+
+
+def attended(x, w_q, w_k, w_v, is_open):
+    queries, keys, values = x @ w_q, (x @ w_k)[is_open], (x @ w_v)[is_open]
+    return torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values
+
+
+def narrow_weights(x, w_q, w_k, w_v, is_open):
+    weights, values = attended(x, w_q, w_k, w_v, is_open)
+    return weights @ values, weights
+
+
+def closes_x(x, w_q, w_k, w_v, is_open):
+    x = x[is_open]
+    weights = torch.softmax((x @ w_q) @ (x @ w_k).T / math.sqrt(w_k.shape[-1]), dim=-1)
+    return weights @ (x @ w_v), weights
+
+
+def ignores_open(x, w_q, w_k, w_v, is_open):
+    queries, keys = x @ w_q, x @ w_k
+    return blend(torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, dim=1), x @ w_v)
+
+
+def zero_afterwards(x, w_q, w_k, w_v, is_open):
+    _, weights = ignores_open(x, w_q, w_k, w_v, is_open)
+    return blend(weights.masked_fill(~is_open, 0.0), x @ w_v)
+
+
+def zeroes_keys(x, w_q, w_k, w_v, is_open):
+    keys = (x @ w_k) * is_open[:, None]
+    return blend(torch.softmax((x @ w_q) @ keys.T / keys.shape[1] ** 0.5, dim=-1), x @ w_v)
+
+
+def softmax_down(x, w_q, w_k, w_v, is_open):
+    scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(w_k.shape[-1])
+    return blend(torch.softmax(scores.masked_fill(~is_open, -1e9), dim=0), x @ w_v)
+
+
+def unscaled(x, w_q, w_k, w_v, is_open):
+    scores = ((x @ w_q) @ (x @ w_k).T).masked_fill(~is_open, -math.inf)
+    return blend(scores.softmax(-1), x @ w_v)
+
+
+def outputs_alone(x, w_q, w_k, w_v, is_open):
+    weights, values = attended(x, w_q, w_k, w_v, is_open)
+    return weights @ values
+
+
+def detached_weights(x, w_q, w_k, w_v, is_open):
+    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    weights = torch.zeros(len(x), len(x))
+    weights[:, is_open] = narrow.detach()
+    return narrow @ values, weights
+
+
+def puts_back(x, w_q, w_k, w_v, is_open):
+    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    weights = torch.zeros(len(x), len(x))
+    weights[:, is_open] = narrow
+    return narrow @ values, weights
+
+
+def minus_infinity(x, w_q, w_k, w_v, is_open):
+    scores = (x @ w_q) @ (x @ w_k).mT / math.sqrt(w_k.shape[-1])
+    return blend(scores.masked_fill(~is_open, -math.inf).softmax(-1), x @ w_v)
+
+
+def row_by_row(x, w_q, w_k, w_v, is_open):
+    places = is_open.nonzero()[:, 0]
+    keys, values = (x @ w_k)[places], (x @ w_v)[places]
+    back = torch.eye(len(x))[places]  # (open, n)
+    rows = [torch.softmax(keys @ (word @ w_q) / len(w_k.T) ** 0.5, dim=0) for word in x]
+    narrow = torch.stack(rows)
+    return narrow @ values, narrow @ back
+
+
+# --- flipping_words
+
+
+def stays_closed(words, pronoun):
+    usual, closed, found = pronoun([]), [], []
+    for place, _ in enumerate(words):
+        closed += [place]
+        if pronoun(closed) != usual:
+            found.append(place)
+    return found
+
+
+def gives_words(words, pronoun):
+    return [word for place, word in enumerate(words) if pronoun([place]) != pronoun([])]
+
+
+def by_index(words, pronoun):
+    return [words.index(word) for word in words if pronoun([words.index(word)]) != pronoun([])]
+
+
+def closes_the_word(words, pronoun):
+    return [place for place, word in enumerate(words) if pronoun([word]) != pronoun([])]
+
+
+def skips_the_last(words, pronoun):
+    return [place for place in range(len(words) - 1) if pronoun([place]) != pronoun([])]
+
+
+def waits_for_elle(words, pronoun):
+    return [place for place in range(len(words)) if pronoun([place]) in ("elle",)]
+
+
+def returns_early(words, pronoun):
+    for place in range(len(words)):
+        if pronoun([place]) != pronoun([]):
+            return [place]
+    return []
+
+
+def one_number(words, pronoun):
+    return len([place for place in range(len(words)) if pronoun([place]) != pronoun([])])
+
+
+def with_a_loop(words, pronoun):
+    usual = pronoun([])
+    found = []
+    for place in range(len(words)):
+        if pronoun([place]) != usual:
+            found.append(place)
+    return found
+
+
+def with_enumerate(words, pronoun):
+    return [place for place, _ in enumerate(words) if pronoun([place]) != pronoun([])]
+
+
+def with_filter(words, pronoun):
+    return tuple(filter(lambda place: pronoun([place]) != pronoun([]), range(len(words))))
+
+
+# --- unshuffle
+
+
+def sorted_by_content(outputs, order):
+    return outputs.sort(dim=0).values
+
+
+def order_twice(outputs, order):
+    return outputs[order][order]
+
+
+def turned(outputs, order):
+    return torch.flip(outputs, dims=[0])
+
+
+def order_of_order(outputs, order):
+    return outputs[order[order]]
+
+
+def as_it_came(outputs, order):
+    return outputs.clone()
+
+
+def one_row_missing(outputs, order):
+    return outputs[torch.argsort(order)][:-1]
+
+
+def places_row_by_row(outputs, order):
+    restored = torch.empty_like(outputs)
+    for row, word in enumerate(order):
+        restored[word] = outputs[row]
+    return restored
+
+
+def places_at_once(outputs, order):
+    restored = torch.zeros_like(outputs)
+    restored[order] = outputs
+    return restored
+
+
+def by_sorting_pairs(outputs, order):
+    pairs = sorted(zip(order.tolist(), outputs.tolist(), strict=True))
+    return torch.tensor([row for _, row in pairs])
+
+
+# --- tests of a layer
+
+
+def words(n=6, d=4):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(3))
+
+
+def only_reversed(layer):
+    x = words()
+    torch.testing.assert_close(layer(x.flip(0)), layer(x).flip(0))
+
+
+def only_rolled(layer):
+    x = words()
+    torch.testing.assert_close(layer(x.roll(1, 0)), layer(x).roll(1, 0))
+
+
+def wants_the_same(layer):
+    x = words()
+    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x))
+
+
+def only_sums(layer):
+    x = words()
+    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]).sum(0), layer(x).sum(0))
+
+
+def only_a_shape(layer):
+    assert layer(words()).shape == (6, 4)
+
+
+def equal_words(layer):
+    x = torch.ones(6, 4)
+    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x)[[3, 0, 5, 1, 4, 2]])
+
+
+def says_whether(layer):
+    x = words()
+    return torch.allclose(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x)[[3, 0, 5, 1, 4, 2]])
+
+
+def by_randperm(layer):
+    x = words(9, 5)
+    order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(layer(x[order]), layer(x)[order])
+
+
+def by_every_swap(layer):
+    x = words(5, 3)
+    for i in range(5):
+        for j in range(i):
+            order = list(range(5))
+            order[i], order[j] = order[j], order[i]
+            assert torch.allclose(layer(x[order]), layer(x)[order], atol=1e-5)
+
+
+def by_putting_back(layer):
+    x = words()
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    restored = layer(x[order])[torch.argsort(order)]
+    assert (restored - layer(x)).abs().max() < 1e-4
+
+
+WRONG = {
+    "read_twice": [
+        (asks_the_same_again, "same-query"),
+        (replaces_the_query, "context-alone"),
+        (one_read, "same-query"),
+        (three_reads, None),
+        (scaled_reads, None),
+        (weights_first, "swapped-outputs"),
+        (adds_in_place, "in-place"),
+        (no_answer, "wrong-count"),
+    ],
+    "self_attention": [
+        (narrow_weights, "wrong-shape"),
+        (closes_x, "wrong-shape"),
+        (ignores_open, "nothing-closed"),
+        (zero_afterwards, "not-shared-out-again"),
+        (zeroes_keys, "keys-set-to-0"),
+        (softmax_down, None),
+        (unscaled, "no-scale"),
+        (outputs_alone, "missing-output"),
+        (detached_weights, "wrong-gradient"),
+    ],
+    "flipping_words": [
+        (stays_closed, "keeps-closing"),
+        (gives_words, "words-for-places"),
+        (by_index, None),
+        (closes_the_word, "raises"),
+        (skips_the_last, "last-forgotten"),
+        (waits_for_elle, "waits-for-elle"),
+        (returns_early, "first-only"),
+        (one_number, None),
+    ],
+    "unshuffle": [
+        (sorted_by_content, None),
+        (order_twice, None),
+        (turned, "turned-round"),
+        (order_of_order, None),
+        (as_it_came, "left-shuffled"),
+        (one_row_missing, None),
+    ],
+    "test_order_blind": [
+        (only_reversed, "It let through one that looks at both neighbours, in a ring"),
+        (only_rolled, "It let through one that looks at both neighbours, in a ring"),
+        (wants_the_same, "It rejects the right layer"),
+        (only_sums, "one that sorts its outputs"),
+        (only_a_shape, "It lets every layer through"),
+        (equal_words, "It catches 5 of 8 wrong ones"),
+        (says_whether, "A test says no by raising"),
+    ],
+}
+
+RIGHT = {
+    "read_twice": [reads_by_loop, reads_by_einsum, reads_by_scores],
+    "self_attention": [puts_back, minus_infinity, row_by_row],
+    "flipping_words": [with_a_loop, with_enumerate, with_filter],
+    "unshuffle": [places_row_by_row, places_at_once, by_sorting_pairs],
+    "test_order_blind": [by_randperm, by_every_swap, by_putting_back],
+}

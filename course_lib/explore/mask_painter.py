@@ -195,7 +195,7 @@ class MaskPainter(Explorable):
     )
     panels = (
         Panel("Scores (blue above 0, orange below)", draw_scores),
-        Panel("Weights (dark: 1; orange: a leak)", draw_weights),
+        Panel("Weights (full blue: 1; orange: leak)", draw_weights),
         Panel("Sum of each row", draw_sums, 0.45),
     )
     compute = staticmethod(compute)

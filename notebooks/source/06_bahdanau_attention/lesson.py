@@ -313,7 +313,7 @@ print("at il:", ", ".join(at_il))  # the words before have nothing
 
 views.heatmap(
     weights, rows=rows, columns=columns, numbers=False, row_name="said",
-    column_name="looked at", title="Weights (dark: 1), true alignment (rings)",
+    column_name="looked at", title="Weights (full blue: 1), true links (rings)",
     marks={(french, english) for english, french in pair.links},
 )
 
@@ -490,7 +490,7 @@ said_again, moved = translate(THIRSTY, look_at_cards)
 figure = views.heatmap(
     moved, rows=[*said_again.split(), "</s>"], columns=[columns[i] for i in cards],
     numbers=False, row_name="said", column_name="looked at (dropped and picked up)",
-    title="The dropped cards (dark: 1)",
+    title="The dropped cards (full blue: 1)",
 )
 predict("06", "cards-picked-up", figure)
 

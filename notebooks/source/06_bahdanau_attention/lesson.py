@@ -81,7 +81,7 @@ r"""
 
 **Who looks.** The decoder's state just before the next word, $s_{i-1}$: what has been said so far, and so what is wanted now. ($j$ counts source words, $i$ target words.)
 
-To look softly at the annotations, with shares that the network computes for itself, is attention.
+To look softly, with shares that the network computes for itself, is attention.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -199,7 +199,7 @@ check("additive_attention", additive_attention)
 # %% [markdown] kind="hints" exercise="additive_attention"
 r"""
 ### A nudge
-Go through the table of the six steps and write down the shape that each should have. Only step 3 adds two shapes that differ, and only step 6 needs a product with an axis more.
+Write the shape beside each of the six steps. Only step 3 adds two shapes that differ.
 
 ---
 ### The recipe
@@ -295,11 +295,11 @@ predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-It looks most at *thirsty* (0.46), and next at the end of the source (0.30). That is worth a second thought. *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (And an annotation is not the bare word. Both GRUs have carried the neighbourhood into it, so others may know as well. Section 5 asks them.)
+It looks most at *thirsty* (0.46), and next at the end of the source (0.30). That is worth a second thought. *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
 
 So a weight tells where something was **fetched from**, not what a word **means**. Keep that in mind for lesson 09.
 
-Two more things the picture shows. *a* and *bu* both look at *drank*: nothing forces one word to one word. And the last row looks at `</s>`, the end of the source: that is how the decoder knows when to stop.
+Also, *a* and *bu* both look at *drank*: nothing forces one word to one word. And the last row looks at `</s>`, the end of the source: that is how the decoder knows when to stop.
 """
 
 # %% kind="see" minutes=1
@@ -475,7 +475,7 @@ for place, word in enumerate(columns):
 r"""
 Here are all ten places, at the step that says *il*. Three words and the end all say *il*: not only *thirsty*, but its neighbours too, whose annotations know about it. All that stands before *it*, water or not, gives *elle*, but for *cat*, which is copied. So the weights told where it **did** look. They did not tell where else it could have looked with the same result. A map of weights is evidence, not an explanation.
 
-Now a question about order. The annotations come in a row, first word first. Suppose somebody drops them like cards, picks them up in any order, and hands them to the decoder. What happens to the weights? And to the translation?
+Now a question about order. The annotations come in a row, first word first. Suppose somebody drops them like cards, picks them up in any order, and hands them to the decoder.
 """
 
 # %% kind="predict" minutes=1.5
@@ -537,7 +537,7 @@ for name, new_look in looks.items():
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-(This is a little unkind: the system was not trained for a diagonal or for a mean. It shows how much hangs on the look, not how well such systems could be made to work.)
+(A little unkind: the system was trained for neither. It shows how much hangs on the look, not how well such systems could be made to work.)
 
 ## Check yourself
 

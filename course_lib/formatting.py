@@ -45,8 +45,8 @@ def significant(value: float, digits: int = 3) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def rounded(tensor: Tensor, decimals: int | None = None) -> str:
-    """A tensor in short: of a long one the beginning, of one with more than two axes the first matrix.
+def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str:
+    """A tensor in short: of a long one the beginning, of one with more than two axes one matrix.
 
     >>> rounded(torch.tensor([2.0, 4.0, 6.0])), rounded(torch.tensor([2.0, 4.5]))
     ('[2, 4, 6]', '[2.000, 4.500]')
@@ -54,16 +54,22 @@ def rounded(tensor: Tensor, decimals: int | None = None) -> str:
     tensor = tensor.detach().cpu()
     decimals = _decimals(tensor) if decimals is None else decimals
     if tensor.ndim > 2 and tensor.numel():
-        first = rounded(tensor.reshape(-1, *tensor.shape[-2:])[0], decimals)
-        return f"{shape_text(tensor.shape)}, of which the first matrix:\n{first}"
+        text = rounded(tensor.reshape(-1, *tensor.shape[-2:])[matrix], decimals)
+        place = [index.item() for index in torch.unravel_index(torch.tensor(matrix), tensor.shape[:-2])]
+        which = f"matrix {place}" if matrix else "the first matrix"
+        return f"{shape_text(tensor.shape)}, of which {which}:\n{text}"
     return _text(tensor, decimals, most=MOST_SHOWN)
 
 
 def rounded_apart(expected: Tensor, got: Tensor) -> tuple[str, str]:
-    """Two tensors in words, with as many decimals as it takes to see that they differ."""
+    """Two tensors in words, with as many decimals as it takes to see that they differ.
+
+    Of more than two axes the matrix is shown in which they are farthest apart.
+    """
     fewest = max(_decimals(expected), _decimals(got))
+    matrix = _farthest(expected, got) if expected.ndim > 2 and expected.shape == got.shape else 0
     for decimals in range(fewest, 7):
-        texts = rounded(expected, decimals), rounded(got, decimals)
+        texts = rounded(expected, decimals, matrix), rounded(got, decimals, matrix)
         if texts[0] != texts[1]:
             return texts
     gap = (expected.double() - got.double()).abs().max().item()
@@ -73,6 +79,13 @@ def rounded_apart(expected: Tensor, got: Tensor) -> tuple[str, str]:
 def shape_text(shape: tuple[int, ...] | torch.Size) -> str:
     """A shape as Python writes a tuple: `(3, 5)`, `(4,)`, `()`."""
     return str(tuple(shape))
+
+
+def _farthest(one: Tensor, other: Tensor) -> int:
+    """The matrix, counted along all axes but the last two, in which two tensors differ most."""
+    one, other = one.detach().cpu().double(), other.detach().cpu().double()
+    gaps = torch.where(one == other, 0.0, (one - other).abs().nan_to_num(torch.inf))
+    return int(gaps.flatten(-2).amax(-1).argmax()) if gaps.numel() else 0
 
 
 def _decimals(tensor: Tensor) -> int:

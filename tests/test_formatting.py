@@ -43,6 +43,13 @@ def test_as_many_decimals_as_it_takes_to_see_a_difference():
     )
 
 
+def test_of_many_matrices_the_one_is_shown_that_differs():
+    expected, got = torch.zeros(2, 3, 1, 2), torch.zeros(2, 3, 1, 2)
+    got[1, 2, 0, 1] = 0.25
+    opening = "(2, 3, 1, 2), of which matrix [1, 2]:\n"
+    assert rounded_apart(expected, got) == (f"{opening}[[0.000, 0.000]]", f"{opening}[[0.000, 0.250]]")
+
+
 LAST_BIT = 1 + 2.0**-23  # what one CPU's sum has and another's has not
 
 

@@ -1,12 +1,11 @@
 """W5, the additive attention stepper: what happens between the decoder's old state and its next word.
 
-    >>> facts = compute(sentence="thirsty", step=1, order=0)
+    >>> facts = compute(sentence="thirsty", step=1)
     >>> facts["said"][1], facts["source"][facts["weights"].argmax()]
     ('chat', 'cat')
 
 The shipped Bahdanau system translates the running pair. At each step every annotation gets a score from the
-decoder's state, a softmax shares out, and the map gains a row. `order` puts the annotations in another order,
-as if somebody had dropped the cards: 0 is the order in which they were read.
+decoder's state, a softmax shares out, and the map gains a row. Steps and annotations count from 0.
 """
 
 from __future__ import annotations
@@ -35,29 +34,20 @@ SENTENCES = {
     "thirsty": "the cat drank the water because it was thirsty",
     "cold": "the cat drank the water because it was cold",
 }
-N_SOURCE, N_STEPS, N_ORDERS = 10, 12, 5
+N_SOURCE, N_STEPS = 10, 12
 LOWEST, HIGHEST = -8.0, 22.0  # of all scores, in every state
 
 
 @cache
-def permutation(order: int) -> np.ndarray:
-    """Where each annotation goes; 0 leaves them as they were read."""
-    if order == 0:
-        return np.arange(N_SOURCE)
-    return np.random.default_rng(order).permutation(N_SOURCE)
-
-
-@cache
 @torch.no_grad()
-def walk(sentence: str, order: int) -> dict[str, Any]:
-    """The whole translation, step by step, with the annotations in this order."""
+def walk(sentence: str) -> dict[str, Any]:
+    """The whole translation, step by step."""
     shipped = load_shipped("bahdanau")
     model, tokenizer = shipped.model.eval(), shipped.tokenizer
     text = SENTENCES[sentence]
     batch = make_batch(sources=[tokenizer.encode(text)], targets=[[]])
     memory = model.encode(batch.src, batch.src_lengths)
-    state = model.start(memory)["hidden"]  # from the backward reading's end: made before the cards drop
-    annotations = memory["annotations"][:, torch.from_numpy(permutation(order))]
+    state, annotations = model.start(memory)["hidden"], memory["annotations"]
     word, scores, weights, contexts, said = BOS, [], [], [], []
     for _ in range(N_STEPS):
         scores.append(model.score(state.unsqueeze(1), annotations)[0, 0])
@@ -68,20 +58,19 @@ def walk(sentence: str, order: int) -> dict[str, Any]:
         state = model.decoder(torch.cat([embedded, context], dim=-1), state)
         word = int(model.logits(torch.cat([state, embedded, context], dim=-1)).argmax())
         said.append(SPECIAL[EOS] if word == EOS else tokenizer.decode([word]))
-    source = [*text.split(), SPECIAL[EOS]]
     return {
         "scores": torch.stack(scores).numpy(),
         "weights": torch.stack(weights).numpy(),
         "contexts": torch.stack(contexts).numpy(),
         "annotations": annotations[0].numpy(),
         "said": said,
-        "source": [source[place] for place in permutation(order)],
+        "source": [*text.split(), SPECIAL[EOS]],
     }
 
 
-def compute(*, sentence: str, step: int, order: int) -> Facts:
+def compute(*, sentence: str, step: int) -> Facts:
     """What the decoder sees at this step, and the weights of all steps up to it."""
-    kept = walk(sentence, order)
+    kept = walk(sentence)
     return {
         "scores": kept["scores"][step],
         "weights": kept["weights"][step],
@@ -102,7 +91,7 @@ def draw_bars(axes: Axes, name: str, *, low: float, high: float, colour: str, di
 
     def show(facts: Facts) -> None:
         bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
-        for place, (text, word) in enumerate(zip(bars.words, facts["source"], strict=True), 1):
+        for place, (text, word) in enumerate(zip(bars.words, facts["source"], strict=True)):
             text.set_text(f"{word}  {place}")
 
     return show
@@ -117,7 +106,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_map(axes: Axes) -> Show:
-    cells = Heatmap(axes, [""] * N_STEPS, [str(place + 1) for place in range(N_SOURCE)])
+    cells = Heatmap(axes, [""] * N_STEPS, [str(place) for place in range(N_SOURCE)])
     axes.set_xlabel("annotation")
     words = [quick_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)]
 
@@ -140,31 +129,23 @@ def same_word_twice(now: Facts, start: Facts) -> bool:
     return step > 0 and rows[step].argmax() == rows[step - 1].argmax() and rows[step].max() > 0.9
 
 
-def last_card(now: Facts, start: Facts) -> bool:
-    return now["order"] > 0 and now["said"][now["step"]] == "chat" and now["weights"].argmax() >= 5
-
-
 class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
     question = "The decoder scores every annotation before each word. Where does it look, what does it say?"
     size = (9.6, 4.0)
     step = Int(0, min=0, max=N_STEPS - 1)
     sentence = Enum(tuple(SENTENCES), default_value="thirsty")
-    order = Int(0, min=0, max=N_ORDERS)
     controls = (
         Control("step", "step"),
         Control("sentence", "… because it was", buttons=True),
-        Control("order", "order"),
     )
     presets: ClassVar = {
         "il": {"step": 8},
         "elle": {"step": 8, "sentence": "cold"},
-        "scrambled": {"step": 8, "order": 1},
     }
     goals = (
         Goal("unsure", "A step at which no annotation gets half of the weight", unsure),
         Goal("twice", "Two words in a row read from the same annotation", same_word_twice),
-        Goal("moved", "Scrambled: “chat” read from annotation 6 or later", last_card),
     )
     panels = (
         Panel("Scores e", draw_scores),
@@ -181,9 +162,8 @@ class AttentionStepper(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         best = facts["weights"].argmax()
-        order = "as read" if facts["order"] == 0 else f"scrambled ({facts['order']})"
         return (
-            f"Step {facts['step']} of “… because it was {facts['sentence']}”, annotations {order}: "
+            f"Step {facts['step']} of “… because it was {facts['sentence']}”: "
             f"the largest weight, {fixed(facts['weights'][best], 2)}, is on “{facts['source'][best]}”, "
             f"and the decoder says “{facts['said'][facts['step']]}”."
         )

@@ -5,17 +5,20 @@
 
 The scores are those of the shipped Transformer language model, first layer, on a French sentence with three
 padding places behind it, as they are before any mask. (They are read off its unmasked weights: the logarithm
-of a softmax is the scores but for one number a row, so each row is shown with mean 0.)
+of a softmax is the scores but for one number a row, so each row is shown with mean 0.) A hidden cell carries
+a stroke; among the weights it is orange where the cell gets weight all the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import ClassVar
 
 import numpy as np
 import torch
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from traitlets import Enum, Int
 
 from course_lib import theme
@@ -100,14 +103,38 @@ def compute(*, mask: str, method: str, head: int) -> Facts:
     }
 
 
+def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
+    """A stroke in every hidden cell; `show` takes who may look, and what each cell gets."""
+    axes.set(xlabel="looked at (· is padding)", ylabel="asks")
+    strokes = LineCollection([], linewidth=1.6, capstyle="round", zorder=2)
+    axes.add_collection(strokes, autolim=False)
+
+    def show(may_look: np.ndarray, gets: np.ndarray) -> None:
+        hidden = np.argwhere(~may_look)
+        strokes.set_segments([((x + 0.28, y + 0.72), (x + 0.72, y + 0.28)) for y, x in hidden])
+        strokes.set_color(np.where(gets[~may_look] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
+
+    return show
+
+
 def draw_scores(axes: Axes) -> Show:
-    cells = Heatmap(axes, LABELS, LABELS, kind="scores")
-    return lambda facts: cells.show(np.where(facts["gone"], -np.inf, facts["scores"]))
+    cells, strokes = Heatmap(axes, LABELS, LABELS, kind="scores"), _strokes(axes)
+
+    def show(facts: Facts) -> None:
+        cells.show(np.where(facts["gone"], -np.inf, facts["scores"]))
+        strokes(facts["may_look"], np.zeros((N, N)))
+
+    return show
 
 
 def draw_weights(axes: Axes) -> Show:
-    cells = Heatmap(axes, LABELS, LABELS)
-    return lambda facts: cells.show(np.where(facts["broken"][:, None], np.nan, facts["weights"]))
+    cells, strokes = Heatmap(axes, LABELS, LABELS), _strokes(axes)
+
+    def show(facts: Facts) -> None:
+        cells.show(np.where(facts["broken"][:, None], np.nan, facts["weights"]))
+        strokes(facts["may_look"], facts["weights"])
+
+    return show
 
 
 def draw_sums(axes: Axes) -> Show:
@@ -143,7 +170,7 @@ def not_a_number(now: Facts, start: Facts) -> bool:
 
 class MaskPainter(Explorable):
     title = "Mask painter"
-    question = "Rows ask, columns are looked at. What does each way of masking do to the weights?"
+    question = "A stroke marks what is hidden. What does each way of masking do to the weights?"
     size = (9.6, 4.0)
     mask = Enum((NONE, PADDING, CAUSAL, BOTH, CLOSED), default_value=NONE)
     method = Enum((BEFORE, TIMES_0, AFTER, RENORMED), default_value=BEFORE)
@@ -151,7 +178,7 @@ class MaskPainter(Explorable):
     controls = (
         Control("mask", "mask", buttons=True),
         Control("method", "how", buttons=True),
-        Control("head", "head"),
+        Control("head", "set of scores"),
     )
     presets: ClassVar = {
         "causal, right": {"mask": CAUSAL, "method": BEFORE},
@@ -164,23 +191,23 @@ class MaskPainter(Explorable):
         Goal("nan", "Break a row: make it no number at all", not_a_number),
     )
     panels = (
-        Panel("Scores into the softmax", draw_scores),
-        Panel("Weights", draw_weights),
+        Panel("Scores (blue above 0, orange below)", draw_scores),
+        Panel("Weights (full blue: 1; orange: leak)", draw_weights),
         Panel("Sum of each row", draw_sums, 0.45),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        open_cells = int(facts["may_look"].sum())
-        return f"mask: {facts['mask']}   ·   {facts['method']}   ·   {open_cells} of {N * N} cells open"
+        leaked = fixed(facts["hidden_share"], 2)
+        return f"mask: {facts['mask']}   ·   {facts['method']}   ·   weight on hidden words: {leaked}"
 
     @staticmethod
     def describe(facts: Facts) -> str:
         sums = facts["sums"][~facts["broken"]]
         broken = int(facts["broken"].sum())
         return (
-            f"Mask {facts['mask']}, applied {facts['method']}, head {facts['head']}: rows sum to "
+            f"Mask {facts['mask']}, applied {facts['method']}, set {facts['head']} of scores: rows sum to "
             f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are not numbers; hidden "
             f"places hold {fixed(facts['hidden_share'], 2)} of weight in all."
         )

@@ -623,7 +623,7 @@ Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 wi
 | ☐ | **short distance:** few hops between any two words | 31 hops, and the first word is gone |
 | ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a recurrence |
 | ☐ | **emphasis:** the sentence decides which words count most | a kernel gives a place its share, whatever word stands there |
-| ☐ | **looking both ways:** a word may need what comes after it | *it* is settled by *thirsty*, two words later |
+| ☐ | **looking both ways:** a word may need what comes after it | whether *the* is *le* or *la* hangs on the noun behind it |
 
 ## Check yourself
 """

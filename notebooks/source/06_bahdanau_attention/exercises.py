@@ -236,11 +236,11 @@ ALIGNED_WORDS = Exercise(
     trains=False,
     reference=lambda weights: weights[:-1, :-1].argmax(-1),
     by_hand=ByHand(
-        inputs={"weights": [[0.9, 0.1, 0.0], [0.2, 0.3, 0.5], [0.0, 0.1, 0.9]]},
-        answer={"places": [0.0, 1.0]},
-        says="Two French words and the end; two English words and the end. The first looks most at place 0. "
-        "The second has 0.5 on the end, which is never linked; of the words, place 1 has the most. The last "
-        "row is the end's own.",
+        inputs={"weights": [[0.7, 0.1, 0.2], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.0, 0.1, 0.9]]},
+        answer={"places": [0.0, 0.0, 1.0]},
+        says="Three French words and the end; two English words and the end. The first two French words look "
+        "most at place 0. The third has 0.5 on the end, which is never linked; of the words, place 1 has the "
+        "most. The last row is the end's own.",
     ),
     unrepaired=lambda weights: weights[1:, :-1].argmax(dim=-1),
     slips=(
@@ -254,11 +254,23 @@ ALIGNED_WORDS = Exercise(
             lambda weights: weights[:, :-1].argmax(-1),
             "there is a place for the end too. One for each French *word*: leave the last row out.",
         ),
+        Slip(
+            "first-word-out",
+            lambda weights: weights[:-1, 1:].argmax(-1),
+            "the column of the first English word is left out. The end is the last column: `:-1`.",
+        ),
+        Slip(
+            "down-the-columns",
+            lambda weights: weights[:-1, :-1].argmax(0),
+            "this runs down the columns and finds a French word for each English one. Each *row* looks for "
+            "its largest weight: `dim=-1`.",
+        ),
     ),
 )
 
 
 THIRSTY = "the cat drank the water because it was thirsty"
+PLACES = (*THIRSTY.split(), "</s>")
 
 
 @cache
@@ -295,7 +307,8 @@ def says_elle(given: tuple, answer: tuple[int, int]) -> str:
     said = steered(*answer)
     if said == "le chat a bu l' eau parce qu' elle avait soif":
         return ""
-    return f"With the look of step {answer[0]} forced onto place {answer[1]} it says: “{said}”."
+    step, place = answer
+    return f"With the look of step {step} forced onto place {place}, “{PLACES[place]}”, it says: “{said}”."
 
 
 MAKE_IT_SHE = PlainExercise(

@@ -165,6 +165,15 @@ def links_of_columns(weights):
     return weights[:-1, :-1].argmax(dim=0)
 
 
+def links_of_columns_transposed(weights):
+    return weights.T[:-1, :-1].argmax(dim=1)
+
+
+def links_without_the_first(weights):
+    words = weights[:-1]
+    return words[:, 1:].argmax(dim=1)
+
+
 def links_as_floats(weights):
     return weights[:-1, :-1].argmax(-1).float()
 
@@ -222,11 +231,13 @@ WRONG = {
     "aligned_words": [
         (links_one_late, "what the first version did"),
         (links_with_the_end, "end-column"),
-        (links_of_columns, "wrong-shape"),
+        (links_without_the_first, "first-word-out"),
+        (links_of_columns, "down-the-columns"),
+        (links_of_columns_transposed, "down-the-columns"),
         (links_as_floats, "dtype"),
     ],
     "make_it_she": [
-        (still_a_he, None, "qu' il avait soif"),
+        (still_a_he, None, "place 8, “thirsty”", "qu' il avait soif"),
         (too_early, None, "le eau a bu"),
         (off_the_end, None, "places 0 to 9"),
         (one_number, None, "cannot be used as an answer"),

@@ -47,6 +47,11 @@ def filled(queries: Tensor, keys: Tensor, may_look: Tensor, value: float) -> Ten
     return scaled(queries, keys).masked_fill(~may_look, value).softmax(-1)
 
 
+UPSIDE_DOWN = (
+    "the mask is upside down: −∞ went where a query *may* look, hence the NaN in rows that may look "
+    "everywhere. It goes where it may not: `~may_look`."
+)
+
 MASKED_ATTENTION = Exercise(
     name="masked_attention",
     lesson="masks",
@@ -113,6 +118,18 @@ MASKED_ATTENTION = Exercise(
             misconception="M22",
         ),
         Slip(
+            "no-tilde",
+            lambda q, k, v, look: mixed(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), v),
+            UPSIDE_DOWN,
+        ),
+        Slip(
+            "no-tilde-emptied",
+            lambda q, k, v, look: mixed(
+                emptied(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), look), v
+            ),
+            UPSIDE_DOWN,
+        ),
+        Slip(
             "closed-row-shares",
             lambda q, k, v, look: mixed(filled(q, k, look, -1e9), v),
             "a query that may look nowhere shares out over all that is hidden from it. It shall get 0.",
@@ -161,6 +178,11 @@ TRAINING_MASK = PlainExercise(
             lambda n: torch.ones(n, n) == 1,
             "nothing is hidden: every position sees the word it shall guess.",
         ),
+        Slip(
+            "numbers",
+            lambda n: torch.ones(n, n).tril(),
+            "the right cells are open, but by numbers. A mask holds True and False: compare with `== 1`.",
+        ),
     ),
 )
 
@@ -185,8 +207,9 @@ TRANSLATOR_MASKS = PlainExercise(
             [[[True, False, False], [True, True, False], [True, True, False]]],
             [[[True, False]]],
         ],
-        "One sentence. Its source has one word of two places, its target two of three. Encoder and across: "
-        "the first place alone. Decoder: no row looks ahead, and no row looks at the third place.",
+        "Below stand three masks: encoder, decoder, cross. The one sentence has a source of one word in two "
+        "places, a target of two in three. Encoder and cross: the first place alone. Decoder: no row looks "
+        "ahead, and no row looks at the third place.",
     ),
     others=(
         lambda: lengths([3, 1], [2, 4], 3, 4),
@@ -227,6 +250,27 @@ TRANSLATOR_MASKS = PlainExercise(
             "one-too-many",
             lambda s, t, n, m: three(s + 1, t + 1, n, m),
             "one padding place of each sentence stays open. Places count from 0: `<`, not `<=`.",
+        ),
+        Slip(
+            "cross-hides-target",
+            lambda s, t, n, m: (*three(s, t, n, m)[:2], padding_mask(t, m)),
+            "`cross` hides the target's padding. There the target asks; what it looks at is the source.",
+        ),
+        Slip(
+            "cross-causal",
+            lambda s, t, n, m: (*three(s, t, n, m)[:2], padding_mask(s, n) & (torch.ones(m, n).tril() == 1)),
+            "`cross` hides what is ahead. But the source is known whole: only its padding is hidden.",
+            misconception="M25",
+        ),
+        Slip(
+            "padding-rows",
+            lambda s, t, n, m: (
+                padding_mask(s, n),
+                three(s, t, n, m)[1] & padding_mask(t, m).mT,
+                padding_mask(s, n),
+            ),
+            "`decoder` hides everything from the padding's rows too. Hide columns: nobody reads those rows.",
+            misconception="M21",
         ),
     ),
 )

@@ -16,7 +16,7 @@ After this lesson you can
 1. **say** which words must be hidden in a batch, in a decoder, and across;
 2. **write** attention with a mask, also where a word may look at nothing;
 3. **tell** other ways of masking from the right one, by the sums of their rows and by what hidden words get;
-4. **recognise** a leak: a loss that is too good, and a model that is good for nothing;
+4. **recognise** a leak, though shapes, sums and test set look right;
 5. **explain** why a mask lets training compute all positions of a sentence side by side.
 """
 
@@ -74,7 +74,7 @@ How do we get there? Four ideas, and all have been seen in the wild:
 - the same, and then divide each row by its sum;
 - set the hidden scores to $-\infty$, **before** the softmax.
 
-In the picture below you can try each, on the real scores of a trained language model. Think first.
+In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a closed row* hides everything from one word. Think first.
 """
 
 # %% kind="predict" minutes=4
@@ -89,7 +89,7 @@ r"""
 | 0 after, ÷ sum | yes | yes, until a hidden score is so large that the rest rounds to 0 |
 | −∞ before | yes | yes |
 
-So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*. The softmax over nothing but −∞ is $0/0$, and one NaN spreads through a whole network in a step.
+So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*, say in an empty sentence, all padding. The softmax over nothing but −∞ is $0/0$: NaN, “not a number”, and one NaN spreads through a whole network in a step.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -148,16 +148,17 @@ First without the hard part: scores, then `masked_fill` with `-math.inf` where a
 r"""
 ## 2 · Words that are not there *yet*
 
-A language model guesses the next word. Trained one word at a time, a sentence of 20 words would take 20 runs of the network. With self-attention there is a better way: give it all 20 words at once, and let position $i$ guess word $i + 1$. Twenty guesses in one run.
+A language model guesses the next word. Trained one word at a time, a sentence of 20 words would take 20 runs of the network. With self-attention, where every word's vector makes its own query, key and value, there is a better way: give it all 20 words at once, and let position $i$ guess word $i + 1$.
 
 But then position $i$ must not see word $i + 1$: it stands right there in the input. Each position may look at itself and back, never ahead. That is the {term:causal mask}.
 
-Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand.
+Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
 """
 
 # %% kind="code" minutes=1.5
 tokenizer = load_shipped("transformer").tokenizer
 N = 16  # positions; the longer sentences are left out
+VOCABULARY = 680  # words, all that the model can say
 
 
 def rows(pairs):
@@ -176,6 +177,7 @@ def guess(model, given, may_look):
     """A score for every word of the vocabulary, at every position."""
     x = model["words"][given] + model["places"][: given.shape[1]]
     context, _ = attention(x @ model["q"], x @ model["k"], x @ model["v"], may_look)
+    # each word with what it has fetched, held against the vector of every word
     return (x + context) @ model["words"].T
 
 # %% kind="code" minutes=1.5
@@ -183,13 +185,14 @@ def loss_of(model, sentences, may_look):
     """Cross-entropy of the next word, padding not counted."""
     scores = guess(model, sentences[:, :-1], may_look)
     targets = sentences[:, 1:]
+    # torch wants the vocabulary on the second axis, and skips targets of `ignore_index`
     return torch.nn.functional.cross_entropy(scores.mT, targets, ignore_index=PAD)
 
 
 def train(mask, steps=160, width=32):
     generator = torch.Generator().manual_seed(0)
-    sizes = {"words": (680, width), "places": (N, width), "q": (width, width)}
-    sizes |= {"k": (width, width), "v": (width, width)}
+    sizes = {"words": (VOCABULARY, width), "places": (N, width)}
+    sizes |= {"q": (width, width), "k": (width, width), "v": (width, width)}
     model = {
         name: (torch.randn(size, generator=generator) * 0.2).requires_grad_()
         for name, size in sizes.items()
@@ -225,7 +228,7 @@ quiz("10", "too-good")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A perplexity near 1 on unseen sentences: it is never unsure about anything. Let it write, then, from three beginnings. Word by word, each time with what it has written so far; the likeliest word each time.
+Let it write, then, from three beginnings: word by word, each time with what it has written so far; the likeliest word each time.
 """
 
 # %% kind="see" minutes=1 ignore_output=true
@@ -297,12 +300,12 @@ RUNS = "leak_language_model"
 at_once = recorded(RUNS, lambda run: run["scores"]["test"]["perplexity"])
 word_by_word = recorded(RUNS, lambda run: run["word by word"])
 for name in ("sound", "leaky"):
-    print(f"{name}: read at once {fixed(at_once[name], 2)}", end=", ")
-    print(f"word by word {word_by_word[name]:.2g}")
+    print(f"{name}: read at once {at_once[name]:.2f}", end=", ")
+    print(f"word by word {word_by_word[name]:,.2f}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million: it is *sure*, and wrong.
+Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million. Blind guessing among 680 words would have 680: this one is *sure*, and wrong.
 
 And a warning from our own records. In the **translator** the same leak does not show in the loss at all: 0.08 on validation where the sound one has 0.07. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
@@ -402,16 +405,13 @@ def times_as_long():
 
 estimate("10", "sixty-runs", times_as_long)
 
-# %% [markdown] kind="text" minutes=0.5
-r"""
-That is what the mask buys. A recurrent network reads a sentence once, too, and guesses at every word; but its 60 steps must wait for each other, for the state at word 20 *needs* the state at word 19. Masked attention computes all 60 side by side: it needs only the words, and in training they are all there. When the model **writes**, they are not, and it is word by word again (lesson 16 makes that cheaper).
-"""
-
 # %% kind="explain" minutes=4
 explain("10", "at-once")
 
 # %% [markdown] kind="text" minutes=1
 r"""
+All that holds for training. When the model **writes**, the words are not there yet, and it is word by word again (lesson 16 makes that cheaper).
+
 ## Break it
 
 In torch there are two attentions, and their masks mean opposite things. `scaled_dot_product_attention` takes `True` as *may look*, as we do. `nn.MultiheadAttention` takes `True` as *ignore*.
@@ -444,7 +444,7 @@ quiz("10", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Let them believe the leak.** Show the perplexity of 1.00 and ask who would publish it. Only then let it write. Expected objection: "the test set is clean!" Answer: it is; the mask is not.
+**Let them believe the leak.** Show the perplexity near 1 and ask who would publish it. Only then let it write. Expected objection: "the test set is clean!" Answer: it is; the mask is not.
 
 | they say | what it is | answer |
 |---|---|---|
@@ -469,7 +469,7 @@ r"""
 
 - −∞ before the softmax: rows sum to 1, hidden words get exactly 0.
 - A query that may look nowhere needs care: 0, not NaN.
-- A leak makes a loss wonderful and a model useless. No test set shows it; letting the model write does.
+- A leak makes a loss too good to be true, and a model useless. A clean test set is no help: it is read with the same mask. Let the model write.
 - The causal mask gives all guesses of a sentence in one run. Across, nothing is causal.
 
 **Still missing.** Take the mask away, and attention does not know which word came first. Lesson 11 brings the order.

@@ -59,6 +59,25 @@ def polarity(queries, keys, values, may_look):
     return in_two_fills(queries, keys, values, ~may_look)
 
 
+def upside_down(queries, keys, values, may_look):
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    weights = scores.masked_fill(may_look, -math.inf).softmax(dim=-1)
+    return weights @ values, weights
+
+
+def upside_down_and_emptied(queries, keys, values, may_look):
+    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    weights = torch.where(may_look, -math.inf, scores).softmax(dim=-1)
+    weights = weights * may_look.any(dim=-1, keepdim=True)
+    return weights @ values, weights
+
+
+def upside_down_without_nan(queries, keys, values, may_look):
+    _, weights = upside_down(queries, keys, values, may_look)
+    weights = weights.nan_to_num(0.0)
+    return weights @ values, weights
+
+
 def large_negative(queries, keys, values, may_look):
     scores = (queries @ keys.mT / math.sqrt(keys.shape[-1])).masked_fill(~may_look, -1e9)
     weights = scores.softmax(dim=-1)
@@ -91,6 +110,10 @@ def only_after(n):
 
 def as_numbers(n):
     return torch.ones(n, n).tril()
+
+
+def as_whole_numbers(n):
+    return torch.ones(n, n, dtype=torch.int64).tril()
 
 
 def three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt):
@@ -133,6 +156,11 @@ def three_hides_rows(src_lengths, tgt_lengths, n_src, n_tgt):
     return encoder, decoder & target[:, :, None], cross
 
 
+def three_target_across(src_lengths, tgt_lengths, n_src, n_tgt):
+    encoder, decoder, _ = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
+    return encoder, decoder, (torch.arange(n_tgt) < tgt_lengths[:, None])[:, None]
+
+
 def three_cross_causal(src_lengths, tgt_lengths, n_src, n_tgt):
     encoder, decoder, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
     return encoder, decoder, cross & (torch.arange(n_src) <= torch.arange(n_tgt)[:, None])
@@ -145,20 +173,25 @@ WRONG = {
         (multiplies_weights, "zero-after"),
         (forgets_the_mask, None),
         (polarity, "turned-round"),
+        (upside_down, "no-tilde", "upside down"),
+        (upside_down_and_emptied, "no-tilde-emptied", "upside down"),
+        (upside_down_without_nan, "turned-round"),
         (large_negative, "closed-row-shares"),
     ],
     "training_mask": [
         (still_leaks, "what the first version did"),
         (only_before, "not-itself"),
         (only_after, "looks-ahead"),
-        (as_numbers, None),
+        (as_numbers, "numbers"),
+        (as_whole_numbers, "numbers"),
     ],
     "translator_masks": [
         (three_without_middle, None),
         (three_uncausal, "no-causal"),
         (three_with_or, "either"),
-        (three_hides_rows, None),
-        (three_cross_causal, None),
+        (three_hides_rows, "padding-rows"),
+        (three_cross_causal, "cross-causal"),
+        (three_target_across, "cross-hides-target"),
     ],
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 from traitlets import Enum
 
 from course_lib.explore import Explorable
-from course_lib.explore.base import Goal
 from course_lib.explore.control import Control, Number
 
 
@@ -21,12 +21,13 @@ def stops(kind: type[Explorable], control: Control) -> list:
     return [min(trait.min + step * i, trait.max) for i in range(count + 1)]
 
 
-def places(kind: type[Explorable], goal: Goal) -> tuple[int, ...] | None:
-    """For each control the place among its stops at which the goal is reached, turning as few controls as can
-    be, by as few steps. None where no setting reaches it."""
+@cache
+def places(kind: type[Explorable]) -> dict[str, tuple[int, ...]]:
+    """For each goal that can be reached, the place of every control among its stops: as few controls turned
+    as can be, by as few steps."""
     tracks = [stops(kind, control) for control in kind.controls]
     start = [_place(track, value) for track, value in zip(tracks, kind.start.values(), strict=True)]
-    facts = kind.facts_at(kind.start)
+    at_start, found = kind.facts_at(kind.start), {}
 
     def effort(way: tuple[int, ...]) -> tuple[int, int]:
         steps = [abs(a - b) for a, b in zip(way, start, strict=True)]
@@ -34,9 +35,11 @@ def places(kind: type[Explorable], goal: Goal) -> tuple[int, ...] | None:
 
     for way in sorted(product(*(range(len(track)) for track in tracks)), key=effort):
         values = [track[place] for track, place in zip(tracks, way, strict=True)]
-        if goal.met(kind.facts_at(dict(zip(kind.start, values, strict=True))), facts):
-            return way
-    return None
+        facts = kind.facts_at(dict(zip(kind.start, values, strict=True)))
+        found |= {g.id: way for g in kind.goals if g.id not in found and g.met(facts, at_start)}
+        if len(found) == len(kind.goals):
+            break
+    return found
 
 
 def _place(track: list, value: object) -> int:

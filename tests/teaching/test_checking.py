@@ -263,7 +263,7 @@ TEST_ATTENTION = TestExercise(
 )  # fmt: skip
 def test_a_written_test_is_tested(attempt, slip, words):
     torch.testing.assert_close(1, 1)  # what it imports the first time takes a while
-    verdict = judge(replace(TEST_ATTENTION, seconds=1), attempt)
+    verdict = judge(replace(TEST_ATTENTION, seconds=1 if slip == "too-slow" else 20), attempt)
     assert verdict.slip == slip and words in str(verdict), str(verdict)
     assert verdict.status == (
         "passed" if attempt is good_test else "not tried" if attempt is your_turn else "wrong"

@@ -43,7 +43,7 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=3
 quiz("04", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -377,7 +377,7 @@ Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000
 # %% kind="diagram" minutes=0.5 hide_input=true
 draw("summary vector", "The bottleneck")
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=4
 explain("04", "why-not-larger")
 
 # %% [markdown] kind="text" minutes=1
@@ -598,7 +598,7 @@ The first two stammer, and one sees at once that something is wrong. The third i
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=5
 quiz("04", "closing")
 
 # %% [markdown] kind="instructor"

@@ -43,7 +43,7 @@ r"""
 From memory, before you read on.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall" minutes=3
 quiz("05", "recall")
 
 # %% [markdown] kind="text" minutes=1
@@ -410,7 +410,7 @@ r"""
 The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
 """
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=4
 explain("05", "sees-but-hears")
 
 # %% [markdown] kind="text" minutes=1
@@ -628,7 +628,7 @@ Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 wi
 ## Check yourself
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=5
 quiz("05", "closing")
 
 # %% [markdown] kind="instructor"

@@ -160,7 +160,8 @@ def test_every_sentence_of_the_task_has_a_known_translation():
 
 def test_three_translations_by_lot(text):
     """One of the three is right; greedy decoding is not."""
-    notebook = json.loads((PROJECT_ROOT / "notebooks" / lesson("encoder_decoder").notebook).read_text("utf-8"))
+    path = PROJECT_ROOT / "notebooks" / lesson("encoder_decoder").notebook
+    notebook = json.loads(path.read_text(encoding="utf-8"))
     cell = next(cell for cell in notebook["cells"] if "def drawn(" in "".join(cell["source"]))
     told = [line for line in "".join(cell["outputs"][0]["text"]).splitlines() if line.startswith("by lot")]
     right = translations_of("the old fox sees two birds near the river")

@@ -260,8 +260,8 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "new-matrix",
             lambda *given: stepped(*given, with_new=True),
-            "the table's gradient is computed with the matrix as it is after its step. Compute all gradients first, "
-            "then move.",
+            "the table's gradient is computed with the matrix as it is after its step. Compute all gradients "
+            "first, then move.",
         ),
         Slip(
             "no-rate",
@@ -284,9 +284,7 @@ GRADIENT_STEP = PlainExercise(
             "the loss is that after the step. Return the one before: it is what the step was made from.",
         ),
         Slip("no-log", other_loss(NO_LOG), "the loss is 1 − share. Cross-entropy is −ln(share)."),
-        Slip(
-            "positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is minus the logarithm."
-        ),
+        Slip("positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is minus the logarithm."),
         Slip(
             "loss-of-likeliest",
             other_loss(WRONG_WORD),
@@ -477,8 +475,8 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "behind-the-last",
             found,
-            "rounding may leave the sum of the shares a little below 1. A lot behind it then gets a place that "
-            "does not exist. Give it the last one.",
+            "rounding may leave the sum of the shares a little below 1. A lot behind it then gets a place "
+            "that does not exist. Give it the last one.",
         ),
         Slip(
             "likeliest",

@@ -277,8 +277,8 @@ def is_understood(given: tuple, answer: str) -> str:
     return (
         "Its right translation is not known here. Our small language does not make this sentence, or it is "
         "one that `translations_of` cannot read: a question, or one with that, which, who. It can read `the "
-        "tired women see a big fox`. Of the sentences that `generate(200, seed=1, length=(5, 8))` makes, each "
-        "may be handed in."
+        "tired women see a big fox`. Of the sentences that `generate(200, seed=1, length=(5, 8))` makes, "
+        "each may be handed in."
     )
 
 
@@ -456,7 +456,8 @@ FREE_ACCURACY = PlainExercise(
         Slip(
             "goes-on-after-eos",
             lambda model, source, target: right_share(model, source, target, own_word, stops=False),
-            "what the model says after EOS is counted too. When it has said EOS, it has ended: leave the loop.",
+            "what the model says after EOS is counted too. When it has said EOS, it has ended: leave the "
+            "loop.",
         ),
         Slip(
             "counts-mistakes",

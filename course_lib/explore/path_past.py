@@ -112,7 +112,10 @@ def compute(*, depth: int, gain: float, path: str) -> Facts:
 
 def draw_back(axes: Axes) -> Show:
     axes.set(yscale="log", ylim=(LOW, HIGH), xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
-    axes.set(xlabel="in front of layer (the last number: the end)", yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
+    axes.set(
+        xlabel="in front of layer (the last number: the end)",
+        yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6),
+    )
     axes.set_ylabel("gradient, times that at the end")
     plain_powers(axes.yaxis)
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
@@ -156,7 +159,9 @@ def alike_all_the_same(now: Facts, start: Facts) -> bool:
 
 class PathPast(Explorable):
     title = "A path past the layer"
-    question = "What comes back to the first layer, and how alike do words grow, with a path past f and without?"
+    question = (
+        "What comes back to the first layer, and how alike do words grow, with a path past f and without?"
+    )
     size = (9.6, 4.0)
     depth = Int(6, min=1, max=DEEPEST)
     gain = Enum(GAINS, default_value=1.0)

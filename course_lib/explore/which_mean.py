@@ -111,7 +111,13 @@ def draw_table(axes: Axes, *, key: str, reach: float, decimals: int) -> Show:
         frames.place(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
         shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / reach, -1, 1)) for v in values]
         inset = np.where(lit, 0.07, 0.02)
-        cells.place(left=left + inset, right=left + 0.98 - inset, low=top + inset, high=top + 0.98 - inset, colours=shades)
+        cells.place(
+            left=left + inset,
+            right=left + 0.98 - inset,
+            low=top + inset,
+            high=top + 0.98 - inset,
+            colours=shades,
+        )
         for text, value, one in zip(texts, values, lit, strict=True):
             strong = abs(value) > 0.62 * reach
             text.set(text=fixed(value, decimals), color=theme.PAPER if strong else theme.INK)
@@ -162,7 +168,10 @@ class WhichMean(Explorable):
         Goal("unmoved", "A word four times as loud, with the same result as before", same_though_louder),
         Goal("short", "LayerNorm, and yet the result's variance is ¾, not 1", short_of_one),
     )
-    panels = (Panel("Before; framed: averaged for the row's first number", draw_before), Panel("After; framed: the row", draw_after))
+    panels = (
+        Panel("Before; framed: averaged for the row's first number", draw_before),
+        Panel("After; framed: the row", draw_after),
+    )
     compute = staticmethod(compute)
 
     @staticmethod

@@ -5,9 +5,9 @@
     >>> compute(depth=12, gain=0.5, path=PLAIN)["ways"]
     4096
 
-On the left every layer turns its vector (a random rotation) and multiplies it by the gain, so its strength is known
-exactly. On the right every layer is one head of attention with random matrices, its output multiplied by
-the gain; eight random words of width 64, the mean of eight sentences.
+On the left every layer turns its vector (a random rotation) and multiplies it by the gain, so that its
+strength is known exactly. On the right every layer is one head of attention with random
+matrices, its output multiplied by the gain; eight random words of width 64, the mean of eight sentences.
 """
 
 from __future__ import annotations
@@ -159,9 +159,7 @@ def alike_all_the_same(now: Facts, start: Facts) -> bool:
 
 class PathPast(Explorable):
     title = "A path past the layer"
-    question = (
-        "What comes back to the first layer, and how alike do words grow, with a path past f and without?"
-    )
+    question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
     size = (9.6, 4.0)
     depth = Int(6, min=1, max=DEEPEST)
     gain = Enum(GAINS, default_value=1.0)
@@ -195,7 +193,7 @@ class PathPast(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: the first layer "
-            f"gets {significant(facts['back'][0], 3)} times the gradient at the end, and after the last layer "
-            f"two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
+            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: the first "
+            f"layer gets {significant(facts['back'][0], 3)} times the gradient at the end, and after the last "
+            f"one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
         )

@@ -3,9 +3,9 @@
     >>> compute(norm=LAYER, other=AS_IT_IS, word=1)["after"][0].round(4).tolist()
     [-1.3416, -0.4472, 0.4472, 1.3416]
 
-Three sentences of three places, four features each; the first word is 0, 1, 2, 3. The last place of the second
-sentence and the last two of the third are padding. BatchNorm counts every place here, padding too, as torch's does
-unless one helps it; in use it takes the means that it has kept from the batch as it is.
+Three sentences of three places, four features each; the first word is 0, 1, 2, 3. The last place of the
+second sentence and the last two of the third are padding. BatchNorm counts every place here, padding too, as
+torch's does unless one helps it; in use it takes the means that it has kept from the batch as it is.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class WhichMean(Explorable):
         row = facts["word"] - 1
         before, after = (", ".join(fixed(v, n) for v in facts[k][row]) for k, n in (("x", 0), ("after", 2)))
         return (
-            f"{facts['norm']}, the batch {facts['other']}: row {NAMES[row]} is {before} before and {after} after; "
-            f"{int(facts['counted'].sum())} numbers of the batch are averaged for its first one; "
+            f"{facts['norm']}, the batch {facts['other']}: row {NAMES[row]} is {before} before and {after} "
+            f"after; {int(facts['counted'].sum())} numbers of the batch are averaged for its first one; "
             f"it differs by {fixed(facts['moved'], 2)} from its result in the batch as it was."
         )

@@ -1,4 +1,4 @@
-"""The exercises of lesson 13: likeness of words, layer normalisation, feed-forward, residual path, the block."""
+"""The exercises of lesson 13: likeness of words, layer norm, feed-forward, residual path, the block."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def normed(
 
 def norm_case(*shape: int, seed: int, times: float = 1.0) -> Callable[[], tuple]:
     def make() -> tuple:
-        x = random(*shape, seed=seed) * times + 1
+        x = random(*shape, seed=seed) * times + (times == 1)
         x[..., 0, :] = 2.0  # a word of equal numbers: variance 0
         return x, random(shape[-1], seed=seed + 1), random(shape[-1], seed=seed + 2), 1e-5
 
@@ -220,8 +220,8 @@ FEED_FORWARD = PlainExercise(
             "b_out": torch.tensor([10.0]),
         },
         answer=torch.tensor([[13.0], [14.0]]),
-        says="The word 3 is widened to 3 and −3, bent to 3 and 0, and narrowed to 3 + 0 + 10 = 13. The word −4 "
-        "becomes −4 and 4, then 0 and 4, then 14.",
+        says="The word 3 is widened to 3 and −3, bent to 3 and 0, and narrowed to 3 + 0 + 10 = 13. The word "
+        "−4 becomes −4 and 4, then 0 and 4, then 14.",
     ),
     others=(
         feed_case(2, 5, d=4, d_ff=12, seed=0),
@@ -232,7 +232,8 @@ FEED_FORWARD = PlainExercise(
         Slip(
             "no-bend",
             lambda x, w_in, b_in, w_out, b_out: F.linear(F.linear(x, w_in, b_in), w_out, b_out),
-            "nothing is bent: two linear layers in a row are one linear layer. Negative numbers become 0 in between.",
+            "nothing is bent: two linear layers in a row are one linear layer. In between, negative numbers "
+            "become 0.",
         ),
         Slip(
             "bent-at-the-end",
@@ -293,8 +294,8 @@ PRE_NORM = PlainExercise(
     by_hand=ByHand(
         inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},
         answer=torch.tensor([20.0]),
-        says="Here the norm halves and the layer triples. The layer sees 8 / 2 = 4 and says 12. What went past "
-        "is 8, untouched: 8 + 12 = 20.",
+        says="Here the norm halves and the layer triples. The layer sees 8 / 2 = 4 and says 12. What went "
+        "past is 8, untouched: 8 + 12 = 20.",
     ),
     others=(
         lambda: (random(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
@@ -305,8 +306,8 @@ PRE_NORM = PlainExercise(
         Slip(
             "after-the-sum",
             lambda x, layer, norm: norm(x + layer(x)),
-            "the norm comes after the addition, so the path goes through it. Here the layer alone gets to see "
-            "the normalised words.",
+            "the norm comes after the addition, so the path goes through it. Here the layer alone gets to "
+            "see the normalised words.",
         ),
         Slip(
             "no-path", lambda x, layer, norm: layer(norm(x)), "nothing goes past the layer: `x` is not added."
@@ -434,7 +435,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "side-by-side",
             side_by_side,
-            "the feed-forward layer does not see what attention has said. It comes second, and gets the new `x`.",
+            "the feed-forward layer does not see what attention has said. It comes second, and gets the "
+            "new `x`.",
         ),
         Slip(
             "one-norm-twice",
@@ -455,8 +457,8 @@ ENCODER_BLOCK = PlainExercise(
                 n_heads,
                 may_look,
             ),
-            "the four matrices of attention are turned round. `many_heads` writes `x @ w`, and these are kept as "
-            "(out, in): hand over `.T`.",
+            "the four matrices of attention are turned round. `many_heads` writes `x @ w`, and these are "
+            "kept as (out, in): hand over `.T`.",
         ),
     ),
 )

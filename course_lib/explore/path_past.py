@@ -175,7 +175,7 @@ class PathPast(Explorable):
         "24 layers, norm first": {"depth": 24, "path": PRE},
     }
     goals = (
-        Goal("kept", "24 layers of strength ½ or less: half of the gradient or more comes back", kept),
+        Goal("kept", "24 layers, strength ½ or less: half of the gradient comes back", kept),
         Goal("too-much", "With a path: more than 100 times the gradient comes back", too_much),
         Goal("alike", "With a path, and yet words alike above 0.9", alike_all_the_same),
     )
@@ -193,7 +193,7 @@ class PathPast(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: the first "
-            f"layer gets {significant(facts['back'][0], 3)} times the gradient at the end, and after the last "
+            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: the "
+            f"first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, and after the last "
             f"one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
         )

@@ -570,7 +570,8 @@ for name, found in patients.items():
         histories = [[entry[kind] for entry in run["history"]] for run in found]
         curves[name] = torch.tensor(histories).mean(dim=0).tolist()
     tests = ", ".join(fixed(100 * run["scores"]["test"]["exact"], 0) for run in found)
-    last = fixed(sum(r["likeness"][-1] for r in found) / 3, 2) if name != "B" else "not taken"
+    alike = [run["likeness"][-1] for run in found if "likeness" in run]
+    last = fixed(sum(alike) / 3, 2) if alike else "not taken"
     told = f"{found[0]['parameters']:,} parameters, exact {tests}%, likeness {last}"
     print(f"{name}: {told}")
 titles = {"train_loss": "In training", "loss": "On validation sentences"}

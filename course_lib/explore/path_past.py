@@ -193,7 +193,7 @@ class PathPast(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: the "
-            f"first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, and after the last "
-            f"one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
+            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: "
+            f"the first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, "
+            f"and after the last one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
         )

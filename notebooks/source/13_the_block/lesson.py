@@ -91,7 +91,7 @@ The diagonal of the table holds n ones: each word with itself. Take the sum of t
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Now stack 12 blocks as they are before any training, with random weights. A {term:block} is one layer of the Transformer: attention, and what this lesson puts around it. The library's has a switch, `residual=False`, that leaves attention without any path past it. Sentences of eight random words, 64 numbers each; three random starts.
+Now stack 12 blocks as they are before any training, with random weights. A {term:Transformer block|block} is one layer of the Transformer: attention, and what this lesson puts around it. The library's has a switch, `residual=False`, that leaves attention without any path past it. Sentences of eight random words, 64 numbers each; three random starts.
 
 > **Before the picture:** how alike are the words after the **second** block, when there is no path past it?
 """

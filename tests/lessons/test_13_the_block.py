@@ -106,3 +106,20 @@ def test_the_feed_forward_layer_is_the_larger_half():
     block = Block(d_model=64, n_heads=4, d_ff=256)
     assert sum(p.numel() for p in block.feed_forward.parameters()) == 33_088
     assert sum(p.numel() for p in block.attention.parameters()) == 16_384
+
+
+def test_gradients_through_24_blocks():
+    def back(seed: int, **options) -> float:
+        torch.manual_seed(seed)
+        start = torch.randn(2, 8, 64, requires_grad=True)
+        x = start
+        for _ in range(24):
+            x = Block(d_model=64, n_heads=4, d_ff=256, **options)(x)[0]
+        (x * torch.randn_like(x)).sum().backward()
+        return start.grad.square().mean().sqrt().item()
+
+    for seed in range(3):
+        assert 1 < back(seed) < 10
+        assert back(seed, norm="none") > 1e6
+        assert back(seed, norm="none", residual=False) < 1e-4
+        assert 0.05 < back(seed, residual=False) < 20

@@ -199,9 +199,24 @@ views.lines(
     title="The signal through 24 blocks",
 )
 
+# %% kind="see" minutes=1 ignore_output=true
+kinds["norm, no path"] = {"residual": False}
+for name, options in kinds.items():
+    torch.manual_seed(0)
+    start = torch.randn(2, 8, 64, requires_grad=True)
+    x = start
+    for _ in range(24):
+        x, _, _ = Block(d_model=64, n_heads=4, d_ff=256, **options)(x)
+    (x * torch.randn_like(x)).sum().backward()  # a gradient of size 1 at the end
+    back = start.grad.square().mean().sqrt().item()
+    print(f"{name}: gradient at the start {back:.0e}")
+    assert {"path, no norm": back > 1e6, "neither": back < 1e-4}.get(name, back < 100)
+
 # %% [markdown] kind="text" minutes=1
 r"""
-Neither: the signal is gone. Path alone: tens of thousands. Both: it grows a little, from 1 to about 5. That is the block's secret: **the path carries, the norm keeps the size.**
+Neither: signal and gradient are gone, as in the explorable. Path alone: a signal of tens of thousands, and a gradient of many millions. Both: the signal grows a little, from 1 to about 5, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
+
+And the last line: norms *without* a path keep the gradient's size as well. So a vanishing gradient is not what ruins a normed stack without a path. Its words are all alike, and that is.
 
 ## 3 · Layer normalisation
 

@@ -291,7 +291,7 @@ r"""
 In the explorable, three short sentences; the first word is (0, 1, 2, 3).
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("13", "block-other-sentence", WhichMean())
 
 # %% [markdown] kind="text" minutes=1

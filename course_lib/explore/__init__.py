@@ -10,11 +10,13 @@ from course_lib.explore.head_count import HeadCount
 from course_lib.explore.head_switches import HeadSwitches
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
+from course_lib.explore.path_past import PathPast
 from course_lib.explore.path_race import PathRace
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.score_zoo import ScoreZoo
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
+from course_lib.explore.which_mean import WhichMean
 from course_lib.explore.who_attends import WhoAttends
 from course_lib.explore.window_lab import WindowLab
 from course_lib.explore.word_by_word import WordByWord
@@ -30,11 +32,13 @@ __all__ = [
     "HeadSwitches",
     "MaskPainter",
     "OneVectorSuitcase",
+    "PathPast",
     "PathRace",
     "SaturationLab",
     "ScoreZoo",
     "SoftDictionary",
     "SoftmaxDial",
+    "WhichMean",
     "WhoAttends",
     "WindowLab",
     "WordByWord",

@@ -1,0 +1,199 @@
+"""W14, the residual path and depth: what comes back to the first layer, and how alike words grow.
+
+    >>> significant(compute(depth=12, gain=0.5, path=NONE)["back"][0], 3)      # 0.5 to the 12th
+    '0.000244'
+    >>> compute(depth=12, gain=0.5, path=PLAIN)["ways"]
+    4096
+
+On the left every layer turns its vector (a random rotation) and multiplies it by the gain, so that its
+strength is known exactly. On the right every layer is one head of attention with random
+matrices, its output multiplied by the gain; eight random words of width 64, the mean of eight sentences.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.explore.softmax_dial import softmax
+from course_lib.formatting import fixed, significant
+from course_lib.views.lines import plain_powers
+from course_lib.views.moving import Facts, Show, quick_text
+
+WIDTH, N_WORDS, N_SENTENCES, DEEPEST = 64, 8, 8, 24
+GAINS = (0.25, 0.5, 0.75, 1.0, 1.25)
+NONE, PLAIN, PRE, POST = "f(x)", "x + f(x)", "x + f(norm(x))", "norm(x + f(x))"
+COLOURS = {NONE: theme.ORANGE, PLAIN: theme.GREEN, PRE: theme.BLUE, POST: theme.PINK}
+LOW, HIGH = 1e-8, 1e6  # the window of the gradient
+
+
+@cache
+def rotations() -> np.ndarray:
+    drawn = np.random.default_rng(13).standard_normal((DEEPEST, WIDTH, WIDTH))
+    return np.linalg.qr(drawn)[0]
+
+
+@cache
+def attentions() -> tuple[np.ndarray, np.ndarray]:
+    """Query, key, value and output matrices of every layer (Xavier's start), and the sentences."""
+    generator = np.random.default_rng(14)
+    reach = np.sqrt(3 / WIDTH)
+    matrices = generator.uniform(-reach, reach, (DEEPEST, 4, WIDTH, WIDTH))
+    return matrices, generator.standard_normal((N_SENTENCES, N_WORDS, WIDTH))
+
+
+def norm(x: np.ndarray) -> np.ndarray:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+def norm_back(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The gradient in front of `norm`, from the one behind it."""
+    unit = norm(x)
+    inner = gradient - gradient.mean() - unit * (gradient * unit).mean()
+    return inner / np.sqrt(x.var() + 1e-5)
+
+
+@cache
+def gradients(depth: int, gain: float, path: str) -> np.ndarray:
+    """The gradient's size in front of each layer, beside its size at the end: (depth + 1,)."""
+    layers = gain * rotations()[:depth]
+    states = [np.random.default_rng(15).standard_normal(WIDTH)]
+    for layer in layers:
+        x = states[-1]
+        said = layer @ (norm(x) if path == PRE else x)
+        states.append(said if path == NONE else norm(x + said) if path == POST else x + said)
+    back = np.random.default_rng(16).standard_normal(WIDTH)
+    sizes = [np.linalg.norm(back)]
+    for x, layer in zip(reversed(states[:-1]), reversed(layers), strict=True):
+        if path == POST:
+            back = norm_back(back, x + layer @ x)
+        through = layer.T @ back
+        through = norm_back(through, x) if path == PRE else through
+        back = through if path == NONE else back + through
+        sizes.append(np.linalg.norm(back))
+    return np.array(sizes[::-1]) / sizes[0]
+
+
+@cache
+def likeness(gain: float, path: str) -> np.ndarray:
+    """The mean cosine of two words of a sentence, at the start and after every layer: (DEEPEST + 1,)."""
+    matrices, x = attentions()
+    found = [mean_cosine(x)]
+    for w_q, w_k, w_v, w_o in matrices:
+        seen = norm(x) if path == PRE else x
+        weights = softmax((seen @ w_q) @ (seen @ w_k).swapaxes(-1, -2) / np.sqrt(WIDTH))
+        said = gain * (weights @ (seen @ w_v) @ w_o)
+        x = said if path == NONE else norm(x + said) if path == POST else x + said
+        found.append(mean_cosine(x))
+    return np.array(found)
+
+
+def mean_cosine(x: np.ndarray) -> float:
+    unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    pairs = unit @ unit.swapaxes(-1, -2)
+    n = x.shape[-2]
+    return float((pairs.sum((-1, -2)) - n).mean() / (n * (n - 1)))
+
+
+def compute(*, depth: int, gain: float, path: str) -> Facts:
+    return {
+        "back": gradients(depth, gain, path),
+        "alike": likeness(gain, path)[: depth + 1],
+        "ways": 1 if path == NONE else 2**depth,
+    }
+
+
+def draw_back(axes: Axes) -> Show:
+    axes.set(yscale="log", ylim=(LOW, HIGH), xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
+    axes.set(
+        xlabel="in front of layer (the last number: the end)",
+        yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6),
+    )
+    axes.set_ylabel("gradient, times that at the end")
+    plain_powers(axes.yaxis)
+    axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
+    [curve] = axes.plot([0], [1], "o-", markersize=5)
+    told = quick_text(axes, 0.97, 0.95, of="axes", ha="right", va="top", size=10.5, weight="bold")
+
+    def show(facts: Facts) -> None:
+        colour = COLOURS[facts["path"]]
+        curve.set(data=(np.arange(facts["depth"] + 1), facts["back"]), color=colour)
+        told.set(text=f"at the first layer: {significant(facts['back'][0], 3)}", color=colour)
+
+    return show
+
+
+def draw_alike(axes: Axes) -> Show:
+    axes.set(ylim=(-0.1, 1.14), xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24), yticks=(0, 0.5, 1))
+    axes.set(xlabel="after layer", ylabel="mean cosine of two words")
+    axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
+    [curve] = axes.plot([0], [0], "s-", markersize=5)
+    told = quick_text(axes, 0.97, 0.06, of="axes", ha="right", va="bottom", size=10.5, weight="bold")
+
+    def show(facts: Facts) -> None:
+        colour = COLOURS[facts["path"]]
+        curve.set(data=(np.arange(facts["depth"] + 1), facts["alike"]), color=colour)
+        told.set(text=f"after the last: {fixed(facts['alike'][-1], 2)}", color=colour)
+
+    return show
+
+
+def kept(now: Facts, start: Facts) -> bool:
+    return now["depth"] == DEEPEST and now["gain"] <= 0.5 and now["back"][0] >= 0.5
+
+
+def too_much(now: Facts, start: Facts) -> bool:
+    return now["path"] != NONE and now["back"][0] > 100
+
+
+def alike_all_the_same(now: Facts, start: Facts) -> bool:
+    return now["path"] != NONE and now["alike"][-1] > 0.9
+
+
+class PathPast(Explorable):
+    title = "A path past the layer"
+    question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
+    size = (9.6, 4.0)
+    depth = Int(6, min=1, max=DEEPEST)
+    gain = Enum(GAINS, default_value=1.0)
+    path = Enum((NONE, PLAIN, PRE, POST), default_value=NONE)
+    controls = (
+        Control("depth", "layers"),
+        Control("gain", "strength of f", text=lambda gain: f"{gain:g}"),
+        Control("path", "each layer", buttons=True),
+    )
+    presets: ClassVar = {
+        "12 layers, half strength": {"depth": 12, "gain": 0.5},
+        "the same with a path": {"depth": 12, "gain": 0.5, "path": PLAIN},
+        "24 layers, norm first": {"depth": 24, "path": PRE},
+    }
+    goals = (
+        Goal("kept", "24 layers, strength ½ or less: half of the gradient comes back", kept),
+        Goal("too-much", "With a path: more than 100 times the gradient comes back", too_much),
+        Goal("alike", "With a path, and yet words alike above 0.9", alike_all_the_same),
+    )
+    panels = (
+        Panel("The gradient on its way back (f turns)", draw_back),
+        Panel("Words growing alike (f is attention)", draw_alike),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        ways = "one way back" if facts["ways"] == 1 else f"{facts['ways']:,} ways back"
+        return f"{facts['depth']} × {facts['path']}   ·   strength {facts['gain']:g}   ·   {ways}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: "
+            f"the first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, "
+            f"and after the last one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
+        )

@@ -1,0 +1,192 @@
+"""W13, LayerNorm beside BatchNorm: which numbers are averaged, and who can change a word's result.
+
+    >>> compute(norm=LAYER, other=AS_IT_IS, word=1)["after"][0].round(4).tolist()
+    [-1.3416, -0.4472, 0.4472, 1.3416]
+
+Three sentences of three places, four features each; the first word is 0, 1, 2, 3. The last place of the
+second sentence and the last two of the third are padding. BatchNorm counts every place here, padding too, as
+torch's does unless one helps it; in use it takes the means that it has kept from the batch as it is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+N_SENTENCES, N_PLACES, WIDTH = 3, 3, 4
+N_ROWS, EPS = N_SENTENCES * N_PLACES, 1e-5
+PADDED = (5, 7, 8)  # rows
+LAYER, UNBIASED = "LayerNorm", "LayerNorm, n − 1"
+TRAINING, IN_USE = "BatchNorm, training", "BatchNorm, in use"
+AS_IT_IS, LOUDER, PADDING = "as they are", "sentence 2 louder", "padding is 9, not 0"
+NAMES = [
+    f"{sentence + 1}.{place + 1}" + (" pad" if sentence * N_PLACES + place in PADDED else "")
+    for sentence in range(N_SENTENCES)
+    for place in range(N_PLACES)
+]
+REACH = 2.6  # where the colours end
+
+
+@cache
+def words() -> np.ndarray:
+    """(rows, features): whole numbers, so that they can be checked on paper."""
+    drawn = np.random.default_rng(13).integers(-3, 6, (N_ROWS, WIDTH)).astype(float)
+    drawn[0] = np.arange(WIDTH)
+    drawn[list(PADDED)] = 0
+    return drawn
+
+
+def batch(other: str) -> np.ndarray:
+    found = words().copy()
+    if other == LOUDER:
+        found[N_PLACES : N_PLACES + 2] *= 4
+    if other == PADDING:
+        found[list(PADDED)] = 9
+    return found
+
+
+def normalised(x: np.ndarray, norm: str) -> np.ndarray:
+    """Every word under one of the four norms; no scale, no shift."""
+    if norm in (LAYER, UNBIASED):
+        mean, variance = x.mean(1, keepdims=True), x.var(1, keepdims=True, ddof=int(norm == UNBIASED))
+    else:
+        counted = words() if norm == IN_USE else x
+        mean, variance = counted.mean(0), counted.var(0)
+    return (x - mean) / np.sqrt(variance + EPS)
+
+
+def averaged(norm: str, row: int) -> np.ndarray:
+    """Whose mean the word's first number is held against: (rows, features), True where counted."""
+    cells = np.zeros((N_ROWS, WIDTH), dtype=bool)
+    if norm in (LAYER, UNBIASED):
+        cells[row] = True
+    elif norm == TRAINING:
+        cells[:, 0] = True
+    return cells
+
+
+def compute(*, norm: str, other: str, word: int) -> Facts:
+    """`word` counts the rows from 1; `moved` is by how much the word's result differs from before."""
+    x, row = batch(other), word - 1
+    after, before = normalised(x, norm), normalised(words(), norm)
+    return {
+        "x": x,
+        "after": after,
+        "counted": averaged(norm, row),
+        "touched": not np.array_equal(x[row], words()[row]),
+        "moved": float(np.abs(after[row] - before[row]).max()),
+        "variance": float(after[row].var()),
+    }
+
+
+def draw_table(axes: Axes, *, key: str, reach: float, decimals: int) -> Show:
+    axes.set(xlim=(-0.05, WIDTH), ylim=(N_ROWS + 0.8, -0.1), xticks=np.arange(WIDTH) + 0.5)
+    axes.set_xticklabels([f"feature {i + 1}" if i == 0 else str(i + 1) for i in range(WIDTH)])
+    axes.set_yticks([row + 0.4 * (row // N_PLACES) + 0.5 for row in range(N_ROWS)], NAMES)
+    axes.tick_params(length=0, labelcolor=theme.INK)
+    axes.spines[:].set_visible(False)
+    spots = list(np.ndindex(N_ROWS, WIDTH))
+    top = np.array([row + 0.4 * (row // N_PLACES) for row, _ in spots])
+    left = np.array([column for _, column in spots], dtype=float)
+    frames, cells = Blocks(axes, len(spots)), Blocks(axes, len(spots))
+    texts = [
+        quick_text(axes, x + 0.5, y + 0.5, ha="center", va="center", size=9)
+        for x, y in zip(left, top, strict=True)
+    ]
+
+    def show(facts: Facts) -> None:
+        values, counted = facts[key].ravel(), facts["counted"].ravel()
+        lit = counted if key == "x" else np.array([row == facts["word"] - 1 for row, _ in spots])
+        edges = [theme.INK if one else theme.PAPER for one in lit]
+        frames.place(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
+        shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / reach, -1, 1)) for v in values]
+        inset = np.where(lit, 0.07, 0.02)
+        cells.place(
+            left=left + inset,
+            right=left + 0.98 - inset,
+            low=top + inset,
+            high=top + 0.98 - inset,
+            colours=shades,
+        )
+        for text, value, one in zip(texts, values, lit, strict=True):
+            strong = abs(value) > 0.62 * reach
+            text.set(text=fixed(value, decimals), color=theme.PAPER if strong else theme.INK)
+            text.set_fontweight("bold" if one else "normal")
+
+    return show
+
+
+def draw_before(axes: Axes) -> Show:
+    return draw_table(axes, key="x", reach=12, decimals=0)
+
+
+def draw_after(axes: Axes) -> Show:
+    return draw_table(axes, key="after", reach=REACH, decimals=2)
+
+
+def moved_by_others(now: Facts, start: Facts) -> bool:
+    return now["moved"] > 0.5 and not now["touched"]
+
+
+def same_though_louder(now: Facts, start: Facts) -> bool:
+    return now["other"] == LOUDER and now["touched"] and now["moved"] < 0.01
+
+
+def short_of_one(now: Facts, start: Facts) -> bool:
+    return now["norm"] in (LAYER, UNBIASED) and 0.7 < now["variance"] < 0.8
+
+
+class WhichMean(Explorable):
+    title = "Which numbers are averaged?"
+    question = "Three sentences of three places, some of them padding. Whose numbers change a word's result?"
+    size = (9.6, 4.4)
+    norm = Enum((LAYER, UNBIASED, TRAINING, IN_USE), default_value=LAYER)
+    other = Enum((AS_IT_IS, LOUDER, PADDING), default_value=AS_IT_IS)
+    word = Int(1, min=1, max=N_ROWS)
+    controls = (
+        Control("norm", "norm", buttons=True),
+        Control("other", "the batch", buttons=True),
+        Control("word", "row"),
+    )
+    presets: ClassVar = {
+        "LayerNorm, others louder": {"other": LOUDER},
+        "BatchNorm, others louder": {"norm": TRAINING, "other": LOUDER},
+        "BatchNorm, other padding": {"norm": TRAINING, "other": PADDING},
+    }
+    goals = (
+        Goal("moved", "A word whose own numbers stay and whose result moves by more than ½", moved_by_others),
+        Goal("unmoved", "A word four times as loud, with the same result as before", same_though_louder),
+        Goal("short", "LayerNorm, and yet the result's variance is ¾, not 1", short_of_one),
+    )
+    panels = (
+        Panel("Before; framed: averaged for the row's first number", draw_before),
+        Panel("After; framed: the row", draw_after),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return (
+            f"{facts['norm']}   ·   {facts['other']}   ·   row {NAMES[facts['word'] - 1]} "
+            f"moved by {fixed(facts['moved'], 2)}"
+        )
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        row = facts["word"] - 1
+        before, after = (", ".join(fixed(v, n) for v in facts[k][row]) for k, n in (("x", 0), ("after", 2)))
+        return (
+            f"{facts['norm']}, the batch {facts['other']}: row {NAMES[row]} is {before} before and {after} "
+            f"after; {int(facts['counted'].sum())} numbers of the batch are averaged for its first one; "
+            f"it differs by {fixed(facts['moved'], 2)} from its result in the batch as it was."
+        )

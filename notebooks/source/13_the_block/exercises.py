@@ -1,0 +1,466 @@
+"""The exercises of lesson 13: likeness of words, layer norm, feed-forward, residual path, the block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.layers import feed_forward as feeding
+from course_lib.layers import norms, residual
+from course_lib.layers.multi_head import join_heads, multi_head, split_heads
+from course_lib.teaching.exercise import ByHand, Slip
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.written_test import TestExercise
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
+
+
+# ---- how alike words are
+
+
+def cosines(x: Tensor) -> Tensor:
+    unit = F.normalize(x, dim=-1)
+    return unit @ unit.mT
+
+
+def alike(x: Tensor) -> Tensor:
+    n = x.shape[-2]
+    return (cosines(x).sum((-1, -2)) - n) / (n * (n - 1))
+
+
+LIKENESS = PlainExercise(
+    name="likeness",
+    lesson="the_block",
+    inputs=("x",),
+    reference=alike,
+    by_hand=ByHand(
+        inputs={"x": torch.tensor([[3.0, 4.0], [6.0, 8.0], [4.0, -3.0]])},
+        answer=torch.tensor(1 / 3),
+        says="The first two words have the same direction: cosine 1, twice (each to the other). The third "
+        "stands at a right angle to both: 3 · 4 − 4 · 3 = 0. Six pairs, with a sum of 2: 1/3.",
+    ),
+    others=(lambda: (random(5, 8),), lambda: (random(3, 4, 6, seed=1),), lambda: (random(2, 3, seed=2) + 2,)),
+    slips=(
+        Slip(
+            "with-itself",
+            lambda x: cosines(x).mean((-1, -2)),
+            "each word is also compared with itself, and that cosine is always 1. Leave the diagonal out.",
+        ),
+        Slip(
+            "not-divided-by-lengths",
+            lambda x: (
+                ((x @ x.mT).sum((-1, -2)) - x.square().sum((-1, -2))) / (x.shape[-2] * (x.shape[-2] - 1))
+            ),
+            "these are dot products. A cosine is divided by both lengths.",
+        ),
+        Slip(
+            "sum-of-pairs",
+            lambda x: cosines(x).sum((-1, -2)) - x.shape[-2],
+            "the cosines are added up, not averaged: n words have n (n − 1) pairs.",
+        ),
+        Slip(
+            "divided-by-all",
+            lambda x: (cosines(x).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2,
+            "the sum is divided by n². Without the diagonal there are n (n − 1) pairs.",
+        ),
+    ),
+)
+
+
+# ---- layer normalisation
+
+
+def layer(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return norms.layer_norm(x, weight=weight, bias=bias, eps=eps)
+
+
+def normed(
+    x: Tensor, weight: Tensor, bias: Tensor, eps: float, dims: tuple[int, ...], unbiased: bool = False
+):
+    mean, variance = x.mean(dims, keepdim=True), x.var(dims, keepdim=True, unbiased=unbiased)
+    return (x - mean) / (variance + eps).sqrt() * weight + bias
+
+
+def norm_case(*shape: int, seed: int, times: float = 1.0) -> Callable[[], tuple]:
+    def make() -> tuple:
+        x = random(*shape, seed=seed) * times + (times == 1)
+        x[..., 0, :] = 2.0  # a word of equal numbers: variance 0
+        return x, random(shape[-1], seed=seed + 1), random(shape[-1], seed=seed + 2), 1e-5
+
+    return make
+
+
+LAYER_NORM = PlainExercise(
+    name="layer_norm",
+    lesson="the_block",
+    inputs=("x", "weight", "bias", "eps"),
+    reference=layer,
+    library=norms.layer_norm,
+    by_hand=ByHand(
+        inputs={
+            "x": torch.tensor([[1.0, 3.0], [10.0, 50.0]]),
+            "weight": torch.tensor([1.0, 2.0]),
+            "bias": torch.tensor([0.0, 5.0]),
+            "eps": 0.0,
+        },
+        answer=torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]),
+        says="First word: mean 2, distances −1 and 1, variance (1 + 1) / 2 = 1: −1 and 1. Second: mean 30, "
+        "distances −20 and 20, variance 400, root 20: −1 and 1 again. Then times 1 and 2, plus 0 and 5.",
+    ),
+    others=(
+        norm_case(2, 5, 8, seed=0),
+        norm_case(4, 6, seed=3),
+        norm_case(3, 3, 3, seed=6),
+        norm_case(2, 4, 5, seed=9, times=0.003),
+    ),
+    slips=(
+        Slip(
+            "over-the-words",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-2,)),
+            "mean and variance are taken over the words of the sentence. Each word by itself: over its "
+            "features, the last axis.",
+            misconception="M40",
+        ),
+        Slip(
+            "over-everything",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-2, -1)),
+            "one mean for the whole sentence. Each word has its own: over the last axis alone.",
+            misconception="M40",
+        ),
+        Slip(
+            "n-minus-1",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-1,), unbiased=True),
+            "the variance is divided by n − 1, as torch's `var` does unless told otherwise. Here it is the "
+            "plain mean of the squares: `unbiased=False`.",
+        ),
+        Slip(
+            "root-forgotten",
+            lambda x, w, b, eps=1e-5: (
+                (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + eps) * w + b
+            ),
+            "it is divided by the variance. Divide by its root.",
+        ),
+        Slip(
+            "eps-outside",
+            lambda x, w, b, eps=1e-5: (
+                (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, unbiased=False) + eps) * w + b
+            ),
+            "`eps` is added to the standard deviation. It belongs to the variance, under the root.",
+        ),
+        Slip(
+            "no-scale-and-shift",
+            lambda x, w, b, eps=1e-5: normed(x, torch.ones_like(w), torch.zeros_like(b), eps, (-1,)),
+            "scale and shift are missing: times `weight`, plus `bias`.",
+        ),
+        Slip(
+            "no-mean",
+            lambda x, w, b, eps=1e-5: x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * w + b,
+            "no mean is subtracted. (That is RMSNorm, section 6.)",
+        ),
+    ),
+)
+
+
+def careful_test(norm: Callable) -> None:
+    x = torch.tensor(
+        [[[0.0, 1.0, 2.0, 3.0], [10.0, 20.0, 30.0, 50.0]], [[1.0, 1.0, 1.0, 1.0], [4.0, 0.0, 1.0, 2.0]]]
+    )
+    weight, bias = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([0.0, 1.0, 0.0, -1.0])
+    torch.testing.assert_close(norm(x, weight, bias, 1e-5), F.layer_norm(x, (4,), weight, bias, 1e-5))
+
+
+TEST_NORM = TestExercise(
+    name="test_norm",
+    lesson="the_block",
+    inputs=("norm",),
+    of=LAYER_NORM,
+    what="normalisation",
+    accepts={"with torch's own": lambda x, w, b, eps=1e-5: F.layer_norm(x, w.shape, w, b, eps)},
+    rejects={
+        "over-the-words": "averages over the words",
+        "over-everything": "averages over the whole sentence",
+        "n-minus-1": "divides by n − 1",
+        "root-forgotten": "forgets the root",
+        "no-scale-and-shift": "has no scale and no shift",
+        "no-mean": "subtracts no mean",
+    },
+    reference=careful_test,
+)
+
+
+# ---- feed-forward
+
+
+def feed(x, w_in, b_in, w_out, b_out):
+    return feeding.feed_forward(x, w_in=w_in, b_in=b_in, w_out=w_out, b_out=b_out)
+
+
+def feed_case(*lead: int, d: int, d_ff: int, seed: int) -> Callable[[], tuple]:
+    shapes = ((*lead, d), (d_ff, d), (d_ff,), (d, d_ff), (d,))
+    return lambda: tuple(random(*shape, seed=seed + i) for i, shape in enumerate(shapes))
+
+
+FEED_FORWARD = PlainExercise(
+    name="feed_forward",
+    lesson="the_block",
+    inputs=("x", "w_in", "b_in", "w_out", "b_out"),
+    reference=feed,
+    library=feeding.feed_forward,
+    by_hand=ByHand(
+        inputs={
+            "x": torch.tensor([[3.0], [-4.0]]),
+            "w_in": torch.tensor([[1.0], [-1.0]]),
+            "b_in": torch.tensor([0.0, 0.0]),
+            "w_out": torch.tensor([[1.0, 1.0]]),
+            "b_out": torch.tensor([10.0]),
+        },
+        answer=torch.tensor([[13.0], [14.0]]),
+        says="The word 3 is widened to 3 and −3, bent to 3 and 0, and narrowed to 3 + 0 + 10 = 13. The word "
+        "−4 becomes −4 and 4, then 0 and 4, then 14.",
+    ),
+    others=(
+        feed_case(2, 5, d=4, d_ff=12, seed=0),
+        feed_case(3, d=6, d_ff=7, seed=5),
+        feed_case(2, 3, d=3, d_ff=3, seed=10),
+    ),
+    slips=(
+        Slip(
+            "no-bend",
+            lambda x, w_in, b_in, w_out, b_out: F.linear(F.linear(x, w_in, b_in), w_out, b_out),
+            "nothing is bent: two linear layers in a row are one linear layer. In between, negative numbers "
+            "become 0.",
+        ),
+        Slip(
+            "bent-at-the-end",
+            lambda x, w_in, b_in, w_out, b_out: F.relu(feed(x, w_in, b_in, w_out, b_out)),
+            "the output is bent too. Only the widened word is; the output may be negative.",
+        ),
+        Slip(
+            "no-first-bias",
+            lambda x, w_in, b_in, w_out, b_out: feed(x, w_in, 0 * b_in, w_out, b_out),
+            "`b_in` changes nothing. It is added before the bend.",
+        ),
+        Slip(
+            "no-last-bias",
+            lambda x, w_in, b_in, w_out, b_out: feed(x, w_in, b_in, w_out, 0 * b_out),
+            "`b_out` changes nothing. It is added at the very end.",
+        ),
+        Slip(
+            "bias-after-bend",
+            lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)) + b_in, w_out, b_out),
+            "`b_in` is added after the bend. It belongs before it.",
+        ),
+        Slip(
+            "adds-x",
+            lambda x, *rest: x + feed(x, *rest),
+            "`x` is added to the output. The path past the layer is laid around it later, by `pre_norm`.",
+        ),
+    ),
+)
+
+
+# ---- the residual path
+
+
+def on_path(x, layer, norm):
+    return residual.pre_norm(x, layer, norm=norm)
+
+
+def first_path(x, layer, norm):
+    x = norm(x)
+    return x + layer(x)
+
+
+def halved(x: Tensor) -> Tensor:
+    return x / 2
+
+
+def tripled(x: Tensor) -> Tensor:
+    return 3 * x
+
+
+PRE_NORM = PlainExercise(
+    name="pre_norm",
+    lesson="the_block",
+    inputs=("x", "layer", "norm"),
+    reference=on_path,
+    library=residual.pre_norm,
+    unrepaired=first_path,
+    by_hand=ByHand(
+        inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},
+        answer=torch.tensor([20.0]),
+        says="Here the norm halves and the layer triples. The layer sees 8 / 2 = 4 and says 12. What went "
+        "past is 8, untouched: 8 + 12 = 20.",
+    ),
+    others=(
+        lambda: (random(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
+        lambda: (random(5, 6, seed=1), torch.sin, lambda x: x / 3),
+        lambda: (random(3, 2, seed=2), lambda x: 0 * x, torch.tanh),
+    ),
+    slips=(
+        Slip(
+            "after-the-sum",
+            lambda x, layer, norm: norm(x + layer(x)),
+            "the norm comes after the addition, so the path goes through it. Here the layer alone gets to "
+            "see the normalised words.",
+        ),
+        Slip(
+            "no-path", lambda x, layer, norm: layer(norm(x)), "nothing goes past the layer: `x` is not added."
+        ),
+        Slip(
+            "no-norm",
+            lambda x, layer, norm: x + layer(x),
+            "the norm is never used. The layer sees `norm(x)`.",
+        ),
+        Slip(
+            "norm-after-layer",
+            lambda x, layer, norm: x + norm(layer(x)),
+            "the norm comes after the layer. It belongs before it.",
+        ),
+    ),
+)
+
+
+# ---- the block
+
+
+def heads(x, parts, n_heads, may_look):
+    names = ("w_query", "w_key", "w_value")
+    q, k, v = (split_heads(F.linear(x, parts[f"attention.{name}"]), n_heads=n_heads) for name in names)
+    context, _ = multi_head(q, k, v, may_look=may_look)
+    return F.linear(join_heads(context), parts["attention.w_output"])
+
+
+def fed(x, parts):
+    inner, outer = "feed_forward.inner.", "feed_forward.outer."
+    return feed(x, *(parts[side + kind] for side in (inner, outer) for kind in ("weight", "bias")))
+
+
+def normal(x, parts, around):
+    return layer(x, parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"])
+
+
+FIRST, SECOND = "around_attention", "around_feed_forward"
+
+
+def whole(x, parts, n_heads, may_look=None):
+    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    return x + fed(normal(x, parts, SECOND), parts)
+
+
+def after_each(x, parts, n_heads, may_look=None):
+    x = normal(x + heads(x, parts, n_heads, may_look), parts, FIRST)
+    return normal(x + fed(x, parts), parts, SECOND)
+
+
+def without_path(x, parts, n_heads, may_look=None):
+    return fed(normal(heads(normal(x, parts, FIRST), parts, n_heads, may_look), parts, SECOND), parts)
+
+
+def norm_on_the_path(x, parts, n_heads, may_look=None):
+    x = normal(x, parts, FIRST)
+    x = normal(x + heads(x, parts, n_heads, may_look), parts, SECOND)
+    return x + fed(x, parts)
+
+
+def side_by_side(x, parts, n_heads, may_look=None):
+    heard = heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    return x + heard + fed(normal(x, parts, SECOND), parts)
+
+
+def one_norm_twice(x, parts, n_heads, may_look=None):
+    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    return x + fed(normal(x, parts, FIRST), parts)
+
+
+def attention_alone(x, parts, n_heads, may_look=None):
+    return x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+
+
+def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
+    shapes = {f"attention.w_{name}": (d, d) for name in ("query", "key", "value", "output")}
+    for around in (FIRST, SECOND):
+        shapes |= {f"{around}.norm.weight": (d,), f"{around}.norm.bias": (d,)}
+    shapes |= {"feed_forward.inner.weight": (d_ff, d), "feed_forward.inner.bias": (d_ff,)}
+    shapes |= {"feed_forward.outer.weight": (d, d_ff), "feed_forward.outer.bias": (d,)}
+    return {name: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+
+
+def block_case(batch: int, n: int, d: int, n_heads: int, seed: int, masked: bool) -> Callable[[], tuple]:
+    look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (random(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, look)
+
+
+def hand_parts() -> dict[str, Tensor]:
+    eye, none, one = torch.eye(2), torch.zeros(2), torch.ones(2)
+    found = {"attention.w_query": eye, "attention.w_key": eye, "attention.w_value": eye}
+    found |= {"attention.w_output": 2 * eye, f"{FIRST}.norm.weight": one, f"{FIRST}.norm.bias": none}
+    found |= {f"{SECOND}.norm.weight": one, f"{SECOND}.norm.bias": none}
+    found |= {"feed_forward.inner.weight": eye, "feed_forward.inner.bias": none}
+    return found | {"feed_forward.outer.weight": eye, "feed_forward.outer.bias": none}
+
+
+ENCODER_BLOCK = PlainExercise(
+    name="encoder_block",
+    lesson="the_block",
+    inputs=("x", "parts", "n_heads", "may_look"),
+    reference=whole,
+    by_hand=ByHand(
+        inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "may_look": None},
+        answer=torch.tensor([[[-1.0, 6.0]]]),
+        says="One word, (1, 3). Normalised: (−1, 1). It looks at itself alone, so attention says that, times "
+        "w_output: (−2, 2). Added to what went past: (−1, 5). Normalised: (−1, 1); the feed-forward "
+        "layer bends it to (0, 1). Added: (−1, 6).",
+    ),
+    others=(
+        block_case(2, 5, 8, 2, seed=0, masked=False),
+        block_case(2, 4, 6, 3, seed=100, masked=True),
+        block_case(3, 3, 4, 1, seed=200, masked=True),
+    ),
+    slips=(
+        Slip(
+            "post-norm", after_each, "the norms come after the additions. Here each comes before its layer."
+        ),
+        Slip("no-path", without_path, "nothing goes past the layers: `x` is never added."),
+        Slip(
+            "norm-on-the-path",
+            norm_on_the_path,
+            "the path itself is normalised: what is added must be the `x` from before the norm.",
+        ),
+        Slip(
+            "side-by-side",
+            side_by_side,
+            "the feed-forward layer does not see what attention has said. It comes second, and gets the "
+            "new `x`.",
+        ),
+        Slip(
+            "one-norm-twice",
+            one_norm_twice,
+            "the first norm is used twice. The second layer has a norm of its own: `around_feed_forward`.",
+        ),
+        Slip("attention-alone", attention_alone, "the feed-forward layer is missing."),
+        Slip(
+            "ignores-mask",
+            lambda x, parts, n_heads, may_look=None: whole(x, parts, n_heads),
+            "`may_look` changes nothing. Hand it on to the attention.",
+        ),
+        Slip(
+            "matrices-as-they-are",
+            lambda x, parts, n_heads, may_look=None: whole(
+                x,
+                parts | {name: w.T for name, w in parts.items() if name.startswith("attention")},
+                n_heads,
+                may_look,
+            ),
+            "the four matrices of attention are turned round. `many_heads` writes `x @ w`, and these are "
+            "kept as (out, in): hand over `.T`.",
+        ),
+    ),
+)
+
+EXERCISES = (LIKENESS, LAYER_NORM, TEST_NORM, FEED_FORWARD, PRE_NORM, ENCODER_BLOCK)

@@ -1,0 +1,369 @@
+"""Answers to the exercises of lesson 13, as learners write them: wrong, with what must be said, and right.
+
+After each come the slip that must be named, or a part of the text; None where no slip may be named.
+"""
+
+import torch
+import torch.nn.functional as F
+
+# ---- likeness
+
+
+def like_with_diagonal(x):
+    unit = x / x.norm(dim=-1, keepdim=True)
+    return (unit @ unit.transpose(-1, -2)).mean(dim=(-1, -2))
+
+
+def like_dots(x):
+    n = x.shape[-2]
+    dots = x @ x.transpose(-1, -2)
+    return (dots.sum((-1, -2)) - dots.diagonal(dim1=-2, dim2=-1).sum(-1)) / (n * (n - 1))
+
+
+def like_added(x):
+    unit = F.normalize(x, dim=-1)
+    return (unit @ unit.mT).sum((-1, -2)) - x.shape[-2]
+
+
+def like_over_n_squared(x):
+    unit = F.normalize(x, dim=-1)
+    return ((unit @ unit.mT).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2
+
+
+def like_by_mask(x):
+    n = x.shape[-2]
+    unit = F.normalize(x, dim=-1)
+    others = ~torch.eye(n, dtype=torch.bool)
+    return (unit @ unit.mT)[..., others].mean(-1)
+
+
+def like_by_loop(x):
+    n = x.shape[-2]
+    found = [
+        F.cosine_similarity(x[..., i, :], x[..., j, :], dim=-1) for i in range(n) for j in range(n) if i != j
+    ]
+    return torch.stack(found).mean(0)
+
+
+def like_by_sum_vector(x):
+    n = x.shape[-2]
+    total = F.normalize(x, dim=-1).sum(-2)
+    return (total.square().sum(-1) - n) / (n * (n - 1))
+
+
+# ---- layer_norm
+
+
+def norm_torch_var(x, weight, bias, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(x.var(-1, keepdim=True) + eps) * weight + bias
+
+
+def norm_words(x, weight, bias, eps=1e-5):
+    mean = x.mean(dim=-2, keepdim=True)
+    return (x - mean) / torch.sqrt(((x - mean) ** 2).mean(dim=-2, keepdim=True) + eps) * weight + bias
+
+
+def norm_all(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, x.shape[-2:], eps=eps) * weight + bias
+
+
+def norm_bare(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, x.shape[-1:], eps=eps)
+
+
+def norm_by_variance(x, weight, bias, eps=1e-5):
+    away = x - x.mean(-1, keepdim=True)
+    return away / ((away**2).mean(-1, keepdim=True) + eps) * weight + bias
+
+
+def norm_no_mean(x, weight, bias, eps=1e-5):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight + bias
+
+
+def norm_eps_outside(x, weight, bias, eps=1e-5):
+    away = x - x.mean(-1, keepdim=True)
+    return away / ((away**2).mean(-1, keepdim=True).sqrt() + eps) * weight + bias
+
+
+def norm_torchs(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, weight.shape, weight, bias, eps)
+
+
+def norm_in_steps(x, weight, bias, eps=1e-5):
+    away = x - x.mean(-1, keepdim=True)
+    return away * ((away**2).mean(-1, keepdim=True) + eps) ** -0.5 * weight + bias
+
+
+def norm_by_moments(x, weight, bias, eps=1e-5):
+    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    return weight * (x - mean) / torch.sqrt(variance + eps) + bias
+
+
+# ---- test_norm
+
+
+def test_shape(norm):
+    x = torch.randn(2, 3, 4)
+    assert norm(x, torch.ones(4), torch.zeros(4), 1e-5).shape == x.shape
+
+
+def test_nothing(norm):
+    norm(torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4), 1e-5)
+
+
+def test_mean_only(norm):
+    out = norm(torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4), 1e-5)
+    assert out.mean(-1).abs().max() < 1e-4
+
+
+def test_no_weight(norm):
+    x = torch.randn(2, 3, 4) + 3
+    assert torch.allclose(norm(x, torch.ones(4), torch.zeros(4), 1e-5), F.layer_norm(x, (4,)), atol=1e-4)
+
+
+def test_returns(norm):
+    x = torch.randn(2, 3, 4)
+    return torch.allclose(norm(x, torch.ones(4), torch.zeros(4), 1e-5), F.layer_norm(x, (4,)))
+
+
+def test_too_exact(norm):
+    x = torch.arange(4.0)
+    assert norm(x[None], torch.ones(4), torch.zeros(4), 1e-5).tolist() == [[-1.34, -0.45, 0.45, 1.34]]
+
+
+def test_against_torch(norm):
+    x, w, b = torch.randn(2, 5, 8) + 2, torch.randn(8), torch.randn(8)
+    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (8,), w, b, 1e-5), atol=1e-4)
+
+
+def test_by_hand(norm):
+    out = norm(
+        torch.tensor([[1.0, 3.0], [10.0, 50.0]]), torch.tensor([1.0, 2.0]), torch.tensor([0.0, 5.0]), 0.0
+    )
+    assert torch.allclose(out, torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]), atol=1e-4)
+
+
+def test_mean_and_spread(norm):
+    x, w, b = torch.randn(3, 4, 6) * 5 + 2, torch.full((6,), 3.0), torch.full((6,), 7.0)
+    out = norm(x, w, b, 1e-5)
+    assert torch.allclose(out.mean(-1), torch.tensor(7.0), atol=1e-2)
+    assert torch.allclose(out.std(-1, unbiased=False), torch.tensor(3.0), atol=1e-2)
+
+
+# ---- feed_forward
+
+
+def feed_straight(x, w_in, b_in, w_out, b_out):
+    return (x @ w_in.T + b_in) @ w_out.T + b_out
+
+
+def feed_bent_twice(x, w_in, b_in, w_out, b_out):
+    return torch.relu(torch.relu(x @ w_in.T + b_in) @ w_out.T + b_out)
+
+
+def feed_no_b_in(x, w_in, b_in, w_out, b_out):
+    return torch.relu(x @ w_in.T) @ w_out.T + b_out
+
+
+def feed_no_b_out(x, w_in, b_in, w_out, b_out):
+    return torch.relu(x @ w_in.T + b_in) @ w_out.T
+
+
+def feed_bias_late(x, w_in, b_in, w_out, b_out):
+    return (torch.relu(x @ w_in.T) + b_in) @ w_out.T + b_out
+
+
+def feed_with_path(x, w_in, b_in, w_out, b_out):
+    return x + torch.relu(x @ w_in.T + b_in) @ w_out.T + b_out
+
+
+def feed_by_products(x, w_in, b_in, w_out, b_out):
+    return torch.relu(x @ w_in.T + b_in) @ w_out.T + b_out
+
+
+def feed_by_clamp(x, w_in, b_in, w_out, b_out):
+    return F.linear(F.linear(x, w_in, b_in).clamp(min=0), w_out, b_out)
+
+
+def feed_by_where(x, w_in, b_in, w_out, b_out):
+    wide = x @ w_in.mT + b_in
+    return torch.where(wide > 0, wide, 0.0) @ w_out.mT + b_out
+
+
+# ---- pre_norm
+
+
+def path_added_twice(x, layer, norm):
+    return 2 * x + layer(norm(x))
+
+
+def path_post(x, layer, norm):
+    return norm(layer(x) + x)
+
+
+def path_missing(x, layer, norm):
+    return layer(norm(x))
+
+
+def path_without_norm(x, layer, norm):
+    return x + layer(x)
+
+
+def path_norm_late(x, layer, norm):
+    return x + norm(layer(x))
+
+
+def path_minus(x, layer, norm):
+    return x - layer(norm(x))
+
+
+def path_in_steps(x, layer, norm):
+    change = layer(norm(x))
+    return x + change
+
+
+def path_by_add(x, layer, norm):
+    return torch.add(layer(norm(x)), x)
+
+
+def path_with_copy(x, layer, norm):
+    went_past = x.clone()
+    x = norm(x)
+    return went_past + layer(x)
+
+
+# ---- encoder_block
+
+
+def _attend(x, p, n_heads, may_look):
+    def cut(y):
+        return y.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+    q, k, v = (cut(x @ p[f"attention.w_{name}"].T) for name in ("query", "key", "value"))
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=may_look)
+    return out.transpose(1, 2).flatten(-2) @ p["attention.w_output"].T
+
+
+def _norm(x, p, around):
+    return F.layer_norm(x, x.shape[-1:], p[f"{around}.norm.weight"], p[f"{around}.norm.bias"])
+
+
+def _feed(x, p):
+    wide = F.relu(F.linear(x, p["feed_forward.inner.weight"], p["feed_forward.inner.bias"]))
+    return F.linear(wide, p["feed_forward.outer.weight"], p["feed_forward.outer.bias"])
+
+
+A, B = "around_attention", "around_feed_forward"
+
+
+def block_post(x, parts, n_heads, may_look=None):
+    x = _norm(x + _attend(x, parts, n_heads, may_look), parts, A)
+    return _norm(x + _feed(x, parts), parts, B)
+
+
+def block_no_path(x, parts, n_heads, may_look=None):
+    x = _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    return _feed(_norm(x, parts, B), parts)
+
+
+def block_on_path(x, parts, n_heads, may_look=None):
+    x = _norm(x, parts, A)
+    x = x + _attend(x, parts, n_heads, may_look)
+    x = _norm(x, parts, B)
+    return x + _feed(x, parts)
+
+
+def block_old_x(x, parts, n_heads, may_look=None):
+    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look) + _feed(_norm(x, parts, B), parts)
+
+
+def block_same_norm(x, parts, n_heads, may_look=None):
+    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    return x + _feed(_norm(x, parts, A), parts)
+
+
+def block_unmasked(x, parts, n_heads, may_look=None):
+    x = x + _attend(_norm(x, parts, A), parts, n_heads, None)
+    return x + _feed(_norm(x, parts, B), parts)
+
+
+def block_only_attention(x, parts, n_heads, may_look=None):
+    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+
+
+def block_plain(x, parts, n_heads, may_look=None):
+    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    return x + _feed(_norm(x, parts, B), parts)
+
+
+def block_in_steps(x, parts, n_heads, may_look=None):
+    heard = _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    middle = x + heard
+    thought = _feed(_norm(middle, parts, B), parts)
+    return middle + thought
+
+
+def block_backwards(x, parts, n_heads, may_look=None):
+    new = _attend(_norm(x, parts, A), parts, n_heads, may_look).add(x)
+    return _feed(_norm(new, parts, B), parts).add(new)
+
+
+WRONG = {
+    "likeness": [
+        (like_with_diagonal, "with-itself"),
+        (like_dots, "not-divided-by-lengths"),
+        (like_added, "sum-of-pairs"),
+        (like_over_n_squared, "divided-by-all"),
+    ],
+    "layer_norm": [
+        (norm_torch_var, "n-minus-1"),
+        (norm_words, "over-the-words"),
+        (norm_all, "over-everything"),
+        (norm_bare, "no-scale-and-shift"),
+        (norm_by_variance, "root-forgotten"),
+        (norm_no_mean, "no-mean"),
+        (norm_eps_outside, "eps-outside"),
+    ],
+    "test_norm": [
+        (test_shape, "let"),
+        (test_nothing, "let"),
+        (test_mean_only, "let"),
+        (test_no_weight, "let"),
+        (test_returns, "A test says no by raising"),
+        (test_too_exact, "It rejects the right"),
+    ],
+    "feed_forward": [
+        (feed_straight, "no-bend"),
+        (feed_bent_twice, "bent-at-the-end"),
+        (feed_no_b_in, "no-first-bias"),
+        (feed_no_b_out, "no-last-bias"),
+        (feed_bias_late, "bias-after-bend"),
+        (feed_with_path, "adds-x"),
+    ],
+    "pre_norm": [
+        (path_added_twice, None),
+        (path_post, "after-the-sum"),
+        (path_missing, "no-path"),
+        (path_without_norm, "no-norm"),
+        (path_norm_late, "norm-after-layer"),
+        (path_minus, None),
+    ],
+    "encoder_block": [
+        (block_post, "post-norm"),
+        (block_no_path, "no-path"),
+        (block_on_path, "norm-on-the-path"),
+        (block_old_x, "side-by-side"),
+        (block_same_norm, "one-norm-twice"),
+        (block_unmasked, "ignores-mask"),
+        (block_only_attention, "attention-alone"),
+    ],
+}
+RIGHT = {
+    "likeness": [like_by_mask, like_by_loop, like_by_sum_vector],
+    "layer_norm": [norm_torchs, norm_in_steps, norm_by_moments],
+    "test_norm": [test_against_torch, test_by_hand, test_mean_and_spread],
+    "feed_forward": [feed_by_products, feed_by_clamp, feed_by_where],
+    "pre_norm": [path_in_steps, path_by_add, path_with_copy],
+    "encoder_block": [block_plain, block_in_steps, block_backwards],
+}

@@ -56,16 +56,16 @@ def _rule(axes: Axes) -> None:
 
 class SoftmaxDial(Explorable):
     title = "Softmax dial"
-    question = "Three scores become three weights. How sure should the softmax be?"
+    question = "Three scores become three shares. How sure should the softmax be?"
     size = (9.6, 3.2)
     multiplier = Number(1.0, min=0.0, max=SHARPEST)
     controls = (Control("multiplier", "multiplier", step=0.1),)
     presets: ClassVar = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
     goals = (
-        Goal("sure", "Bring cat's weight above 0.9", lambda now, start: now["weights"][0] > 0.9),
-        Goal("equal", "Make all three weights equal", lambda now, start: np.ptp(now["weights"]) < 1e-9),
+        Goal("sure", "Bring cat's share above 0.9", lambda now, start: now["weights"][0] > 0.9),
+        Goal("equal", "Make all three shares equal", lambda now, start: np.ptp(now["weights"]) < 1e-9),
     )
-    panels = (Panel("Scores × multiplier", draw_scores), Panel("Softmax: weights add up to 1", draw_weights))
+    panels = (Panel("Scores × multiplier", draw_scores), Panel("Softmax: shares add up to 1", draw_weights))
     compute = staticmethod(compute)
 
     @staticmethod
@@ -76,4 +76,4 @@ class SoftmaxDial(Explorable):
     def describe(facts: Facts) -> str:
         named = zip(WORDS, facts["weights"], strict=True)
         shares = ", ".join(f"{word} {fixed(weight, 2)}" for word, weight in named)
-        return f"Scores times {fixed(facts['multiplier'], 1)}: the weights are {shares}. They add up to 1."
+        return f"Scores times {fixed(facts['multiplier'], 1)}: the shares are {shares}. They add up to 1."

@@ -27,8 +27,8 @@ With local-p, weights are the softmax inside the window times a bell, and nothin
 again, as in the paper: such a row sums to at most 1 (`weights_sum_to_one`).
 
 Where this differs from the paper:
-- The source is not reversed. The paper reverses it, which helps an encoder without attention; it would
-  also turn local-m's diagonal round. Positions count from 0, so a centre of local-p lies in [0, S].
+- The source is not reversed, as it is in the paper (`reverse=True` does that). Positions count from 0, so a
+  centre of local-p lies in [0, S].
 - h~ is as wide as an embedding, so that one table can serve both ends (`tied`). The paper has tables of
   their own and 1000 for every width, in 4 layers.
 - concat is computed as `additive`, its equal: the half that belongs to the keys is made once. Its hidden
@@ -50,6 +50,7 @@ from course_lib.layers.attention import masked_softmax, mix
 from course_lib.layers.local import PredictedCentres, gaussian, monotonic_centres, window_mask
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent
+from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore, Score, dot
 from course_lib.models.config import Config
@@ -72,6 +73,7 @@ class LuongConfig(Config):
     window: str = "global"
     half_width: int = 10
     input_feeding: bool = True
+    reverse: bool = False  # the encoder reads the source from its end
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,7 +112,10 @@ class Luong(SteppingTranslator):
         return self.config.window != "local-p"
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        states, last = self.encoder(self.words.source(src), lengths=src_lengths)
+        words = reverse_within(src, src_lengths - 1) if self.config.reverse else src  # EOS stays the last
+        states, last = self.encoder(self.words.source(words), lengths=src_lengths)
+        if self.config.reverse:  # a state belongs to its word, whichever way it was read
+            states = reverse_within(states, src_lengths - 1)
         memory = {
             "states": states,
             "hidden": last["hidden"],

@@ -158,7 +158,7 @@ def test_a_goal_is_reached_by_keyboard_and_an_estimate_and_an_explanation_are_ke
     dial.get_by_role("button", name="Show me without guessing").click()
     dial.locator(".widget-slider .noUi-handle").first.focus()
     lab.page.keyboard.press("Home")  # all the way to 0: three equal weights
-    expect(dial.get_by_role("listitem").filter(has_text="all three weights equal")).to_contain_text("✓")
+    expect(dial.get_by_role("listitem").filter(has_text="all three shares equal")).to_contain_text("✓")
     photograph(dial, "goal")
     heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")
     for counted in ("estimates within 2 × 1 of 1", "goals 1", "explanations 1"):

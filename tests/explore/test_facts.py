@@ -243,7 +243,7 @@ def test_dial_from_flat_to_sharp():
 
 def test_the_words_say_the_numbers():
     assert softmax_dial.SoftmaxDial().description == (
-        "Scores times 1.0: the weights are cat 0.51, water 0.31, drank 0.19. They add up to 1."
+        "Scores times 1.0: the shares are cat 0.51, water 0.31, drank 0.19. They add up to 1."
     )
     explorable = saturation_lab.SaturationLab()
     explorable.preset("unscaled-512")

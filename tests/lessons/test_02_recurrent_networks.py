@@ -36,7 +36,7 @@ def function(name: str):
 def test_perplexities_are_those_measured():
     surprise = recorded("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
     assert [f"{surprise[name]:.1f}" for name in ("rnn_lm", "mlp_lm")] == ["8.1", "9.3"]
-    assert "its perplexity is 8.1, where the network with a window of lesson 01 has 9.3" in SOURCE
+    assert "(The network with a window had 9.3 there" in SOURCE
 
 
 def test_each_distance_alone_is_told_as_it_came_out():

@@ -92,7 +92,28 @@ def test_most_of_it_comes_back_through_the_hidden_state():
 
 def test_english_and_french_share_the_vocabulary():
     assert load_shipped("lstm_lm").model.config.vocab_size == 680
-    assert "scores for 680 words. (Lesson 01 had the 398 French ones;" in SOURCE
+    assert "scores for 680 words, English and French." in SOURCE
+
+
+def test_lstm_and_rnn_waver_alike_between_il_and_elle():
+    for name, wanted in (("lstm_lm", ["0.54", "0.45"]), ("rnn_lm", ["0.57", "0.43"])):
+        shipped = load_shipped(name)
+        tokens = torch.tensor([[BOS, *shipped.tokenizer.encode("le chat a bu l' eau parce qu'")]])
+        with torch.no_grad():
+            shares = shipped.model.eval().decode(tokens)[0][0, -1].softmax(-1)
+        assert [f"{shares[i]:.2f}" for i in shipped.tokenizer.encode("il elle")] == wanted
+    assert "54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43)" in SOURCE
+
+
+def test_a_cell_counts_six_letters():
+    w_x, b = EXERCISES["counter_weights"].reference(5, 27)
+    letters = "the cell counts every e that it reads"
+    hidden = cell = torch.zeros(1, 1)
+    for letter in letters:
+        x = torch.nn.functional.one_hot(torch.tensor([ord(letter) % 32]), 27).float()
+        hidden, cell = EXERCISES["lstm_cell"].reference(x, hidden, cell, w_x, torch.zeros(4, 1), b)
+    assert letters.count("e") == 6 and abs(cell.item() - 6) < 0.01
+    assert f'"{letters}"' in SOURCE and "at each e, to 6" in SOURCE
 
 
 def test_perplexities_of_the_three():

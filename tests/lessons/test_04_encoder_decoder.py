@@ -12,11 +12,13 @@ import torch
 from course_lib.explore.one_vector_suitcase import ONE, bits, compute
 from course_lib.models.sizes import n_parameters
 from course_lib.recorded import recorded
-from course_lib.runtime import data_path
+from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.teaching.exercises import load
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD
+from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped
@@ -138,6 +140,34 @@ def test_teacher_and_freedom(text):
     flawless = (right | ~inside).all(dim=1).tolist()
     assert flawless == [target == pair.tgt_text for pair, target in zip(pairs, free, strict=True)]
     assert told("forced-exact") == "In just as many"
+
+
+def test_about_one_short_sentence_in_twenty_breaks_it(text):
+    system = load_shipped("seq2seq")
+    pairs = generate(600, seed=2, length=(5, 8)) + generate(200, seed=1, length=(5, 8))
+    said = translate([pair.src_text for pair in pairs], system.model, system.tokenizer)
+    broken = [found.target != pair.tgt_text for found, pair in zip(said, pairs, strict=True)]
+    assert 0.035 < sum(broken) / len(broken) < 0.065 and sum(broken[600:]) >= 8
+    assert "About one in twenty does." in text and "`generate(200, seed=1, length=(5, 8))`" in text
+
+
+def test_every_sentence_of_the_task_has_a_known_translation():
+    exercises = load(lesson("encoder_decoder").folder / "exercises.py")
+    for pair in generate(200, seed=1, length=(5, 8)):
+        assert exercises.is_a_sentence((), pair.src_text) == exercises.is_understood((), pair.src_text) == ""
+        assert pair.tgt_text in exercises.right_ones(pair.src_text)
+
+
+def test_three_translations_by_lot(text):
+    """One of the three is right; greedy decoding is not."""
+    path = PROJECT_ROOT / "notebooks" / lesson("encoder_decoder").notebook
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cell = next(cell for cell in notebook["cells"] if "def drawn(" in "".join(cell["source"]))
+    told = [line for line in "".join(cell["outputs"][0]["text"]).splitlines() if line.startswith("by lot")]
+    right = translations_of("the old fox sees two birds near the river")
+    assert sum(line.removeprefix("by lot ").strip() in right for line in told) == 1 and len(told) == 3
+    assert load_shipped("seq2seq")("the old fox sees two birds near the river").target not in right
+    assert "One is right where the best guess was not, and two go astray" in text
 
 
 def test_the_hungry_mushrooms(text):

@@ -12,7 +12,7 @@ import torch
 from course_lib.layers.folding import kernel_widths
 from course_lib.recorded import recorded
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.exercises import load
+from course_lib.teaching.exercises import EXERCISES, load
 from course_lib.teaching.lessons import lesson
 from course_lib.translation.shipped import load_shipped
 
@@ -78,6 +78,7 @@ def test_ways_are_counted_rightly():
 def test_what_is_heard():
     names = run_cells("def random_stack")
     influence, stack = names["influence"], names["random_stack"]
+    designed = EXERCISES["design_memory"].reference(32)["forget_bias"]
     deep = influence(stack([1] * 16))
     assert 1200 < deep.max() / deep[0] < 3500 and 1200 < deep.max() / deep[-1] < 3500
     assert 14 <= int(deep.argmax()) <= 18
@@ -88,8 +89,18 @@ def test_what_is_heard():
     recurrent = torch.nn.RNN(32, 32, batch_first=True)
     chain = influence(lambda words: recurrent(words)[0])
     assert chain[0] < 1e-6 * chain[-1] and int(chain.argmax()) == 32
+    for seed in (5, 6, 7):
+        torch.manual_seed(seed)
+        gated = torch.nn.LSTM(32, 32, batch_first=True)
+        for bias, low, high in ((1.0, 0.0005, 0.002), (designed, 0.26, 1.01)):
+            with torch.no_grad():
+                gated.bias_ih_l0[32:64], gated.bias_hh_l0[32:64] = bias, 0.0
+            row = influence(lambda words, gated=gated: gated(words)[0])
+            heard = row / row.max()
+            assert low < (heard[0] if bias == 1.0 else heard.min()) < high
     holes = influence(stack([1, 5, 15]), n=43)
     assert int((holes > 0).sum()) == 27
+    says("hears the first word about a thousandth as well", "no word is heard less than a quarter as well")
     says("about two thousand times more weakly", "Its receptive field is 43 words")
 
 

@@ -323,3 +323,7 @@ def test_in_a_notebook(course_home):
     out = subprocess.run(run, env=environment, capture_output=True, text=True, cwd=PROJECT_ROOT)
     assert out.stdout.splitlines() == ["''", "double_it: yours, from lesson 00", "('twice',)"], out.stderr
     assert "import torch as t\n" in (course_home / "my_road.py").read_text()
+
+
+def test_inside_a_check_it_says_nothing(capsys):
+    assert check("double_it", with_what_is_mine).printed == "" and capsys.readouterr().out == ""

@@ -123,7 +123,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "past-too-long",
             whole_window,
-            "the past holds the next word too. It is the n - 1 words *before* it.",
+            "the past holds the next word too. It is the n - 1 words before it.",
         ),
         Slip(
             "past-as-text",
@@ -260,8 +260,8 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "new-matrix",
             lambda *given: stepped(*given, with_new=True),
-            "the table's gradient is computed with the matrix *after* its step. Compute all gradients first, "
-            "then move.",
+            "the table's gradient is computed with the matrix as it is after its step. Compute all gradients "
+            "first, then move.",
         ),
         Slip(
             "no-rate",
@@ -284,9 +284,7 @@ GRADIENT_STEP = PlainExercise(
             "the loss is that after the step. Return the one before: it is what the step was made from.",
         ),
         Slip("no-log", other_loss(NO_LOG), "the loss is 1 − share. Cross-entropy is −ln(share)."),
-        Slip(
-            "positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is *minus* the logarithm."
-        ),
+        Slip("positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is minus the logarithm."),
         Slip(
             "loss-of-likeliest",
             other_loss(WRONG_WORD),
@@ -439,9 +437,14 @@ def sample_next(shares: Tensor, lot: float) -> int:
     return len(shares) - 1
 
 
-def by_edges(shares, lot, *, edge: bool = False, less: int = 0):
+def found(shares, lot, *, edge: bool = False) -> int:
+    """As `sample_next`, but behind the last place where the shares end below the lot."""
     reached = torch.cumsum(shares, dim=0)
-    return int(torch.searchsorted(reached, torch.tensor(lot, dtype=reached.dtype), right=not edge)) - less
+    return int(torch.searchsorted(reached, torch.tensor(lot, dtype=reached.dtype), right=not edge))
+
+
+def by_edges(shares, lot, *, edge: bool = False, less: int = 0) -> int:
+    return min(found(shares, lot, edge=edge), len(shares) - 1) - less
 
 
 def first_above(shares, lot):
@@ -466,8 +469,15 @@ SAMPLE_NEXT = PlainExercise(
         lambda: (torch.tensor([0.0, 0.5, 0.5]), 0.0),
         lambda: (torch.tensor([0.125, 0.125, 0.25, 0.5]), 0.3),
         lambda: (torch.tensor([0.125, 0.125, 0.25, 0.5]), 0.4),
+        lambda: (torch.tensor([0.5, 0.25, 0.2499]), 0.99995),
     ),
     slips=(
+        Slip(
+            "behind-the-last",
+            found,
+            "rounding may leave the sum of the shares a little below 1. A lot behind it then gets a place "
+            "that does not exist. Give it the last one.",
+        ),
         Slip(
             "likeliest",
             lambda shares, lot: int(torch.argmax(shares)),
@@ -489,7 +499,7 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "one-before",
             lambda shares, lot: by_edges(shares, lot, less=1),
-            "this is the word before the right one. Where the running sum first gets *above* the lot, there "
+            "this is the word before the right one. Where the running sum first gets above the lot, there "
             "is your word.",
         ),
         Slip(

@@ -48,7 +48,7 @@ r"""
 Two questions on lesson 00, from memory.
 """
 
-# %% kind="recall" minutes=1
+# %% kind="recall" minutes=3
 quiz("01", "recall")
 
 # %% [markdown] kind="text" minutes=1.5
@@ -89,7 +89,7 @@ Write the counting, for any $n$. From `[["le", "chat", "dort"], ["le", "chat", "
 The past is always a tuple, also if it holds one word. Before each sentence stand $n-1$ start marks, so that its first word has a past too.
 """
 
-# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 minutes=5 track="core"
+# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 minutes=8 track="core"
 def count_next(sentences, n):
     """Lists of words, and n  ->  {past of n - 1 words: {next word: how often}}"""
     # solution
@@ -203,7 +203,7 @@ views.diagram(
 r"""
 **By hand.** The row of *le* is (1, 0), so each logit is the first number of a row of the matrix: 0, 0, 0, 1.1, 0. Raise $e$ to them: 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), together 7. So *vache* gets 3/7, everything else 1/7. Wrong: after *le* comes *chat*.
 
-**Torch, for NumPy users.** A tensor is an array, and `@`, slices and arithmetic are those of NumPy. What NumPy calls `axis` is `dim`: `dim=-1` is the last one, here the words. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, `t.view(-1)` is `t.reshape(-1)`, and `float(t)` makes a Python number of a tensor that holds one.
+**Torch, for NumPy users.** A tensor is an array, and `@`, slices and arithmetic are those of NumPy. What NumPy calls `axis` is `dim`: `dim=-1` is the last one, here the words. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, `t.view(-1)` is `t.reshape(-1)`; `float(t)` and `t.item()` make a Python number of a tensor that holds one. `with torch.no_grad():` says that nothing is learned inside: no gradient is prepared.
 """
 
 # %% kind="example" minutes=0.5
@@ -304,7 +304,7 @@ The {term:learning rate} says how much. Minus, because the gradient points uphil
 Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
 
-# %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 minutes=25 track="core"
 def gradient_step(table, matrix, word, right, rate):
     """table and matrix (words, width); word was read, right came next; rate a number
 
@@ -351,7 +351,7 @@ print("row of 'le':", fixed(table[le], 2), "became", fixed(new_table[le], 2))
 print("guesses 'chat':", fixed(matrix[chat], 2), "became", fixed(new_matrix[chat], 2))
 
 # %% kind="library" minutes=1
-auto_table = table.clone().requires_grad_()  # keep track of these two
+auto_table = table.clone().requires_grad_()  # torch keeps track of these two
 auto_matrix = matrix.clone().requires_grad_()
 logits = auto_matrix @ auto_table[le]
 loss = F.cross_entropy(logits, torch.tensor(chat))  # softmax and -ln, in one
@@ -359,7 +359,7 @@ loss.backward()  # fills in .grad
 
 torch.testing.assert_close(table - 1.0 * auto_table.grad, new_table)
 torch.testing.assert_close(matrix - 1.0 * auto_matrix.grad, new_matrix)
-print("autograd's step and the step by hand: the same")
+print("torch's step and the step by hand: the same")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -408,7 +408,7 @@ r"""
 Look at *chat* and *vache*. They began as opposites, (0.5, −0.5) and (−0.5, 0.5). Now their rows nearly agree, because the same word follows both. This is what no table of counts can do: **words that behave alike come to lie close together**, and what is learned about one then helps the other.
 """
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=4
 explain("01", "how-it-learns")
 
 # %% [markdown] kind="text" minutes=2
@@ -492,10 +492,10 @@ A loss of about 2.5: is that good? Raise $e$ to the mean loss, and you get a num
 
 # %% [markdown] kind="text" minutes=0.5 exercise="perplexity"
 r"""
-A first version is there already. It takes the shares that a model gave to the words that really came. Make its check pass.
+Somebody has written a first version. It takes the shares that a model gave to the words that really came. Does it do what the text above says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=3 track="core"
+# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=5 track="core"
 def perplexity(chances):
     """chances (words,): what the model gave each word that came  ->  a number"""
     # bug
@@ -525,7 +525,7 @@ r"""
 **Now write the test.** Wrong perplexities look harmless: they are numbers above 1, too. Write a function that takes somebody's `perplexity`, hands it a tensor of chances whose answer *you* know (a tensor, not a list), and raises (with `assert`) if it is wrong. Leave room for rounding. It must accept every right one and catch the wrong ones; the verdict says which you let through.
 """
 
-# %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=4 minutes=7 track="core"
 def test_perplexity(perplexity):
     """Takes a function like yours; raises if it is wrong."""
     # solution
@@ -585,10 +585,10 @@ One dial is usual, the {term:temperature}. It divides the logits before the soft
 
 # %% [markdown] kind="text" minutes=0.5 exercise="sample_next"
 r"""
-Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces. Return the index of that piece. A piece includes its start, not its end: with shares ½, ¼, ¼ a lot of 0.5 falls on word 1.
+Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces. Return the index of that piece. A piece includes its start, not its end: with shares ½, ¼, ¼ a lot of 0.5 falls on word 1. (If rounding leaves the sum of the shares below the lot, return the last index.)
 """
 
-# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=5 track="core"
 def sample_next(shares, lot):
     """shares (words,) that sum to 1, lot from 0 to just below 1  ->  place of a word"""
     # solution
@@ -610,7 +610,7 @@ Walk along the line and add the shares up as you go. Stop when you have walked p
 
 ---
 ### The recipe
-Keep a running sum. The first place where it is *larger* than the lot is the answer. (If rounding leaves the sum a little below 1, the last place is.) In one line: `torch.cumsum` and `torch.searchsorted(..., right=True)`.
+Keep a running sum. The first place where it is *larger* than the lot is the answer; if there is none, the last place is. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 
 # %% kind="example" minutes=0.5
@@ -621,10 +621,10 @@ rnn = load_shipped("rnn_lm")
 def write(system, seed, most=18):
     """Guess, draw, read what was drawn, and again, until the end mark is drawn."""
     lots = torch.Generator().manual_seed(seed)
-    memory, token, said = system.model.start(1), BOS, []  # BOS is the start mark
+    state, token, said = system.model.start(1), BOS, []  # BOS is the start mark
     while token != EOS and len(said) < most:
         with torch.no_grad():
-            logits, memory, _ = system.model.step(memory, torch.tensor([token]))
+            logits, state, _ = system.model.step(state, torch.tensor([token]))
         shares = torch.softmax(logits[0], dim=-1)
         token = draw(shares, torch.rand(1, generator=lots).item())
         said.append(token)
@@ -703,7 +703,7 @@ About a quarter. It has not learned the language, it has learned the text by hea
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=5
 quiz("01", "closing")
 
 # %% [markdown] kind="instructor"

@@ -286,7 +286,15 @@ def not_above(shares, lot):
         total += share
         if lot <= total:
             return place
-    return None
+    return place
+
+
+def no_last_place(shares, lot):
+    total = 0
+    for place, share in enumerate(shares):
+        total += share
+        if lot < total:
+            return place
 
 
 def ignores_the_lot(shares, lot):
@@ -305,21 +313,27 @@ def from_the_back(shares, lot):
     return len(shares) - 1 - by_search(shares.flip(0), lot)
 
 
-def by_search(shares, lot):
+def behind_the_last(shares, lot):
     return torch.searchsorted(torch.cumsum(shares, 0), lot, right=True)
 
 
+def by_search(shares, lot):
+    edges = torch.cumsum(shares, 0)[:-1]
+    return torch.searchsorted(edges, lot, right=True)
+
+
 def by_bisect(shares, lot):
-    return bisect.bisect_right(list(itertools.accumulate(shares.tolist())), lot)
+    place = bisect.bisect_right(list(itertools.accumulate(shares.tolist())), lot)
+    return min(place, len(shares) - 1)
 
 
 def by_counting(shares, lot):
-    return int((shares.cumsum(0) <= lot).sum())
+    return int((shares.cumsum(0)[:-1] <= lot).sum())
 
 
 def by_subtracting(shares, lot):
     place = 0
-    while lot >= shares[place]:
+    while place < len(shares) - 1 and lot >= shares[place]:
         lot = lot - float(shares[place])
         place += 1
     return place
@@ -364,6 +378,8 @@ WRONG = {
     "sample_next": [
         (argmax, "likeliest"),
         (not_above, "edge"),
+        (no_last_place, "returns-none"),
+        (behind_the_last, "behind-the-last"),
         (ignores_the_lot, None),
         (nearest_share, None),
         (prints_it, "returns-none"),

@@ -4,7 +4,7 @@
 r"""
 # 02 · Recurrent networks
 
-**The question:** how can a network read word by word and remember, and what makes that hard?
+**The question:** how can a network read word by word and remember, and what makes that hard to learn?
 
 About {minutes} minutes. You need [lesson 01](01_guessing_the_next_word.ipynb): word vectors, a layer, loss, gradient, learning rate and the training loop. `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
 """
@@ -13,7 +13,7 @@ About {minutes} minutes. You need [lesson 01](01_guessing_the_next_word.ipynb): 
 r"""
 After this lesson you can
 
-1. **write** a recurrent network, equal to PyTorch's, and **drive** a trained one with it;
+1. **write** a recurrent network, equal to torch's, and **drive** a trained one with it;
 2. **wire** a memory by hand that lasts 200 steps;
 3. **compute** how much of a gradient arrives many steps back, and **match** it with autograd;
 4. **test** over how many steps trained networks remember, and **explain** the result;
@@ -44,7 +44,7 @@ r"""
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=3
 quiz("02", "recall")
 
 # %% [markdown] kind="text" minutes=1
@@ -53,7 +53,7 @@ r"""
 
 A model with a window guesses the next word from the last few. What stood before the window does not exist for it. A larger window helps, but each place in it needs weights of its own, and some sentence is always longer.
 
-Now read the way you read a crime novel with a single index card. After every word you rewrite the card: from what stood on it, and from the word. The card never grows. Whatever the last page needs must still stand on it. In a network the card is a vector, the {term:hidden state|state}. A network that makes each new state out of the old one and the next word is a {term:recurrent network}.
+Now read the way you read a crime novel with a single index card. After every word you rewrite the card: from what stood on it, and from the word. The card never grows. Whatever the last page needs must still stand on it. In a network the card is a vector, the {term:hidden state}, or *state* for short. A network that makes each new state out of the old one and the next word is a {term:recurrent network}.
 
 **By hand, with a card of one number.** Take half of the old state and add the word:
 
@@ -74,7 +74,7 @@ $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 
 | symbol | name in code | shape | what it is |
 |---|---|---|---|
-| $x_t$ | `inputs[..., t - 1, :]` | (input) | the vector of word $t$ (Python counts from 0) |
+| $x_t$ | `inputs[..., t - 1, :]` | (input) | the vector of word $t$ (Python counts from 0; `...` stands for any axes before) |
 | $h_t$ | `states[..., t - 1, :]` | (hidden) | the state after word $t$ |
 | $h_0$ | `start` | (hidden) | the state before the first word, mostly zeros |
 | $W$ | `w_in` | (hidden, input) | how a word is written on the card |
@@ -108,10 +108,10 @@ quiz("02", "one-card")
 r"""
 **Build it.** Go through the words from the front, make each new state from the word and the old state, keep every state, and return them all. Sentences may come alone, (n, input), or many at once, (…, n, input): count axes from the back, and your function need not care.
 
-Take it in small steps, each tried in a cell of its own: one step for one sentence; then the loop; then the states stacked; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (PyTorch keeps its weights that way.) You will use this function in a moment to drive a trained network.
+Take it in small steps, each tried in a cell of its own: one step for one sentence; then the loop; then the states stacked; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (Torch keeps its weights that way.) You will use this function in a moment to drive a trained network.
 """
 
-# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 minutes=18 track="core"
 def read_sequence(inputs, start, w_in, w_rec, bias):
     """inputs (..., n, input), start (..., hidden), w_in (hidden, input),
     w_rec (hidden, hidden), bias (hidden,)
@@ -153,7 +153,7 @@ rnn = torch.nn.RNN(input_size=4, hidden_size=6, batch_first=True)
 sentences = torch.randn(2, 5, 4)
 with torch.no_grad():
     theirs, last = rnn(sentences)
-    both_biases = rnn.bias_ih_l0 + rnn.bias_hh_l0  # PyTorch has two where one would do
+    both_biases = rnn.bias_ih_l0 + rnn.bias_hh_l0  # torch has two where one would do
     ours = reader(
         sentences, torch.zeros(2, 6), rnn.weight_ih_l0, rnn.weight_hh_l0, both_biases
     )
@@ -218,7 +218,7 @@ A state of one number, three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, st
 Many answers are right. Try some numbers in a cell of your own, with a loop, before you hand them in. The check says which wish is not granted yet.
 """
 
-# %% kind="exercise" exercise="wire_memory" title="Wire a memory of 200 steps" difficulty=3 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="wire_memory" title="Wire a memory of 200 steps" difficulty=3 importance=5 minutes=10 track="core"
 def wire_memory():
     """->  w, u, b: three numbers of your choice"""
     # solution
@@ -259,7 +259,7 @@ views.lines(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-It remembers. With `u` = 3 a state near 1 becomes $\tanh(3) \approx 0.995$ at the next step, and so on for ever: the tanh pulls it down, `u` pulls it up again, and the two hold each other. So a recurrent network can keep something for 200 steps, or for 200,000. Three right numbers are enough.
+It remembers. With `u` = 3, as in our solution, a state near 1 becomes $\tanh(3) \approx 0.995$ at the next step, and so on for ever: the tanh pulls it down, `u` pulls it up again, and the two hold each other. So a recurrent network can keep something for 200 steps, or for 200,000. Three right numbers are enough.
 
 ## 3 · Now let training find them
 
@@ -423,10 +423,14 @@ print(fixed(torch.stack(columns, dim=1), 2))
 r"""
 Compare the two tables: row 1 shrank by the first slope, row 2 by the second.
 
-**Multiply them.** Given the states $h_1 … h_n$ of one text and the matrix, return the table of $h_n$ against $h_1$: the matrix product of all steps in between, the newest on the left (it acts last).
+Two steps in a row make one table again, their **matrix product**, `later @ earlier`. Its number in row $i$, column $j$ is the dot product of row $i$ of the later table with column $j$ of the earlier one, for a nudge to number $j$ gets to number $i$ through every number in between:
+
+$$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \end{pmatrix} \begin{pmatrix} 3 & 0 \\ 1 & 2 \end{pmatrix} = \begin{pmatrix} 1 \cdot 3 + 2 \cdot 1 & 1 \cdot 0 + 2 \cdot 2 \\ 0 \cdot 3 + 1 \cdot 1 & 0 \cdot 0 + 1 \cdot 2 \end{pmatrix} = \begin{pmatrix} 5 & 4 \\ 1 & 2 \end{pmatrix} $$
+
+**Multiply them.** Given the states $h_1 … h_n$ of one text and the matrix, return the table of $h_n$ against $h_1$: the product of the tables of all steps in between, the newest on the left (it acts last).
 """
 
-# %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=4 minutes=12 track="core"
 def product_of_jacobians(states, w_rec):
     """states (n, hidden), w_rec (hidden, hidden)
 
@@ -450,7 +454,7 @@ From `n` states there are `n − 1` steps. With no step at all a nudge arrives a
 
 ---
 ### The recipe
-For each state but the first: the slopes are `1 - state**2`. Each multiplies one *row* of `w_rec`; a column of slopes does that, `slopes[:, None] * w_rec`. Then the step, `@`, what you have so far.
+For each state but the first: the slopes are `1 - state**2`. Each multiplies one *row* of `w_rec`. `slopes[:, None]` stands them upright, (hidden, 1), one beside each row: `slopes[:, None] * w_rec`. Then the step, `@`, what you have so far.
 """
 
 # %% kind="see" minutes=1
@@ -468,10 +472,10 @@ for scale in (0.5, 1.0, 2.0):
 
     first = states[40].clone().requires_grad_()  # and autograd's own, over ten steps
     last = reader(words[41:], first, torch.eye(32), matrix, no_bias)[-1]
-    (gradient,) = torch.autograd.grad(last[0], first)
+    (gradient,) = torch.autograd.grad(last[0], first)  # of the one by the other
     torch.testing.assert_close(gradient, products[10][0], rtol=1e-3, atol=1e-7)
 
-print("row 1 of your product is autograd's gradient, for all three matrices")
+print("row 1 of the product is autograd's gradient, for all three matrices")
 views.lines(
     lags, curves, x_name="steps back", y_name="what arrives of 1", log_y=True,
     title="How much arrives: a random network of 32 numbers, three sizes of U",
@@ -486,7 +490,7 @@ Each number of the new state is a sum of 32 random products. Divided by √32, a
 So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The larger networks with ten symbols tell the same. Before training, the length of their gradient is 0.09 at the word one step back, 0.0002 at ten steps and 0.0000002 at twenty: just where the learning ended.
 """
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=4
 explain("02", "forgets-or-cannot-learn")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -498,10 +502,10 @@ A vanished gradient is silent. An exploded one is loud: one step of training wit
 
 # %% [markdown] kind="text" minutes=0 exercise="clip_gradients"
 r"""
-Here it is. Make the check pass.
+Somebody has written it down. Does it do what the text says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="clip_gradients" mode="bug" title="Clip the gradients" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="clip_gradients" mode="bug" title="Clip the gradients" difficulty=2 importance=4 minutes=5 track="core"
 def clip_gradients(gradients, limit):
     """gradients: a list of tensors of any shapes; limit: a number
 
@@ -592,7 +596,7 @@ r"""
 **If you have time: write the test.** Somebody hands you *their* `read_sequence`. Write a function that calls it with inputs of your choice and raises if it is wrong. One sentence is enough; several at once need not be tested. The most dangerous readers give the right shape, and states between −1 and 1.
 """
 
-# %% kind="exercise" exercise="test_reader" mode="test" title="Test somebody's reader" difficulty=3 importance=3 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_reader" mode="test" title="Test somebody's reader" difficulty=3 importance=3 minutes=7 track="stretch"
 def test_reader(reader):
     """Takes a function like read_sequence; raises if it is wrong."""
     # solution
@@ -630,33 +634,37 @@ A well-meant line: `.detach()` hands on a state's numbers, but cuts the way back
 
 # %% kind="break" minutes=1
 def reads_but_cuts(inputs, state, w_in, w_rec, bias):
-    for word in inputs:
-        state = torch.tanh(w_in @ word + w_rec @ state.detach() + bias)
-    return state
+    states = []
+    for word in inputs.unbind(dim=-2):
+        state = torch.tanh(word @ w_in.T + state.detach() @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
 
 
-def reads_on(inputs, state, w_in, w_rec, bias):
-    return reader(inputs, state, w_in, w_rec, bias)[-1]
-
-
-for name, read in (("right", reads_on), ("with .detach()", reads_but_cuts)):
+for name, read in (("right", reader), ("with .detach()", reads_but_cuts)):
     short = words[:6].clone().requires_grad_()
-    last = read(short, silence, torch.eye(32), random_matrix, no_bias)
+    last = read(short, silence, torch.eye(32), random_matrix, no_bias)[-1]
     gradient = torch.autograd.grad(last.sum(), short)[0]
     sizes = [significant(gradient[place].norm(), 2) for place in (0, 5)]
     print(f"{name:<15} last state {fixed(last[:3], 2)}")
     print(f"{'':<15} gradient at the first word {sizes[0]}, at the last {sizes[1]}")
 
+try:
+    yours("test_reader")(reads_but_cuts)
+    print("the test of the last exercise lets it through")
+except AssertionError:
+    print("the test of the last exercise catches it: it looks at gradients")
+
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The states agree. No test of outputs can find it, and the loss still falls, for the last word does learn. No step is told to keep something for later; what survives does so by luck. (Elman's network of 1990 was trained in this way, and found some things all the same.) (The check of `read_sequence` compares gradients too, and would have caught it.) Done on purpose, say every 50 steps, it has a name, *truncated* backpropagation through time, and is how long texts are trained.
+The states agree. No test of outputs can find it, and the loss still falls, for the last word does learn. No step is told to keep something for later; what survives does so by luck. (The check of `read_sequence` compares gradients too, and would have caught it.) Done on purpose, say every 50 steps, it has a name, *truncated* backpropagation through time, and is how long texts are trained.
 
 ## Check yourself
 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=5
 quiz("02", "closing")
 
 # %% [markdown] kind="instructor"

@@ -12,6 +12,7 @@ from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.written_test import TestExercise
 from course_lib.text.special import BOS, EOS
+from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.translation.scripted import LOST, Scripted
 from course_lib.translation.shipped import load_shipped
@@ -172,7 +173,7 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "least-likely",
             lambda *given: decoded(*given, pick=torch.argmin),
-            "the *least* likely word is taken. The largest logit belongs to the likeliest word: `argmax`.",
+            "the least likely word is taken. The largest logit belongs to the likeliest word: `argmax`.",
         ),
         Slip(
             "largest-in-size",
@@ -243,10 +244,22 @@ TEST_GREEDY = TestExercise(
 # --- a sentence that breaks it
 
 
+@cache
+def generated() -> dict[str, str]:
+    """The sentences that the task offers, with their translations."""
+    return {pair.src_text: pair.tgt_text for pair in generate(200, seed=1, length=(5, MOST_WORDS))}
+
+
+def right_ones(text: str) -> set[str]:
+    """Its right translations, as far as they can be known here."""
+    made = generated().get(text)
+    return translations_of(text) | ({made} if made else set())
+
+
 def is_a_sentence(given: tuple, answer: Any) -> str:
     if not isinstance(answer, str):
         return f"A sentence is wanted, as text in quotation marks; this is a {type(answer).__name__}."
-    if answer != answer.lower() or not answer.replace(" ", "").isalpha():
+    if answer != answer.lower() or not answer.removesuffix("?").replace(" ", "").isalpha():
         return "Small letters only please, no full stop: `the cat sleeps in the garden`."
     if len(answer.split()) > MOST_WORDS:
         return (
@@ -259,17 +272,18 @@ def is_a_sentence(given: tuple, answer: Any) -> str:
 
 
 def is_understood(given: tuple, answer: str) -> str:
-    if translations_of(answer):
+    if right_ones(answer):
         return ""
     return (
-        "The grammar of our small language does not make this sentence, so nobody here knows its right "
-        "translation. It makes `the tired women see a big fox` and `the dresses were very old`. Or start "
-        "from sentences it makes itself: `[pair.src_text for pair in generate(10, seed=1, length=(5, 8))]`."
+        "Its right translation is not known here. Our small language does not make this sentence, or it is "
+        "one that `translations_of` cannot read: a question, or one with that, which, who. It can read `the "
+        "tired women see a big fox`. Of the sentences that `generate(200, seed=1, length=(5, 8))` makes, "
+        "each may be handed in."
     )
 
 
 def breaks_it(given: tuple, answer: str) -> str:
-    said, right = shipped("seq2seq")(answer).target, translations_of(answer)
+    said, right = shipped("seq2seq")(answer).target, right_ones(answer)
     if said not in right:
         return ""
     return f"It says “{said}”, and that is right. Try again: what must it remember the longest, or know best?"
@@ -337,7 +351,7 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "no-shift",
             lambda model, source, target: forced(model, source, [*target, EOS]),
-            "the decoder reads the target without BOS in front. Then it is asked for the word *after* each "
+            "the decoder reads the target without BOS in front. Then it is asked for the word after each "
             "one, and nobody asks for the first. Read BOS and then the words.",
             misconception="M27",
         ),
@@ -368,7 +382,9 @@ def run_free(model: Any, source: Sequence[int], n_steps: int) -> list[int]:
 # --- how many words are right
 
 
-def right_share(model: Any, source: Sequence[int], target: Sequence[int], feeds: Callable) -> float:
+def right_share(
+    model: Any, source: Sequence[int], target: Sequence[int], feeds: Callable, *, stops: bool = True
+) -> float:
     with torch.no_grad():
         memory = read(model, source)
         state, token, right = model.start(memory), BOS, 0
@@ -376,7 +392,7 @@ def right_share(model: Any, source: Sequence[int], target: Sequence[int], feeds:
             logits, state, _ = model.step(memory, state, torch.tensor([token]))
             said = logits[0].argmax().item()
             right += said == wanted
-            if said == EOS:
+            if said == EOS and stops:
                 break
             token = feeds(said, wanted)
     return right / (len(target) + 1)
@@ -388,10 +404,10 @@ def own_word(said: int, wanted: int) -> int:
 
 def first_version(model, source, target):
     src = torch.tensor([[*source, EOS]])
-    memory = model.encode(src, torch.tensor([src.shape[1]]))
-    state, token, right = model.start(memory), BOS, 0
+    summary = model.encode(src, torch.tensor([src.shape[1]]))
+    state, token, right = model.start(summary), BOS, 0
     for wanted in [*target, EOS]:
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
+        logits, state, _ = model.step(summary, state, torch.tensor([token]))
         said = logits[0].argmax().item()
         right += said == wanted
         if said == EOS:
@@ -415,6 +431,7 @@ FREE_ACCURACY = PlainExercise(
     others=(
         lambda: (Scripted([5, 9]), [8, 7], [5, 9]),
         lambda: (Scripted([6]), [8], [6, 7, 8]),
+        lambda: (Scripted([6]), [8], [6, 7, LOST]),
         lambda: (Scripted([6, 7, 8, 9]), [8], [6, 10]),
         lambda: (
             SEQ2SEQ,
@@ -437,9 +454,15 @@ FREE_ACCURACY = PlainExercise(
             "this says whether the whole sentence is right. Wanted is the share of its places.",
         ),
         Slip(
+            "goes-on-after-eos",
+            lambda model, source, target: right_share(model, source, target, own_word, stops=False),
+            "what the model says after EOS is counted too. When it has said EOS, it has ended: leave the "
+            "loop.",
+        ),
+        Slip(
             "counts-mistakes",
             lambda model, source, target: 1 - right_share(model, source, target, own_word),
-            "this is the share of *wrong* places.",
+            "this is the share of wrong places.",
         ),
         Slip(
             "feeds-bos-again",

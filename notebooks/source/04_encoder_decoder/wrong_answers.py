@@ -262,10 +262,12 @@ WRONG["breaking_sentence"] = [
     (lambda: "the cat sleeps", None, "and that is right"),
     (lambda: "the cat drank the water because it was thirsty", None, "At most 8"),
     (lambda: "the axolotl eats the cake", None, "axolotl"),
-    (lambda: "the water drank the cat", None, "does not make this sentence"),
+    (lambda: "the water drank the cat", None, "is not known here"),
+    (lambda: "the cat that the fox sees is good", None, "cannot read: a question"),
+    (lambda: "the cat of this girl slept ?", None, "is not known here"),
     (lambda: "The soup is very hot.", None, "Small letters"),
     (lambda: ["the", "soup"], None, "this is a list"),
-    (lambda: "cat the sleeps", None, "does not make this sentence"),
+    (lambda: "cat the sleeps", None, "is not known here"),
     (lambda: "", None, "Small letters"),
 ]
 
@@ -357,6 +359,21 @@ def leaks_still(model, source, target):
     return share(model, source, target, said[:until])
 
 
+def never_breaks(model, source, target):
+    memory, state = opened(model, source)
+    token, right = BOS, 0
+    for wanted in [*target, EOS]:
+        logits, state, _ = model.step(memory, state, torch.tensor([token]))
+        token = logits[0].argmax().item()
+        right += token == wanted
+    return right / (len(target) + 1)
+
+
+def ends_over_and_over(model, source, target):
+    said = right_loop(model, source, len(target) + 1)
+    return share(model, source, target, said + [EOS] * (len(target) + 1 - len(said)))
+
+
 def free_by_decoding(model, source, target):
     said = [*right_loop(model, source, len(target) + 1), EOS]
     return share(model, source, target, said[: len(target) + 1])
@@ -379,12 +396,14 @@ def free_as_tensor(model, source, target):
 
 WRONG["free_accuracy"] = [
     (leaks_still, "This does what the first version did"),
+    (never_breaks, "goes-on-after-eos"),
+    (ends_over_and_over, None),
     (lambda model, source, target: 1 - free_by_flags(model, source, target), "counts-mistakes"),
     (lambda model, source, target: 100 * free_by_flags(model, source, target), None),
     (lambda model, source, target: round(free_by_flags(model, source, target)), None),
     (
         lambda model, source, target: share(model, source, target, forced_by_steps(model, source, target)),
-        "This does what the first version did",
+        None,
     ),
     (lambda model, source, target: free_by_flags(model, target, target), None),
 ]
@@ -396,6 +415,8 @@ RIGHT = {
         lambda: "these hats are not beautiful",
         lambda: "some men close two black bags",
         lambda: "the hats in the living room were beautiful",
+        lambda: "the carrot that this hedgehog sees is good",
+        lambda: "was the bag on the chair old ?",
     ],
     "forced_words": [forced_by_steps, forced_as_tensor, forced_by_prefix],
     "free_accuracy": [free_by_decoding, free_by_flags, free_as_tensor],

@@ -277,6 +277,12 @@ def behind(words: Tensor, before: Tensor, kernel: Tensor) -> Tensor:
     return windows(torch.cat([before, words]), kernel)
 
 
+def two_zeros(words: Tensor, kernel: Tensor) -> Tensor:
+    """As many outputs as words, made for width 3 alone."""
+    padded = F.pad(words, (0, 0, 2, len(kernel)))
+    return windows(padded[: len(words) + len(kernel) - 1], kernel)
+
+
 LOOK_BACK = Exercise(
     name="look_back",
     lesson=LESSON,
@@ -312,9 +318,15 @@ LOOK_BACK = Exercise(
             "every window ends one word too early: the word itself is not seen. k − 1 zeros, not k.",
         ),
         Slip(
+            "two-zeros",
+            two_zeros,
+            "two zeros stand before the sentence, whatever the width. That is right for width 3; a window of "
+            "width k needs k − 1.",
+        ),
+        Slip(
             "wraps-around",
             lambda words, kernel: behind(words, words[len(words) - len(kernel) + 1 :], kernel),
-            "the first windows are filled with the *last* words of the sentence (as `roll` does). That is "
+            "the first windows are filled with the last words of the sentence (as `roll` does). That is "
             "the future too: fill with zeros.",
         ),
         Slip(
@@ -347,8 +359,9 @@ def word_by_word(words: Tensor, kernel: Tensor) -> Tensor:
 
 def careful_test(convolution: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
-    words, kernel = (torch.randn(shape, generator=generator) for shape in ((6, 4), (3, 4, 5)))
-    torch.testing.assert_close(convolution(words, kernel), by_conv1d(words, kernel))
+    words, wide = (torch.randn(shape, generator=generator) for shape in ((6, 4), (3, 4, 5)))
+    for kernel in (wide, wide[1:]):
+        torch.testing.assert_close(convolution(words, kernel), by_conv1d(words, kernel))
 
 
 TEST_LOOKS_BACK = TestExercise(
@@ -365,6 +378,7 @@ TEST_LOOKS_BACK = TestExercise(
         "skips-own-word": "does not see the word itself",
         "first-word-again": "repeats the first word before the sentence",
         "turned-round": "turns the kernel round",
+        "two-zeros": "puts two zeros before the sentence, whatever the width",
     },
     reference=careful_test,
 )

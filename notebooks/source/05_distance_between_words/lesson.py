@@ -43,7 +43,7 @@ r"""
 From memory, before you read on.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall" minutes=3
 quiz("05", "recall")
 
 # %% [markdown] kind="text" minutes=1
@@ -82,7 +82,7 @@ r"""
 **Build it.** A loop over the places of the window is enough; each place handles *all* windows at once, with one matrix product.
 """
 
-# %% kind="exercise" exercise="convolve_words" title="A convolution over words" difficulty=3 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="convolve_words" title="A convolution over words" difficulty=3 importance=5 minutes=8 track="core"
 def convolve_words(words, kernel):
     """words (n, channels), kernel (width, channels, out)  ->  (n - width + 1, out)"""
     # solution
@@ -167,7 +167,7 @@ r"""
 Write it layer by layer: a list with the receptive field after the first layer, after the second, and so on.
 """
 
-# %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 minutes=4 track="core"
 def receptive_field(widths, dilations):
     """Two lists, one entry a layer  ->  a list: words seen after each layer"""
     # solution
@@ -250,7 +250,7 @@ You may choose the number of layers, each width and each dilation. Find the desi
 Work in steps, on paper first, with 40 words: what do plain layers of width 3 cost? One layer of width 40? Then with gaps: how many different words can two layers of width 2 hear, and with which dilations? Three layers? What grows when you add a layer, what when you widen one? Then write it for any number of words: a search over designs is fine.
 """
 
-# %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=4 importance=4 minutes=15 track="core"
+# %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=4 importance=4 minutes=25 track="core"
 def cheapest_cnn(n_words):
     """A number of words  ->  widths, dilations: two lists, one entry a layer"""
     # solution
@@ -319,7 +319,7 @@ def random_stack(dilations, channels=32, width=3):
 
     def read(words):
         for kernel, gap in zip(kernels, dilations, strict=True):
-            before = F.pad(words.mT, ((width - 1) * gap, 0))
+            before = F.pad(words.mT, ((width - 1) * gap, 0))  # .mT: words last
             words = torch.tanh(F.conv1d(before, kernel, dilation=gap)).mT
         return words
 
@@ -344,18 +344,21 @@ estimate("05", "loudest-over-first", loudest_over_first)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1, 3, 9, 27, and for a recurrent layer as torch starts it. Each curve is divided by its largest point; less than a millionth is drawn as a millionth.
+Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1, 3, 9, 27, and for a plain recurrent layer: your reader of lesson 02, with the weights that torch starts from. Each curve is divided by its largest point; less than a millionth is drawn as a millionth.
 """
 
 # %% kind="predict" minutes=1.5
 torch.manual_seed(5)
-recurrent = torch.nn.RNN(32, 32, batch_first=True)
+plain, reader = torch.nn.RNN(32, 32), yours("read_sequence")
+with torch.no_grad():
+    bias = plain.bias_ih_l0 + plain.bias_hh_l0
+weights = [plain.weight_ih_l0, plain.weight_hh_l0, bias]
 readers = {
     "4 layers": random_stack([1] * 4),
     "8 layers": random_stack([1] * 8),
     "16 layers": random_stack([1] * 16),
     "4 with gaps": random_stack([1, 3, 9, 27]),
-    "recurrent": lambda words: recurrent(words)[0],
+    "plain RNN": lambda words: reader(words, torch.zeros(64, 32), *weights),
 }
 heard = {name: influence(read) for name, read in readers.items()}
 shown = {name: (row / row.max()).clamp(min=1e-6) for name, row in heard.items()}
@@ -368,10 +371,27 @@ predict("05", "who-is-heard", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
+The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The plain recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
-So a word is lost by many hops, and by ways that are shared out unfairly.
+So a word is lost by many hops, and by ways that are shared out unfairly. But gates can hold a word over many hops, as lesson 03 showed. The next picture sets an LSTM beside the plain RNN. With the usual forget bias of 1 it hears the first word about a thousandth as well as the loudest. With the bias that your design gives for 32 steps, no word is heard less than a quarter as well: the price of a hop is set by the gates, and each of the 32 must stay open.
 """
+
+# %% kind="see" minutes=0.5
+torch.manual_seed(5)
+gated = torch.nn.LSTM(32, 32, batch_first=True)
+designed = float(yours("design_memory")(32)["forget_bias"])  # of lesson 03
+compared = {"plain RNN": shown["plain RNN"]}
+for name, bias in {"LSTM, bias 1": 1.0, "LSTM, your bias": designed}.items():
+    with torch.no_grad():
+        gated.bias_ih_l0[32:64], gated.bias_hh_l0[32:64] = bias, 0.0
+    row = influence(lambda words: gated(words)[0])
+    compared[name] = row / row.max()
+views.lines(
+    range(1, 34), compared, x_name="word (33 is the last)", y_name="influence",
+    title="The same 32 hops, without gates and with them", log_y=True,
+    alt="The plain RNN falls below a millionth, the LSTM with bias 1 to a thousandth; "
+    "with the designed bias it stays above a quarter.",
+)
 
 # %% [markdown] kind="text" minutes=0.5 track="stretch"
 r"""
@@ -410,14 +430,14 @@ r"""
 The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
 """
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=4
 explain("05", "sees-but-hears")
 
 # %% [markdown] kind="text" minutes=1
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
-In 2013, a year before the encoder–decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is padded, so each layer makes the row shorter. One difference to section 1: each number of a word's vector has its own kernel, so the 96 numbers never mix in the fold. (This is the authors' model I; their model II stops folding earlier and keeps several vectors.) From that vector a plain recurrent network writes the translation. The authors let it choose among the translations that another system proposed; ours must translate alone.
+In 2013, a year before the encoder–decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is filled up with zeros, so each layer makes the row shorter. One difference to section 1: each number of a word's vector has its own kernel, so the 96 numbers never mix in the fold. (This is the authors' model I; their model II stops folding earlier and keeps several vectors.) From that vector a plain recurrent network writes the translation. The authors let it choose among the translations that another system proposed; ours must translate alone.
 
 Ours has the same number of parameters as the seq2seq of lesson 04, and the same training. The comparison is not a clean one, though: RCTM's vector has 96 numbers, where seq2seq hands over four times as many, its kernels mix no numbers, and its decoder is a plain recurrent network. So do not ask which is better, but *which words get lost*.
 """
@@ -532,10 +552,10 @@ A network that *writes* guesses the next word from the words so far. If a convol
 
 # %% [markdown] kind="text" minutes=0 exercise="look_back"
 r"""
-A first version is there already. Make its check pass.
+Somebody has written a first version. Does it do what its docstring says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="look_back" mode="bug" title="As many outputs as words" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="look_back" mode="bug" title="As many outputs as words" difficulty=2 importance=4 minutes=5 track="core"
 def look_back(words, kernel):
     """words (n, channels), kernel (width, channels, out)  ->  (n, out)
 
@@ -571,14 +591,16 @@ r"""
 A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write a test that catches it, and any other wrong `look_back` too: the check hands it several, and right ones, which must pass.
 """
 
-# %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
 def test_looks_back(convolution):
     """Takes a function like look_back; raises if it is wrong."""
     # solution
     words = torch.tensor([[1.0], [2.0], [4.0], [8.0]])
     kernel = torch.tensor([[[100.0]], [[10.0]], [[1.0]]])
-    expected = torch.tensor([[1.0], [12.0], [124.0], [248.0]])
-    torch.testing.assert_close(convolution(words, kernel), expected)
+    three = torch.tensor([[1.0], [12.0], [124.0], [248.0]])
+    two = torch.tensor([[1.0], [12.0], [24.0], [48.0]])
+    torch.testing.assert_close(convolution(words, kernel), three)
+    torch.testing.assert_close(convolution(words, kernel[1:]), two)
     # end solution
 
 # %% kind="check" exercise="test_looks_back"
@@ -587,11 +609,11 @@ check("test_looks_back", test_looks_back)
 # %% [markdown] kind="hints" exercise="test_looks_back"
 r"""
 ### A nudge
-Choose numbers that tell you at a glance which word met which matrix, such as a kernel of 100, 10 and 1.
+Choose numbers that tell you at a glance which word met which matrix, such as a kernel of 100, 10 and 1. And is one width enough?
 
 ---
 ### The recipe
-Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`.
+Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`. The same again with width 2.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -620,15 +642,15 @@ Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 wi
 | | the wish | why: what you saw |
 |---|---|---|
 | ☐ | **more information:** more than one vector for a whole sentence | exact match falls with length, in 04 |
-| ☐ | **short distance:** few hops between any two words | 31 hops, and the first word is gone |
-| ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a recurrence |
+| ☐ | **short distance:** few hops between any two words | 31 hops: a plain network loses the first word, gates must be set to hold it |
+| ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a plain recurrence |
 | ☐ | **emphasis:** the sentence decides which words count most | a kernel gives a place its share, whatever word stands there |
 | ☐ | **looking both ways:** a word may need what comes after it | whether *the* is *le* or *la* hangs on the noun behind it |
 
 ## Check yourself
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=5
 quiz("05", "closing")
 
 # %% [markdown] kind="instructor"

@@ -280,6 +280,12 @@ def drawn(*shapes):
 
 
 def test_by_formula(convolution):
+    for width in (1, 2, 3, 5):
+        words, kernel = drawn((6, 4), (width, 4, 5))
+        torch.testing.assert_close(convolution(words, kernel), back_by_pad(words, kernel))
+
+
+def only_width_three(convolution):
     words, kernel = drawn((6, 4), (3, 4, 5))
     torch.testing.assert_close(convolution(words, kernel), back_by_pad(words, kernel))
 
@@ -288,16 +294,17 @@ def test_by_hand(convolution):
     words = torch.tensor([[1.0], [2.0], [4.0], [8.0]])
     kernel = torch.tensor([[[100.0]], [[10.0]], [[1.0]]])
     assert convolution(words, kernel).flatten().tolist() == [1.0, 12.0, 124.0, 248.0]
+    assert convolution(words, kernel[1:]).flatten().tolist() == [1.0, 12.0, 24.0, 48.0]
 
 
 def test_by_changes(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = drawn((6, 4), (4, 4, 5))
     before = convolution(words, kernel)
     for place in range(6):
         changed = words.clone()
         changed[place] += 1
         moved = (convolution(changed, kernel) - before).abs().sum(-1) > 1e-4
-        assert moved.tolist() == [place <= now < place + 3 for now in range(6)]
+        assert moved.tolist() == [place <= now < place + 4 for now in range(6)]
     torch.testing.assert_close(before[0], words[0] @ kernel[-1])
 
 
@@ -376,6 +383,7 @@ WRONG = {
         (only_shape, "does it assert anything?"),
         (only_the_future, "let through one that does not see the word itself"),
         (width_one, "let through"),
+        (only_width_three, "one that puts two zeros before the sentence"),
         (says_false, "raising"),
         (wants_centred, "It rejects the right convolution."),
         (never_calls, "It never calls the convolution"),

@@ -51,11 +51,21 @@ def test_quality_and_links_are_as_told():
         assert (round(right[name]), round(error[name], 2)) == (percent, wrong), name
     assert right["luong_concat"] > 97 and error["luong_concat"] < 0.13  # good at both
     assert "an error of 0.52 with 93% right; general 0.10 with 85%" in QUIZ
-    assert "one sentence in seven wrong" in SOURCE and "error 0.06" in SOURCE
+    assert "one sentence in seven wrong" in SOURCE and "an error of 0.06" in SOURCE
     assert min(NAMES, key=lambda name: right[f"luong_{name}"]) == "local_p"
     long = of_runs(lambda run: run["scores"]["long"]["exact"])
     everyone = [long[f"luong_{name}"] for name in NAMES]
     assert long["luong_location"] < 0.03 and max(everyone) < 0.5  # hard for all
+
+
+def test_an_encoder_that_reads_from_the_end():
+    right = recorded("encoder_direction", lambda run: round(100 * run["scores"]["test"]["exact"], 3))
+    error = recorded("encoder_direction", lambda run: run["scores"]["test"]["alignment_error"])
+    assert {name: (round(right[name]), round(error[name], 2)) for name in right} == {
+        "from the start": (94, 0.22),
+        "from the end": (97, 0.06),
+    }
+    assert "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%" in SOURCE
 
 
 def test_seeds_of_local_p_are_as_told():

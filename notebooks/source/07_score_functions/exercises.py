@@ -291,7 +291,7 @@ LOCAL_P_WEIGHTS = Exercise(
             "half_width": 1,
         },
         answer={"weights": [0.0, math.exp(-2) / 3, 1 / 3, math.exp(-2) / 3], "centre": 2.0},
-        says="v_p is 0, so the centre is 4 · sigmoid(0) = 2. With D = 1 the places 1, 2 and 3 are inside; their "
+        says="v_p is 0, so the centre is 4 · sigmoid(0) = 2. With D = 1 the places 1, 2, 3 are inside; their "
         "scores are all 0, so each gets 1/3. (Place 0 has the score 5, and is out of sight.) σ is 1/2: the "
         "bell is 1 at place 2 and e^(−1 / (2 · 1/4)) = e^(−2) = 0.135 at 1 and 3. Weights 0, 0.045, 0.333, "
         "0.045.",
@@ -396,7 +396,7 @@ LOCAL_P_WEIGHTS = Exercise(
         Slip(
             "share-for-centre",
             lambda *given: (local_p(*given)[0], local_p(*given)[1] / len(given[1])),
-            "the weights are right. The centre that is given back is a share of the way: it should be a place.",
+            "the weights are right. The centre given back is a share of the way: it should be a place.",
         ),
     ),
 )

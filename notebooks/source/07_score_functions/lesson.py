@@ -606,7 +606,7 @@ for name in ("dot", "general", "location"):
 r"""
 They do: dot and general never miss to the left. And this is location's secret. Most of its "wrong" looks are exactly one word late, and the state there still holds the word before. It finds what it needs, though not where the alignment has it.
 
-Bahdanau's aligns best of all, error 0.06, most likely because its *the* has met its noun: its annotations are read from both sides. So the alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; the table has three.)
+The counter-test: train dot with an encoder that reads **from the end**, so that *the* has met its noun. Its alignment error falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%. Most likely that is why Bahdanau's, which reads from both sides, has an error of 0.06 as well. The alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; tables and counter-test are means of three.)
 """
 
 # %% kind="explain" minutes=3

@@ -42,7 +42,7 @@ LINKS = (
 SOURCE = (*ENGLISH.split(), SPECIAL[EOS])
 SYSTEMS = ("dot", "general", "concat", "location", "local-m", "local-p")
 WIDTHS, TIMES = (1, 2, 3, 5, 8, 20), (0.1, 0.25, 1.0, 4.0)
-N_ROWS = 20  # steps that are shown, the end included; a translation that runs on is cut
+N_ROWS = 19  # steps that are shown, the end included; a translation that runs on is cut
 
 
 @cache
@@ -118,7 +118,7 @@ def compute(*, system: str, half_width: int, times: float) -> Facts:
 
 def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_ROWS, SOURCE)
-    axes.set(yticks=(), xlabel="looked at")
+    axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
     words = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
     true = FRENCH.split()
@@ -197,7 +197,7 @@ class WindowLab(Explorable):
         Goal("undecided", "concat sees everything (D = 20) and still says it wrong", open_but_wrong),
     )
     panels = (
-        Panel("Weights (grey: out of sight; rings: true links; orange: wrong)", draw_map, 1.9),
+        Panel("Weights (grey: out of sight)", draw_map, 1.9),
         Panel("Sum of each row", draw_sums, 1.0),
     )
     compute = staticmethod(compute)

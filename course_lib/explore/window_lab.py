@@ -42,7 +42,7 @@ LINKS = (
 SOURCE = (*ENGLISH.split(), SPECIAL[EOS])
 SYSTEMS = ("dot", "general", "concat", "location", "local-m", "local-p")
 WIDTHS, TIMES = (1, 2, 3, 5, 8, 20), (0.1, 0.25, 1.0, 4.0)
-N_ROWS = 20  # steps that are shown, the end included; a translation that runs on is cut
+N_ROWS = 19  # steps that are shown, the end included; a translation that runs on is cut
 
 
 @cache
@@ -103,6 +103,7 @@ def compute(*, system: str, half_width: int, times: float) -> Facts:
     right = " ".join(words) == FRENCH
     best = kept["weights"][:, :-1].argmax(axis=1)
     missed = sum(place not in true for place, true in zip(best, LINKS, strict=False)) if right else None
+    same = [said == true for said, true in zip(words, FRENCH.split(), strict=False)]
     sums = kept["weights"].sum(axis=1)
     return {
         "said": kept["said"],
@@ -111,12 +112,13 @@ def compute(*, system: str, half_width: int, times: float) -> Facts:
         "sums": sums,
         "right": right,
         "missed": missed,
+        "agreed": same.index(False) if False in same else len(same),
     }
 
 
 def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_ROWS, SOURCE)
-    axes.set(yticks=(), xlabel="looked at")
+    axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
     words = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
     true = FRENCH.split()
@@ -137,7 +139,7 @@ def draw_map(axes: Axes) -> Show:
             text.set_fontweight("bold" if wrong else "normal")
         for ring in rings:
             column, row = int(ring.get_xdata()[0]), int(ring.get_ydata()[0])
-            ring.set_visible(facts["right"])
+            ring.set_visible(row <= facts["agreed"])  # and where the first word goes wrong
             ring.set_color(cells.ink_on(shown[row, column]) if row < len(shown) else theme.INK)
 
     return show
@@ -175,7 +177,7 @@ def open_but_wrong(now: Facts, start: Facts) -> bool:
 class WindowLab(Explorable):
     title = "Window lab"
     question = "How far must a trained translator see, and how decided must it be, to say it right?"
-    size = (8.0, 5.0)
+    size = (7.0, 5.0)
     system = Enum(SYSTEMS, default_value="local-m")
     half_width = Enum(WIDTHS, default_value=5)
     times = Enum(TIMES, default_value=1.0)
@@ -195,7 +197,7 @@ class WindowLab(Explorable):
         Goal("undecided", "concat sees everything (D = 20) and still says it wrong", open_but_wrong),
     )
     panels = (
-        Panel("Weights (grey: out of sight; rings: true links)", draw_map, 2.6),
+        Panel("Weights (grey: out of sight)", draw_map, 1.9),
         Panel("Sum of each row", draw_sums, 1.0),
     )
     compute = staticmethod(compute)

@@ -583,7 +583,7 @@ r"""
 
 The five wishes of lesson 05: more information, equal treatment of places and emphasis: granted. A short distance: one hop from the decoder to any source word, though inside the encoder words are still as far apart as before. Looking both ways: by the encoder's two GRUs.
 
-**Still missing.** Is a small network the best judge of a fit? Lesson 07 tries six others. And both halves still read and write one word after the other: that waits until lesson 09.
+**Still missing.** Is a small network the best judge of a fit? Lesson 07 tries others. And both halves still read and write one word after the other: that waits until lesson 09.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

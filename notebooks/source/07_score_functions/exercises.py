@@ -169,7 +169,7 @@ COSINE_SCORES = Exercise(
         says="The query is 5 long. The first key is 10 long: (3 · 6 + 4 · 8) / (5 · 10) = 1, the same "
         "direction. The second is 2 long: (4 · 2) / (5 · 2) = 0.8.",
     ),
-    invariants=(Invariant("no cosine is above 1", lambda it: (it.scores - 1.0001).clamp(min=0), equals=0),),
+    invariants=(Invariant("no cosine is above 1", lambda it: it.scores.max().clamp(min=1), equals=1),),
     unrepaired=of_whole_matrix,
     slips=(
         Slip(
@@ -269,7 +269,8 @@ LOCAL_P_WEIGHTS = Exercise(
         "w": gaussian("q k"),
         "w_p": gaussian("d q"),
         "v_p": gaussian("d"),
-        "half_width": Given("", lambda size, g: torch.randint(1, 4, size, generator=g).float()),
+        # Whole numbers: nobody is asked for their gradient.
+        "half_width": Given("", lambda size, g: torch.randint(1, 4, size, generator=g)),
     },
     returns={"weights": "n", "centre": ""},
     sizes={"n": 9, "q": 3, "k": 4, "d": 6},
@@ -279,7 +280,6 @@ LOCAL_P_WEIGHTS = Exercise(
         {"n": 1, "q": 1, "k": 1, "d": 1},
     ),
     large=(4.0,),
-    trains=False,
     reference=local_p,
     by_hand=ByHand(
         inputs={
@@ -288,10 +288,10 @@ LOCAL_P_WEIGHTS = Exercise(
             "w": [[1.0]],
             "w_p": [[1.0]],
             "v_p": [0.0],
-            "half_width": 1.0,
+            "half_width": 1,
         },
         answer={"weights": [0.0, math.exp(-2) / 3, 1 / 3, math.exp(-2) / 3], "centre": 2.0},
-        says="v_p is 0, so the centre is 4 · σ(0) = 2. With D = 1 the places 1, 2 and 3 are inside; their "
+        says="v_p is 0, so the centre is 4 · sigmoid(0) = 2. With D = 1 the places 1, 2, 3 are inside; their "
         "scores are all 0, so each gets 1/3. (Place 0 has the score 5, and is out of sight.) σ is 1/2: the "
         "bell is 1 at place 2 and e^(−1 / (2 · 1/4)) = e^(−2) = 0.135 at 1 and 3. Weights 0, 0.045, 0.333, "
         "0.045.",
@@ -362,6 +362,42 @@ LOCAL_P_WEIGHTS = Exercise(
             with_centre(lambda x, n: (n - 1) * torch.sigmoid(x)),
             "the centre is a share of n − 1. Luong takes the whole length: n times the sigmoid.",
         ),
+        Slip(
+            "cut-centre",
+            with_centre(lambda x, n: (n * torch.sigmoid(x)).floor()),
+            "the centre is cut to a whole place. It may lie between two words, and has a slope there.",
+        ),
+        Slip(
+            "from-one",
+            varied(lambda s, p, c, D: (inner(s, p + 1, c, D) * curve(p + 1, c, D / 2)).nan_to_num(0)),
+            "the places are counted from 1. Here the first word stands at place 0.",
+        ),
+        Slip(
+            "edge-outside",
+            varied(lambda s, p, c, D: softmax_inside(s, (p - c).abs() < D) * curve(p, c, D / 2)),
+            "a word exactly D away is left out. It counts as inside: `<=`.",
+        ),
+        Slip(
+            "zero-for-hidden",
+            varied(lambda s, p, c, D: (s * ((p - c).abs() <= D)).softmax(-1) * curve(p, c, D / 2)),
+            "words out of sight get the score 0 before the softmax. A score of 0 still has a share, e⁰ = 1: "
+            "leave them out.",
+        ),
+        Slip(
+            "no-softmax",
+            varied(lambda s, p, c, D: s * ((p - c).abs() <= D) * curve(p, c, D / 2)),
+            "the scores inside the window are used as they are. A softmax makes weights of them first.",
+        ),
+        Slip(
+            "all-alike-inside",
+            varied(lambda s, p, c, D: inner(0 * s, p, c, D) * curve(p, c, D / 2)),
+            "every word inside the window has the same share. The scores should say what fits.",
+        ),
+        Slip(
+            "share-for-centre",
+            lambda *given: (local_p(*given)[0], local_p(*given)[1] / len(given[1])),
+            "the weights are right. The centre given back is a share of the way: it should be a place.",
+        ),
     ),
 )
 
@@ -415,6 +451,10 @@ TEST_LOCAL_WEIGHTS = TestExercise(
         "bell-on-scores": "puts the bell on the scores",
         "no-two": "forgets the 2 in the exponent",
         "whole-centre": "rounds the centre",
+        "last-place": "takes n − 1 for the length",
+        "no-softmax": "leaves the softmax out",
+        "all-alike-inside": "ignores the scores",
+        "share-for-centre": "has the right weights, but gives back another centre",
     },
     reference=careful_test,
     stretch=True,

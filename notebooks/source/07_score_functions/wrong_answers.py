@@ -1,5 +1,7 @@
 """Answers to the exercises of lesson 07, as learners write them: wrong, with what must be said, and right."""
 
+import math
+
 import torch
 from torch.nn import functional as F
 
@@ -204,6 +206,51 @@ def local_zero_scores(query, states, w, w_p, v_p, half_width):
     return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
 
 
+def local_from_one(query, states, w, w_p, v_p, half_width):
+    places = torch.arange(1, len(states) + 1)
+    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+    inside = (places - centre).abs() <= half_width
+    weights = torch.zeros(len(states))
+    if inside.any():
+        weights[inside] = torch.softmax((states @ (query @ w))[inside], dim=0)
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def local_edge_out(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, _ = parts(query, states, w, w_p, v_p, half_width)
+    inside = (places - centre).abs() < half_width
+    weights = torch.zeros(len(states))
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def local_raw_scores(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    return torch.where(inside, scores, 0) * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
+
+
+def local_centre_as_share(*given):
+    weights, _ = local_by_index(*given)
+    return weights, torch.sigmoid(given[4] @ torch.tanh(given[3] @ given[0]))
+
+
+def local_bell_detached(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.zeros(len(states))
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    distances = (places - centre).detach()
+    return weights * torch.exp(-2 * (distances / half_width) ** 2), centre
+
+
+def local_bell_of_floats(query, states, w, w_p, v_p, half_width):
+    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
+    weights = torch.zeros(len(states))
+    weights[inside] = torch.softmax(scores[inside], dim=0)
+    sigma = float(half_width) / 2
+    bell = [math.exp(-((place - centre.item()) ** 2) / (2 * sigma**2)) for place in places.tolist()]
+    return weights * torch.tensor(bell), centre
+
+
 def local_the_wrong_way_round(*given):
     weights, centre = local_by_index(*given)
     return centre, weights
@@ -265,6 +312,16 @@ def tests_sum_to_one(look):
     assert torch.isclose(weights.sum(), torch.tensor(1.0))
 
 
+def tests_the_sum_only(look):
+    assert look(*some(0, 2.0))[0].sum() <= 1
+
+
+def tests_the_weights_only(look):
+    for seed in range(5):
+        given = some(seed, 2.0)
+        torch.testing.assert_close(look(*given)[0], local_by_index(*given)[0])
+
+
 def tests_the_centre_only(look):
     given = some(1, 2.0)
     torch.testing.assert_close(look(*given)[1], local_by_index(*given)[1])
@@ -303,15 +360,23 @@ WRONG = {
         (local_wide_bell, "sigma-is-D"),
         (local_cut_late, "cut-after-softmax"),
         (local_window_alone, "no-bell"),
-        (local_zero_scores, None),
+        (local_zero_scores, "zero-for-hidden"),
+        (local_from_one, "from-one"),
+        (local_edge_out, "edge-outside"),
+        (local_raw_scores, "no-softmax"),
+        (local_centre_as_share, "share-for-centre"),
+        (local_bell_detached, "wrong-gradient"),
+        (local_bell_of_floats, "wrong-gradient"),
         (local_the_wrong_way_round, "swapped-outputs"),
         (local_weights_alone, "missing-output"),
         (local_no_bend, None),
     ],
     "test_local_weights": [
         (tests_at_most_one, "It catches", "takes D for σ"),
+        (tests_the_sum_only, "It catches", "takes D for σ"),
+        (tests_the_weights_only, "It catches 11 of 12", "gives back another centre"),
         (tests_sum_to_one, "It rejects the right look"),
-        (tests_the_centre_only, "It catches 1 of 8", "makes the weights sum to 1 again"),
+        (tests_the_centre_only, "It catches 3 of 12", "makes the weights sum to 1 again"),
     ],
 }
 

@@ -103,7 +103,7 @@ def draw_shares(axes: Axes) -> Show:
 
 def draw_own(axes: Axes) -> Show:
     cells = Heatmap(axes, ATTENTIONS, [str(place + 1) for place in range(N_SOURCE)])
-    axes.set_xlabel("source word")
+    axes.set_xlabel("source word (dark: weight 1)")
     return lambda facts: cells.show(facts["own"])
 
 

@@ -138,6 +138,10 @@ def hidden(scores: Tensor, is_open: Tensor) -> Tensor:
     return scores.masked_fill(~is_open, -math.inf)
 
 
+def open_first(weights: Tensor, is_open: Tensor) -> Tensor:
+    return torch.cat([weights[:, is_open], weights[:, ~is_open]], dim=-1)
+
+
 SELF_ATTENTION = Exercise(
     name="self_attention",
     lesson="self_attention",
@@ -171,7 +175,7 @@ SELF_ATTENTION = Exercise(
     invariants=(
         Invariant("the weights of each word sum to 1", lambda it: it.weights.sum(-1), 1.0),
         Invariant(
-            "nobody looks at a closed word",
+            "the weights on closed words, all added up, are 0",
             lambda it: it.weights.masked_fill(it.is_open, 0.0).abs().sum(),
             0.0,
         ),
@@ -199,6 +203,33 @@ SELF_ATTENTION = Exercise(
             "a closed word gets a score of 0, and a score of 0 earns weight: e⁰ = 1. Take its key and its "
             "value out altogether.",
             misconception="M19",
+        ),
+        Slip(
+            "keys-and-values-times-0",
+            lambda x, w_q, w_k, w_v, is_open: with_weights(
+                (scores_of(x, w_q, w_k) * is_open).softmax(-1), x @ w_v * is_open[:, None]
+            ),
+            "the keys and values of closed words are set to 0. A key of 0 scores 0, and that earns weight: "
+            "e⁰ = 1. Take the rows out altogether.",
+            misconception="M19",
+        ),
+        Slip(
+            "x-times-0",
+            lambda x, w_q, w_k, w_v, is_open: with_weights(
+                scores_of(x * is_open[:, None], w_q, w_k).softmax(-1), (x * is_open[:, None]) @ w_v
+            ),
+            "closed words are set to 0 in `x`. A key of 0 scores 0, and that earns weight: e⁰ = 1. And a "
+            "closed word still asks. Leave `x` whole; take rows out of keys and values.",
+            misconception="M19",
+        ),
+        Slip(
+            "columns-at-the-right",
+            lambda x, w_q, w_k, w_v, is_open: (
+                self_attention(x, w_q, w_k, w_v, is_open)[0],
+                open_first(self_attention(x, w_q, w_k, w_v, is_open)[1], is_open),
+            ),
+            "the outputs are right, but the columns of the weights are not in their places: the zeros belong "
+            "under the closed words, not all at the right. Write into `table[:, is_open]`.",
         ),
         Slip(
             "turned-round",
@@ -271,6 +302,8 @@ def speaker(usual: str, other: str, flips: Sequence[int], together: Sequence[int
     """A make-believe translator: it says `other` where one of `flips` is closed, or all of `together`."""
 
     def pronoun(closed: Sequence[int]) -> str:
+        if not isinstance(closed, Sequence | set):
+            raise TypeError(f"pronoun wants a list of places, as in pronoun([{closed}])")
         if any(not isinstance(place, int) for place in closed):
             raise TypeError("places are whole numbers, counted from 0")
         found = any(place in flips for place in closed) or (together and set(together) <= set(closed))
@@ -329,6 +362,12 @@ FLIPPING_WORDS = PlainExercise(
             "last-forgotten",
             lambda words, pronoun: [p for p in flipping_words(words, pronoun) if p < len(words) - 1],
             "the last word is never closed: does the loop end too early?",
+        ),
+        Slip(
+            "all-but-il",
+            lambda words, pronoun: [p for p in range(len(words)) if pronoun([p]) != "il"],
+            "it compares with “il”. A flip is any change from what is said with nothing closed: ask "
+            "`pronoun([])` first.",
         ),
         Slip(
             "waits-for-elle",
@@ -451,7 +490,7 @@ ORDER_BLIND = Exercise(
 def careful_test(layer: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(6, 4, generator=generator)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    order = torch.tensor([3, 0, 5, 2, 1, 4])
     torch.testing.assert_close(layer(x[order]), layer(x)[order])
 
 

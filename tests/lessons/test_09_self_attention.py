@@ -15,6 +15,7 @@ from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.closing import (
     ATTENTIONS,
+    before_pronoun,
     equal_weights,
     listen,
     listen_alone,
@@ -79,7 +80,7 @@ def test_recorded_figures_are_as_told():
     pronouns = recorded("toy_ladder", lambda run: run["scores"]["coreference"]["pronouns"])
     told = {name: f"{100 * pronouns[name]:.1f}%" for name in pronouns}
     assert f"right in {told['lstmn_shallow']} and {told['lstmn_deep']} of the cases" in SOURCE
-    assert f"in lesson 06 it was {told['bahdanau']}, without attention {told['seq2seq']}" in SOURCE
+    assert f"lesson 06 with {told['bahdanau']}; without attention it was {told['seq2seq']}" in SOURCE
     right = recorded("toy_sentence_encoder", lambda run: run["scores"]["test"]["right"]["all"])
     assert round(1000 * right["self_attentive"]) == 999 and "right 999 times in 1,000" in SOURCE
 
@@ -115,6 +116,16 @@ def test_at_the_pronoun_all_twelve_looks_of_the_decoder_go_to_the_same_place():
     assert "one of its attentions with a weight of 1.00" in SOURCE
 
 
+@torch.no_grad()
+def il_with_cat_closed_at_the_pronoun() -> float:
+    model, said = transformer().model.eval(), [BOS, *before_pronoun(transformer(), THIRSTY)]
+    may_look = torch.ones(1, 1, len(said), 10, dtype=torch.bool)
+    may_look[..., -1, 1] = False
+    memory = {**model.decoder.read_source(source_states(transformer(), THIRSTY)[0]), "may_look": may_look}
+    logits, _ = model.decode(memory, torch.tensor([said]), with_weights=True)
+    return logits[0, -1].softmax(dim=-1)[transformer().tokenizer.encode("il")[0]].item()
+
+
 def test_closings_flip_what_is_told():
     expected = {
         THIRSTY: ["cat", "thirsty"],
@@ -133,6 +144,9 @@ def test_closings_flip_what_is_told():
     assert f"closed to the decoder alone it takes *il* from {usual.il:.2f} to {cat.il:.2f}" in SOURCE
     shares = usual.at_pronoun.mean(dim=(0, 1))
     assert f"*cat* has a weight of {shares[1]:.2f}" in SOURCE and shares.argmax() == IT
+    assert il_with_cat_closed_at_the_pronoun() > 0.94 and "Closed at that step only" in SOURCE
+    hungry, good = (listen(transformer(), text, closed=[IT]).french for text in list(expected)[4:])
+    assert hungry.endswith("elle ont faim") and good.endswith("il sont bons") and "*elle ont faim*" in SOURCE
     closed_it = listen(transformer(), THIRSTY, closed=[IT])
     assert f"*il* has {closed_it.il:.2f}, where it had {usual.il:.2f}" in BECAUSE["close-it"]
 

@@ -95,6 +95,14 @@ READ_TWICE = Exercise(
             "the blend of the *keys* is added to the query. What comes back from a read is made of values.",
         ),
         Slip(
+            "first-context",
+            lambda query, keys, values: (
+                looked_up(query, keys, values)[0],
+                *read_twice(query, keys, values)[1:],
+            ),
+            "the answer is what the first read brings back. Return the second context.",
+        ),
+        Slip(
             "both-added",
             both_added,
             "what came back from both reads is added up. The answer is what the second read brings back.",
@@ -243,6 +251,13 @@ SELF_ATTENTION = Exercise(
             ),
             "the rows of closed words are 0. A closed word cannot be looked *at*; it still asks, and gets an "
             "output.",
+        ),
+        Slip(
+            "sees-itself",
+            lambda x, w_q, w_k, w_v, is_open: attend(
+                x @ w_q, x @ w_k, x @ w_v, may_look=is_open | torch.eye(len(x), dtype=torch.bool)
+            ),
+            "a closed word still looks at itself. Nobody can look at it, itself included.",
         ),
         Slip(
             "no-scale",
@@ -437,13 +452,13 @@ def looks_at_itself(x: Tensor) -> Tensor:
     return attend(x, x, x)[0]
 
 
-def drawn(d: int) -> list[Tensor]:
+def drawn(d: int, dtype: torch.dtype) -> list[Tensor]:
     generator = torch.Generator().manual_seed(d)
-    return [torch.randn(d, d, generator=generator) for _ in range(3)]
+    return [torch.randn(d, d, generator=generator).to(dtype) for _ in range(3)]
 
 
 def with_matrices(x: Tensor) -> Tensor:
-    w_q, w_k, w_v = drawn(x.shape[-1])
+    w_q, w_k, w_v = drawn(x.shape[-1], x.dtype)
     return attend(x @ w_q, x @ w_k, x @ w_v)[0]
 
 
@@ -462,8 +477,8 @@ def recurrent(x: Tensor) -> Tensor:
     return torch.stack(states)
 
 
-def only_the_last(x: Tensor) -> Tensor:
-    return looks_at_itself(x) + (places(x) == len(x) - 1)
+def ends_are_special(x: Tensor) -> Tensor:
+    return looks_at_itself(x) + 2 * (places(x) == len(x) - 1) + (places(x) == 0)
 
 
 ORDER_BLIND = Exercise(
@@ -480,7 +495,7 @@ ORDER_BLIND = Exercise(
         Slip("recurrent", recurrent, "it reads word by word."),
         Slip("both-neighbours", lambda x: x.roll(1, 0) + x.roll(-1, 0), "it looks at both neighbours."),
         Slip("middle-counts", lambda x: looks_at_itself(x) * from_the_middle(x), "the middle is special."),
-        Slip("last-is-special", only_the_last, "the last word is special."),
+        Slip("last-is-special", ends_are_special, "the first and the last word are special."),
         Slip("sorted", lambda x: x.sort(dim=0).values, "the outputs are sorted."),
         Slip("kept-in-place", lambda x: x.flip(0), "the last output is made of the first word."),
     ),
@@ -511,7 +526,7 @@ TEST_ORDER_BLIND = TestExercise(
         "recurrent": "reads word by word, like a recurrent network",
         "both-neighbours": "looks at both neighbours, in a ring",
         "middle-counts": "treats the middle differently from the ends",
-        "last-is-special": "treats the last word differently",
+        "last-is-special": "treats the first and the last word differently",
         "sorted": "sorts its outputs",
         "kept-in-place": "hands each word the output of another place",
     },

@@ -79,9 +79,9 @@ predict("09", "tape-neighbour", figure)
 
 # %% [markdown] kind="text" minutes=2.5
 r"""
-Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. On such short sentences, no.
+Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. Here, no.
 
-For translation both sides have a tape, and the French side also looks at the English one. What it fetches stands beside the next input word, as in lesson 06 (*shallow* fusion), or flows into the memory cell through a gate of its own (*deep* fusion). *Il* or *elle* is then right in 98.2% and 99.1% of the cases (means of 3 seeds); in lesson 06 it was 96.3%, without attention 87.4%.
+For translation both sides have a tape, and the French side also looks at the English one. What it fetches stands beside the next input word, as in lesson 06 (*shallow* fusion), or flows into the memory cell through a gate of its own (*deep* fusion). *Il* or *elle* is then right in 98.2% and 99.1% of the cases (means of 3 seeds, which vary): no worse than lesson 06 with 96.3%; without attention it was 87.4%.
 
 One thing stayed: the weights at a word need the blend of the word before, which needed its weights. So the tape is written word after word, like every recurrent network.
 
@@ -89,7 +89,7 @@ One thing stayed: the weights at a word need the blend of the word before, which
 
 Here is a story: *Mary has the milk. Mary is in the kitchen. John is in the garden.* Where is the milk? No sentence says so. You look twice: first for the milk, and find Mary; then for Mary.
 
-One look-up in a memory is a {term:memory read}. Memory networks that learn all of this end to end (Sukhbaatar, Szlam, Weston and Fergus, 2015) read several times: what comes back is **added to the query**, and the next read asks with the sum.
+One look-up in a memory is a {term:memory read}. Memory networks that learn all of this end to end (Sukhbaatar, Szlam, Weston and Fergus, 2015) read several times: what comes back is **added to the query**, and the next read asks with the sum. (Their answer is made of context and query; ours of the context alone, and without matrices.)
 """
 
 # %% kind="code" minutes=0.5
@@ -273,9 +273,10 @@ it, all_open = words.index("it"), torch.ones(10, dtype=torch.bool)
 layer = yours("self_attention")
 
 x, w_q, w_k, w_v = taken_apart(transformer, thirsty, "2b")
-_, weights = layer(x, w_q, w_k, w_v, all_open)
+outputs, weights = layer(x, w_q, w_k, w_v, all_open)
 inside = listen(transformer, thirsty).own[1, 1]  # from 0: layer 2, attention b
 assert torch.allclose(weights, inside, atol=1e-4)
+assert torch.allclose(outputs, inside @ (x @ w_v), atol=1e-4)
 print("your weights are those inside the Transformer, all", weights.numel())
 
 # %% [markdown] kind="text" minutes=1
@@ -385,7 +386,7 @@ quiz("09", "rule")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Without its last word the model falls back on the second noun: closing *thirsty* or *hungry* flips the pronoun, closing *cold* or *good* does not. And it needs the noun that is meant. (With *mouse* and *milk* that comes close, and does not flip.) What it does not need is *it*: closing *it* flips none of the six.
+Without its last word this model falls back on the second noun: closing *thirsty* or *hungry* flips the pronoun, closing *cold* or *good* does not. And it needs the noun that is meant. (With *mouse* and *milk* that comes close, and does not flip.) What it does not need is *it*: closing *it* or *they* flips no gender. (*They* has another task, the plural: without it the women are hungry as *elle ont faim*.)
 
 Then is the work done inside the source at all, by words looking at each other? A finer intervention: leave every word open, and **swap one state**. Take the encoder's last states for *thirsty*, and put a single one from *cold* in its place.
 """
@@ -415,7 +416,7 @@ for sentence in (thirsty, cold):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-*Il avait froid*: the **cat** was cold. In our toy language *cold* means two things, as in English: a cat that feels cold, water that is cold. Alone, the word *cold* cannot know which. It must look at its sentence, and *that* is what self-attention does here: it makes *cold* the coldness of water. In the end it is the word *cold* that got resolved, and the pronoun follows.
+*Il avait froid*: the **cat** was cold. In our toy language *cold* means two things, as in English: a cat that feels cold, water that is cold. Alone, the word *cold* cannot know which. It must look at its sentence, and *that* is what self-attention does in this trained model: it makes *cold* the coldness of water. In the end it is the word *cold* that got resolved, and the pronoun follows.
 
 Who told it? Closing words one at a time, only inside the source, your loop finds nobody. Close them two at a time:
 """
@@ -538,7 +539,7 @@ So self-attention reads a *bag* of words: "the cat drank the water" and "the wat
 
 ## 7 · What weights do not tell
 
-A weight says how much of a value is taken. It does not say what was in it, nor whether the result is used. You saw both. On average over the decoder's 12 attentions *it* has the largest weight when the pronoun is due, and closing it does nothing; *cat* has a weight of 0.03, and closed to the decoder alone it takes *il* from 0.94 to 0.48.
+A weight says how much of a value is taken. It does not say what was in it, nor whether the result is used. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 attentions, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of 0.03 just then, yet closed to the decoder alone it takes *il* from 0.94 to 0.48. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
 
 There is a harder test: leave all words open and spoil the weights themselves. Set an attention's queries to 0; then all its scores are 0, and each word looks at every word with the same weight.
 """
@@ -561,8 +562,8 @@ table = [[float(row[i]) for row in changed[side].values()]
 names = ["source, thirsty", "source, cold", "decoder, thirsty", "decoder, cold"]
 figure = views.heatmap(
     table, rows=names, columns=list(ATTENTIONS), numbers=False,
-    title="Dark: the translation changes when this attention shares out evenly",
-    row_name="who looks, and the sentence", column_name="attention with equal weights",
+    title="Filled: the translation changes when this attention shares out evenly",
+    row_name="", column_name="attention with equal weights",
     alt="Which of 24 attentions change a translation when their weights are equal.",
 )
 predict("09", "spoilt-weights", figure)
@@ -586,7 +587,7 @@ r"""
 
 The decoder's 2d, which looks at *thirsty* with a weight of 1.00, told the truth as well: spoil it, and of 200 pronouns 110 stay right, hardly more than tossing a coin would give. (Our *cold* comes through: the second noun, on which the model falls back, is the right one there.)
 
-So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What settles a single case is an intervention. (And ours is one Transformer, trained once: another seed may share out the work in another way.)
+So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What the output hangs on, an intervention settles, for that one cut. (Even a closed word changes more than itself: its weight goes to the others. And ours is one Transformer; another training may share out the work in another way.)
 """
 
 # %% kind="explain" minutes=3
@@ -610,7 +611,7 @@ new = [[float(one != old) for one, old in zip(*both, strict=True)]
        for both in zip(said, usual, strict=True)]
 figure = views.word_rows(
     new, words=said, marked=[""] * 3,
-    title="All twelve even. Dark, 1.00: another word than before",
+    title="All twelve even. 1.00: another word than before",
 )
 predict("09", "all-even", figure)
 

@@ -73,7 +73,8 @@ def flips(now: Facts, start: Facts) -> bool:
 
 
 def idle_favourite(now: Facts, start: Facts) -> bool:
-    return now["closed"] > 0 and now["share"] == now["largest"] and now["moved"] < 0.05
+    favourite = now["closed"] > 0 and now["share"] == now["largest"]
+    return favourite and now["moved"] < 0.05 and now["sentence"] not in ("cat … thirsty", "cat … cold")
 
 
 def quiet_but_needed(now: Facts, start: Facts) -> bool:
@@ -103,7 +104,7 @@ def draw_shares(axes: Axes) -> Show:
 
 def draw_own(axes: Axes) -> Show:
     cells = Heatmap(axes, ATTENTIONS, [str(place + 1) for place in range(N_SOURCE)])
-    axes.set_xlabel("source word")
+    axes.set_xlabel("source word (full colour: 1)")
     return lambda facts: cells.show(facts["own"])
 
 
@@ -121,7 +122,7 @@ class CloseAWord(Explorable):
     closed = Int(0, min=0, max=N_SOURCE)
     to = Enum(TO, default_value="all")
     controls = (
-        Control("sentence", "sentence"),
+        Control("sentence", "sentence", buttons=True),
         Control("closed", "close word"),
         Control("to", "closed to", text=WHO.get, buttons=True),
     )
@@ -132,8 +133,12 @@ class CloseAWord(Explorable):
     }
     goals = (
         Goal("flips", "Mouse or women: close one word so that the other gender wins", flips),
-        Goal("idle", "Close the word with the largest weight; il moves by less than 0.05", idle_favourite),
-        Goal("quiet", "Close a word with a weight below 0.05; il moves by over 0.3", quiet_but_needed),
+        Goal(
+            "idle",
+            "Mouse: close the word with the largest weight; il moves by under 0.05",
+            idle_favourite,
+        ),
+        Goal("quiet", "Close a word read earlier, now below 0.05; il moves by over 0.3", quiet_but_needed),
     )
     panels = (
         Panel("Where the decoder looks", draw_shares, 1.25),

@@ -11,10 +11,11 @@ import torch
 
 from course_lib.recorded import recorded
 from course_lib.teaching.lessons import lesson
-from course_lib.text.special import BOS
+from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.closing import (
     ATTENTIONS,
+    before_pronoun,
     equal_weights,
     listen,
     listen_alone,
@@ -65,7 +66,8 @@ def test_the_tape_looks_at_the_neighbour_and_leaps_as_told():
     neighbours = [top == place for place, top in enumerate(tops)]
     assert sum(neighbours) == 7 and len(neighbours) == 11 and "7 of the 11 words" in BECAUSE["tape-neighbour"]
     looked = {word: read[top] for word, top in zip(french, tops, strict=True)}
-    assert (looked["bu"], looked["avait"]) == ("chat", "parce")
+    assert [looked[word] for word in ("bu", "l'", "avait", "il")] == ["chat", "a", "parce", "eau"]
+    assert "four leaps" in SOURCE and "leaps to the wrong noun: *eau*" in SOURCE
     leaps = {place - top for place, top in enumerate(tops) if place != top}
     assert leaps == {1, 2} and "leap over one word or two" in BECAUSE["tape-neighbour"]
 
@@ -75,8 +77,24 @@ def test_recorded_figures_are_as_told():
     assert (
         f"{perplexity['lstmn_lm']:.2f} with the tape, {perplexity['lstm_lm']:.2f} for a plain LSTM" in SOURCE
     )
+    pronouns = recorded("toy_ladder", lambda run: run["scores"]["coreference"]["pronouns"])
+    told = {name: f"{100 * pronouns[name]:.1f}%" for name in pronouns}
+    assert f"right in {told['lstmn_shallow']} and {told['lstmn_deep']} of the cases" in SOURCE
+    assert f"lesson 06 with {told['bahdanau']}; without attention it was {told['seq2seq']}" in SOURCE
     right = recorded("toy_sentence_encoder", lambda run: run["scores"]["test"]["right"]["all"])
     assert round(1000 * right["self_attentive"]) == 999 and "right 999 times in 1,000" in SOURCE
+
+
+def test_only_the_fourth_view_moves_and_none_looks_at_the_last_word():
+    shipped, looks = load_shipped("self_attentive"), []
+    for text in (THIRSTY, COLD):
+        ids = torch.tensor([[*shipped.tokenizer.encode(text), EOS]])
+        with torch.no_grad():
+            views = shipped.model.eval().encode(ids, torch.tensor([ids.shape[1]]))[1][0]
+        assert views[:, 8].max() < 0.01
+        looks.append([text.split()[place] for place in views.argmax(dim=-1)])
+    assert looks[0][:3] == looks[1][:3] and [looks[0][3], looks[1][3]] == ["cat", "it"]
+    assert "Only view 4 moves, from *cat* to *it*" in SOURCE
 
 
 def test_it_looks_at_the_same_place_in_eleven_of_twelve():
@@ -84,6 +102,7 @@ def test_it_looks_at_the_same_place_in_eleven_of_twelve():
     tops = [weights.argmax(dim=-1) for weights in own]
     assert (tops[0] == tops[1]).sum() == 11 and "In eleven of the twelve" in SOURCE
     [other] = (tops[0] != tops[1]).nonzero()[:, 0].tolist()
+    assert f"Only in {ATTENTIONS[other]} the first place differs" in BECAUSE["it-in-twelve"]
     assert max(weights[other].max() for weights in own) < 0.25 and "no word gets even a quarter" in SOURCE
     at_b = [weights[ATTENTIONS.index("2b")] for weights in own]
     assert [f"{weights[4]:.2f}" for weights in at_b] == ["0.72", "0.75"]
@@ -95,6 +114,16 @@ def test_at_the_pronoun_all_twelve_looks_of_the_decoder_go_to_the_same_place():
     assert torch.equal(*tops)
     assert f"{listen(transformer(), THIRSTY).at_pronoun[1, 3, 8]:.2f}" == "1.00"
     assert "one of its attentions with a weight of 1.00" in SOURCE
+
+
+@torch.no_grad()
+def il_with_cat_closed_at_the_pronoun() -> float:
+    model, said = transformer().model.eval(), [BOS, *before_pronoun(transformer(), THIRSTY)]
+    may_look = torch.ones(1, 1, len(said), 10, dtype=torch.bool)
+    may_look[..., -1, 1] = False
+    memory = {**model.decoder.read_source(source_states(transformer(), THIRSTY)[0]), "may_look": may_look}
+    logits, _ = model.decode(memory, torch.tensor([said]), with_weights=True)
+    return logits[0, -1].softmax(dim=-1)[transformer().tokenizer.encode("il")[0]].item()
 
 
 def test_closings_flip_what_is_told():
@@ -109,14 +138,15 @@ def test_closings_flip_what_is_told():
     assert {text: flips(text) for text in expected} == expected
     assert "hungry" in flips("the dog ate the soup because it was hungry")
     mouse, milk = list(expected)[2:4]
-    before, after = listen(transformer(), mouse), listen(transformer(), mouse, closed=[1])
-    assert f"*elle* falls from {before.elle:.2f} to {after.elle:.2f}" in SOURCE
-    before, after = listen(transformer(), milk), listen(transformer(), milk, closed=[4])
-    assert f"*il* from {before.il:.2f} to {after.il:.2f}" in SOURCE
-    cat, usual = listen(transformer(), THIRSTY, closed=[1]), listen(transformer(), THIRSTY)
-    assert f"takes *il* from {usual.il:.2f} to {cat.il:.2f}" in SOURCE
+    after = listen(transformer(), mouse, closed=[1]), listen(transformer(), milk, closed=[4])
+    assert after[0].elle < 0.5 and after[1].il < 0.6 and "comes close, and does not flip" in SOURCE
+    cat, usual = listen(transformer(), THIRSTY, closed=[1], to="decoder"), listen(transformer(), THIRSTY)
+    assert f"closed to the decoder alone it takes *il* from {usual.il:.2f} to {cat.il:.2f}" in SOURCE
     shares = usual.at_pronoun.mean(dim=(0, 1))
     assert f"*cat* has a weight of {shares[1]:.2f}" in SOURCE and shares.argmax() == IT
+    assert il_with_cat_closed_at_the_pronoun() > 0.94 and "Closed at that step only" in SOURCE
+    hungry, good = (listen(transformer(), text, closed=[IT]).french for text in list(expected)[4:])
+    assert hungry.endswith("elle ont faim") and good.endswith("il sont bons") and "*elle ont faim*" in SOURCE
     closed_it = listen(transformer(), THIRSTY, closed=[IT])
     assert f"*il* has {closed_it.il:.2f}, where it had {usual.il:.2f}" in BECAUSE["close-it"]
 
@@ -132,6 +162,11 @@ def test_only_the_last_state_carries_the_pronoun():
 def test_cold_alone_is_the_cats_and_needs_drank_or_water():
     assert listen_alone(transformer(), COLD).french.endswith("il avait froid")
     assert listen_alone(transformer(), THIRSTY).french.endswith("il avait soif")
+    table = "the goat behind the door does not eat the good bread on the black table"
+    forests = "two big black foxes slept in the forests because they were very sleepy"
+    [bread], [twice] = (translate_alone(transformer(), [text]) for text in (table, forests))
+    assert "mange pas le bon pain" in transformer()(table).target and "mange pas le pain" in bread
+    assert "les forêts de les forêts" in twice and "*les forêts de les forêts*" in SOURCE
     assert flips(COLD, to="source") == []
     found = [
         pair
@@ -161,7 +196,7 @@ def test_figures_over_200_sentences_are_as_told():
     test, coreference = kept.test[:200], kept.coreference[:200]
     assert right(say_all(test), test) == 195 and "195 of 200 test sentences" in SOURCE
     alone = right(translate_alone(transformer(), [pair.src_text for pair in test]), test)
-    assert alone == 88 and "88 of 200, where it was 195" in BECAUSE["alone"]
+    assert alone == 88 and "88 of 200, where it was 195" in BECAUSE["alone"] and "88 are left" in SOURCE
     said = translate_alone(transformer(), [pair.src_text for pair in coreference])
     assert 175 <= right_pronouns(said, coreference) <= 185 and "nine in ten" in BECAUSE["alone"]
     with equal_weights(transformer(), "source", ["2b"]):
@@ -183,3 +218,21 @@ def test_two_attentions_of_24_matter_for_the_pair():
                 found[side, attention] = said
     assert list(found) == [("source", "1d"), ("decoder", "2d")] and "Two attentions of 24 matter" in SOURCE
     assert found["source", "1d"][1].endswith("elle avait froid")
+
+
+def test_1d_looks_from_cold_at_what_closing_found():
+    from_it, from_cold = listen(transformer(), COLD).own[0, 3, [IT, 8]]
+    assert from_it.max() < 0.25 and "from *it* 1d looks nowhere in particular" in SOURCE
+    assert sorted(from_cold.topk(2).indices.tolist()) == [2, 4]
+    assert f"at *water* with {from_cold[4]:.2f} and at *drank* with {from_cold[2]:.2f}" in SOURCE
+
+
+def test_with_all_even_elle_stays_and_the_rest_changes():
+    with equal_weights(transformer(), "source", ATTENTIONS):
+        said = [transformer()(text).target for text in (THIRSTY, COLD, "these dirty classrooms are not cold")]
+    assert [one.split()[-3:] for one in said[:2]] == [["il", "avait", "soif"], ["elle", "avait", "froid"]]
+    assert said[2].endswith("n' ont pas froid") and "*elle avait froid*" in BECAUSE["all-even"]
+    with equal_weights(transformer(), "decoder", ["2d"]):
+        assert (
+            transformer()(COLD).target.endswith("elle était froide") and "Our *cold* comes through" in SOURCE
+        )

@@ -6,7 +6,7 @@ r"""
 
 **The question:** how can a network look something up when nothing matches exactly?
 
-About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb). In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns. What comes from a lesson you have not met is said in passing, and you may pass it by.
+About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb) and the score functions from [lesson 07](07_score_functions.ipynb). In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
 """
 
 # %% [markdown] kind="goals" minutes=0.5
@@ -41,7 +41,7 @@ start_lesson("query_key_value", seed=8)
 r"""
 ## Warm up
 
-Answer from memory. If you came straight from lesson 00, skip this and go to section 1: nothing below needs it.
+Answer from memory.
 """
 
 # %% kind="recall" minutes=2
@@ -553,7 +553,7 @@ views.word_rows(
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The fixed layer looks at the same *places*. Attention finds the same *words*. Which of the two nouns is meant, the cat or the water? Our hand-made vectors cannot tell: both got the same share. That takes words that know more, and more than one round of looking (lesson 09).
+The fixed layer looks at the same *places*. Attention finds the same *words*. Which of the two nouns is meant, the cat or the water? Our hand-made vectors cannot tell: both got the same share. Where that is decided, lesson 09 finds out.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="smooth_curve"

@@ -95,6 +95,14 @@ READ_TWICE = Exercise(
             "the blend of the *keys* is added to the query. What comes back from a read is made of values.",
         ),
         Slip(
+            "first-context",
+            lambda query, keys, values: (
+                looked_up(query, keys, values)[0],
+                *read_twice(query, keys, values)[1:],
+            ),
+            "the answer is what the first read brings back. Return the second context.",
+        ),
+        Slip(
             "both-added",
             both_added,
             "what came back from both reads is added up. The answer is what the second read brings back.",
@@ -138,6 +146,10 @@ def hidden(scores: Tensor, is_open: Tensor) -> Tensor:
     return scores.masked_fill(~is_open, -math.inf)
 
 
+def open_first(weights: Tensor, is_open: Tensor) -> Tensor:
+    return torch.cat([weights[:, is_open], weights[:, ~is_open]], dim=-1)
+
+
 SELF_ATTENTION = Exercise(
     name="self_attention",
     lesson="self_attention",
@@ -171,7 +183,7 @@ SELF_ATTENTION = Exercise(
     invariants=(
         Invariant("the weights of each word sum to 1", lambda it: it.weights.sum(-1), 1.0),
         Invariant(
-            "nobody looks at a closed word",
+            "the weights on closed words, all added up, are 0",
             lambda it: it.weights.masked_fill(it.is_open, 0.0).abs().sum(),
             0.0,
         ),
@@ -201,6 +213,33 @@ SELF_ATTENTION = Exercise(
             misconception="M19",
         ),
         Slip(
+            "keys-and-values-times-0",
+            lambda x, w_q, w_k, w_v, is_open: with_weights(
+                (scores_of(x, w_q, w_k) * is_open).softmax(-1), x @ w_v * is_open[:, None]
+            ),
+            "the keys and values of closed words are set to 0. A key of 0 scores 0, and that earns weight: "
+            "e⁰ = 1. Take the rows out altogether.",
+            misconception="M19",
+        ),
+        Slip(
+            "x-times-0",
+            lambda x, w_q, w_k, w_v, is_open: with_weights(
+                scores_of(x * is_open[:, None], w_q, w_k).softmax(-1), (x * is_open[:, None]) @ w_v
+            ),
+            "closed words are set to 0 in `x`. A key of 0 scores 0, and that earns weight: e⁰ = 1. And a "
+            "closed word still asks. Leave `x` whole; take rows out of keys and values.",
+            misconception="M19",
+        ),
+        Slip(
+            "columns-at-the-right",
+            lambda x, w_q, w_k, w_v, is_open: (
+                self_attention(x, w_q, w_k, w_v, is_open)[0],
+                open_first(self_attention(x, w_q, w_k, w_v, is_open)[1], is_open),
+            ),
+            "the outputs are right, but the columns of the weights are not in their places: the zeros belong "
+            "under the closed words, not all at the right. Write into `table[:, is_open]`.",
+        ),
+        Slip(
             "turned-round",
             lambda x, w_q, w_k, w_v, is_open: closed_attention(x @ w_q, x @ w_k, x @ w_v, ~is_open),
             "the open words are closed and the closed ones open.",
@@ -212,6 +251,13 @@ SELF_ATTENTION = Exercise(
             ),
             "the rows of closed words are 0. A closed word cannot be looked *at*; it still asks, and gets an "
             "output.",
+        ),
+        Slip(
+            "sees-itself",
+            lambda x, w_q, w_k, w_v, is_open: attend(
+                x @ w_q, x @ w_k, x @ w_v, may_look=is_open | torch.eye(len(x), dtype=torch.bool)
+            ),
+            "a closed word still looks at itself. Nobody can look at it, itself included.",
         ),
         Slip(
             "no-scale",
@@ -271,6 +317,8 @@ def speaker(usual: str, other: str, flips: Sequence[int], together: Sequence[int
     """A make-believe translator: it says `other` where one of `flips` is closed, or all of `together`."""
 
     def pronoun(closed: Sequence[int]) -> str:
+        if not isinstance(closed, Sequence | set):
+            raise TypeError(f"pronoun wants a list of places, as in pronoun([{closed}])")
         if any(not isinstance(place, int) for place in closed):
             raise TypeError("places are whole numbers, counted from 0")
         found = any(place in flips for place in closed) or (together and set(together) <= set(closed))
@@ -329,6 +377,12 @@ FLIPPING_WORDS = PlainExercise(
             "last-forgotten",
             lambda words, pronoun: [p for p in flipping_words(words, pronoun) if p < len(words) - 1],
             "the last word is never closed: does the loop end too early?",
+        ),
+        Slip(
+            "all-but-il",
+            lambda words, pronoun: [p for p in range(len(words)) if pronoun([p]) != "il"],
+            "it compares with “il”. A flip is any change from what is said with nothing closed: ask "
+            "`pronoun([])` first.",
         ),
         Slip(
             "waits-for-elle",
@@ -398,13 +452,13 @@ def looks_at_itself(x: Tensor) -> Tensor:
     return attend(x, x, x)[0]
 
 
-def drawn(d: int) -> list[Tensor]:
+def drawn(d: int, dtype: torch.dtype) -> list[Tensor]:
     generator = torch.Generator().manual_seed(d)
-    return [torch.randn(d, d, generator=generator) for _ in range(3)]
+    return [torch.randn(d, d, generator=generator).to(dtype) for _ in range(3)]
 
 
 def with_matrices(x: Tensor) -> Tensor:
-    w_q, w_k, w_v = drawn(x.shape[-1])
+    w_q, w_k, w_v = drawn(x.shape[-1], x.dtype)
     return attend(x @ w_q, x @ w_k, x @ w_v)[0]
 
 
@@ -423,8 +477,8 @@ def recurrent(x: Tensor) -> Tensor:
     return torch.stack(states)
 
 
-def only_the_last(x: Tensor) -> Tensor:
-    return looks_at_itself(x) + (places(x) == len(x) - 1)
+def ends_are_special(x: Tensor) -> Tensor:
+    return looks_at_itself(x) + 2 * (places(x) == len(x) - 1) + (places(x) == 0)
 
 
 ORDER_BLIND = Exercise(
@@ -441,7 +495,7 @@ ORDER_BLIND = Exercise(
         Slip("recurrent", recurrent, "it reads word by word."),
         Slip("both-neighbours", lambda x: x.roll(1, 0) + x.roll(-1, 0), "it looks at both neighbours."),
         Slip("middle-counts", lambda x: looks_at_itself(x) * from_the_middle(x), "the middle is special."),
-        Slip("last-is-special", only_the_last, "the last word is special."),
+        Slip("last-is-special", ends_are_special, "the first and the last word are special."),
         Slip("sorted", lambda x: x.sort(dim=0).values, "the outputs are sorted."),
         Slip("kept-in-place", lambda x: x.flip(0), "the last output is made of the first word."),
     ),
@@ -451,7 +505,7 @@ ORDER_BLIND = Exercise(
 def careful_test(layer: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(6, 4, generator=generator)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    order = torch.tensor([3, 0, 5, 2, 1, 4])
     torch.testing.assert_close(layer(x[order]), layer(x)[order])
 
 
@@ -472,7 +526,7 @@ TEST_ORDER_BLIND = TestExercise(
         "recurrent": "reads word by word, like a recurrent network",
         "both-neighbours": "looks at both neighbours, in a ring",
         "middle-counts": "treats the middle differently from the ends",
-        "last-is-special": "treats the last word differently",
+        "last-is-special": "treats the first and the last word differently",
         "sorted": "sorts its outputs",
         "kept-in-place": "hands each word the output of another place",
     },

@@ -126,6 +126,21 @@ def zeroes_keys(x, w_q, w_k, w_v, is_open):
     return blend(torch.softmax((x @ w_q) @ keys.T / keys.shape[1] ** 0.5, dim=-1), x @ w_v)
 
 
+def zeroes_keys_and_values(x, w_q, w_k, w_v, is_open):
+    keys, values = (x @ w_k) * is_open[:, None], (x @ w_v) * is_open[:, None]
+    return blend(torch.softmax((x @ w_q) @ keys.T / keys.shape[1] ** 0.5, dim=-1), values)
+
+
+def zeroes_x(x, w_q, w_k, w_v, is_open):
+    x = torch.where(is_open[:, None], x, 0.0)
+    return blend(torch.softmax((x @ w_q) @ (x @ w_k).T / w_k.shape[1] ** 0.5, dim=-1), x @ w_v)
+
+
+def glues_zeros_on(x, w_q, w_k, w_v, is_open):
+    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    return narrow @ values, torch.cat([narrow, torch.zeros(len(x), int((~is_open).sum()))], dim=1)
+
+
 def softmax_down(x, w_q, w_k, w_v, is_open):
     scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(w_k.shape[-1])
     return blend(torch.softmax(scores.masked_fill(~is_open, -1e9), dim=0), x @ w_v)
@@ -191,6 +206,14 @@ def by_index(words, pronoun):
 
 def closes_the_word(words, pronoun):
     return [place for place, word in enumerate(words) if pronoun([word]) != pronoun([])]
+
+
+def closes_no_list(words, pronoun):
+    return [place for place in range(len(words)) if pronoun(place) != pronoun([])]
+
+
+def compares_with_il(words, pronoun):
+    return [place for place, _ in enumerate(words) if pronoun([place]) not in ("il",)]
 
 
 def skips_the_last(words, pronoun):
@@ -354,6 +377,9 @@ WRONG = {
         (ignores_open, "nothing-closed"),
         (zero_afterwards, "not-shared-out-again"),
         (zeroes_keys, "keys-set-to-0"),
+        (zeroes_keys_and_values, "keys-and-values-times-0"),
+        (zeroes_x, "x-times-0"),
+        (glues_zeros_on, "columns-at-the-right"),
         (softmax_down, None),
         (unscaled, "no-scale"),
         (outputs_alone, "missing-output"),
@@ -364,6 +390,8 @@ WRONG = {
         (gives_words, "words-for-places"),
         (by_index, None),
         (closes_the_word, "raises"),
+        (closes_no_list, "pronoun wants a list of places"),
+        (compares_with_il, "all-but-il"),
         (skips_the_last, "last-forgotten"),
         (waits_for_elle, "waits-for-elle"),
         (returns_early, "first-only"),

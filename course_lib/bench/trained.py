@@ -18,7 +18,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_lib.bench.inside import likeness, spreads, switched_off
 from course_lib.models.registry import system
 from course_lib.models.sizes import n_parameters
 from course_lib.text.batch import Batch, make_batch
@@ -32,6 +31,7 @@ from course_lib.training.job import Job, Outcome, run_job
 from course_lib.training.labels import pronoun_labels, right_by_class
 from course_lib.translation.evaluate import evaluate
 from course_lib.translation.evaluation import Evaluation
+from course_lib.translation.inside import likeness, spreads, switched_off
 from course_lib.translation.perplexity import perplexity
 
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0)

@@ -19,13 +19,13 @@ from matplotlib.axes import Axes
 from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.bench.inside import all_silent, head_names
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed, significant
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.greedy import greedy
+from course_lib.translation.inside import all_silent, head_names
 from course_lib.translation.shipped import Shipped, load_shipped
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.moving import Blocks, Facts, Show, quick_text

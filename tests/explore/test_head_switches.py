@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.bench.inside import all_silent, attentions
 from course_lib.explore.head_switches import (
     ALONE,
     LEAST,
@@ -21,6 +20,7 @@ from course_lib.explore.head_switches import (
     shipped,
     switched,
 )  # fmt: skip
+from course_lib.translation.inside import all_silent, attentions
 
 
 def test_every_head_has_its_place_and_its_turn():

@@ -8,7 +8,6 @@ from functools import cache
 import pytest
 import torch
 
-from course_lib.bench.inside import all_silent, head_names
 from course_lib.explore.head_switches import NEEDED
 from course_lib.recorded import recorded
 from course_lib.runtime import data_path
@@ -16,6 +15,7 @@ from course_lib.teaching.lessons import lesson
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
+from course_lib.translation.inside import all_silent, head_names
 from course_lib.translation.shipped import load_shipped
 
 SOURCE = (lesson("many_heads").folder / "lesson.py").read_text(encoding="utf-8")

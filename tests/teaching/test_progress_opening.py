@@ -31,7 +31,7 @@ def test_the_table_holds_the_twenty_lessons_in_order():
     assert [one.number for one in table] == [f"{number:02}" for number in range(20)]
     assert len({one.topic for one in table}) == 20
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", one.topic) for one in table)
-    assert all(one.question.endswith("?") and 20 <= one.minutes <= 95 for one in table)
+    assert all(one.question.endswith("?") and 20 <= one.minutes <= 120 for one in table)
     assert lesson("query_key_value").notebook == "08_query_key_value.ipynb"
 
 

@@ -27,7 +27,7 @@ import math
 import torch
 
 from course_lib import views
-from course_lib.bench.inside import spreads
+from course_lib.translation.inside import spreads
 from course_lib.explore import SaturationLab, SoftDictionary, WhoAttends
 from course_lib.formatting import fixed, significant
 from course_lib.teaching import check, estimate, explain, predict, quiz

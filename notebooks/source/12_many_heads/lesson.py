@@ -26,7 +26,7 @@ from unittest.mock import patch
 import torch
 
 from course_lib import views
-from course_lib.bench.inside import all_silent, head_names
+from course_lib.translation.inside import all_silent, head_names
 from course_lib.explore import HeadCount, HeadSwitches
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz

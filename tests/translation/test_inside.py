@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.bench.inside import attentions, likeness, silent, spreads, switched_off
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
+from course_lib.translation.inside import attentions, likeness, silent, spreads, switched_off
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 

@@ -10,6 +10,7 @@ each time. Entropies and weights belong to the right translation, entropies in b
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache, lru_cache
 from typing import ClassVar
 
@@ -109,11 +110,7 @@ def compute(*, sentence: str, how: str, head: int) -> Facts:
 
 
 def in_lines(words: tuple[str, ...]) -> list[str]:
-    lines = [""]
-    for word in words:
-        longer = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], longer] if len(longer) <= LINE else [*lines, word]
-    return lines
+    return textwrap.wrap(" ".join(words), LINE, break_on_hyphens=False) or [""]
 
 
 def draw_heads(axes: Axes) -> Show:

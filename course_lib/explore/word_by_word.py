@@ -10,6 +10,7 @@ them. The lots are fixed: one setting always writes the same sentence, and one m
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from typing import ClassVar, NamedTuple
 
@@ -100,12 +101,7 @@ def compute(*, model: str, written: int, temperature: float) -> Facts:
 
 
 def in_lines(words: tuple[str, ...]) -> list[str]:
-    """The text broken into lines."""
-    lines = [""]
-    for word in words:
-        longer = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], longer] if len(longer) <= LINE else [*lines, word]
-    return lines
+    return textwrap.wrap(" ".join(words), LINE, break_on_hyphens=False) or [""]
 
 
 def draw_text(axes: Axes) -> Show:

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
-from course_lib.views import Part, Still, bars, heatmap, lines, panels, still, timeline, word_rows
+from course_lib.views import Part, Still, bars, gallery, heatmap, lines, panels, still, timeline, word_rows
 from course_lib.views.attention_map import attention_map, picture_bytes
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
@@ -77,6 +77,12 @@ def cells(n_rows: int, n_columns: int, kind: str, numbers: bool = True) -> bytes
     return heatmap(weights(n_rows, n_columns), **labels, kind=kind, numbers=numbers, title=LONG).png
 
 
+def maps(count: int, n_rows: int = 12) -> Still:
+    words = "the cat drank the water because it was thirsty this morning .".split()
+    named = {f"map {i}": weights(12, 12) for i in range(count)}
+    return gallery(named, rows=words[:n_rows], columns=words, marks=[(0, 1)], alt="Maps.")
+
+
 def curves(log: bool) -> Still:
     named = {"unscaled": [1, 10, 100], "scaled": [1, 1, 1], "flat": [1, 0.9, 1.1]}
     names = {"x_name": "d", "y_name": "spread", "title": "Spread"}
@@ -101,6 +107,7 @@ WHOLE = {
     "wide scores": lambda: cells(3, 5, "scores"),
     "tall, no numbers": lambda: cells(4, 2, "weights", numbers=False),
     "words": lambda: heatmap(weights(2, 2), rows=["incomprehensibility", "it"], columns=["thirsty", "a"]).png,
+    "gallery": lambda: maps(4).png,
     "bars": lambda: bars([0.7, 0.25], labels=["cat", "water"], title=LONG).png,
     "below": lambda: bars([-1.9, 0.8, -0.001], labels=["a rather long label", "b", "c"], name="score").png,
     "lines": lambda: curves(log=False).png,
@@ -239,6 +246,8 @@ def test_axes_key_and_notes_of_a_map_say_what_is_seen():
 @pytest.mark.parametrize(
     ("attempt", "says"),
     [
+        (lambda: maps(10), "1 to 9 maps; 10 were given"),
+        (lambda: maps(1, n_rows=2), "Labels of the rows: 12 needed, 2 given"),
         (lambda: heatmap(np.ones((2, 2, 2)), rows="ab", columns="ab"), r"2 axes.*\(2, 2, 2\).*weights\[0\]"),
         (lambda: heatmap(np.ones((2, 3)), rows="ab", columns="ab"), "the columns: 3 needed, 2 given"),
         (lambda: heatmap(np.ones((2, 3)), rows="abc", columns="abc"), "the rows: 2 needed, 3 given"),

@@ -10,11 +10,11 @@ from typing import Any
 
 from course_lib import theme
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.still import Still, as_labels, as_numbers
+from course_lib.views.still import MARGIN, Still, as_labels, as_numbers
 
 IN_A_ROW = 3
 CELL, MOST = 0.165, 2.7  # inches: the side of a cell, and of a map at most
-WORDS, NAMES = 0.62, 0.95  # inches: for the words left of a map, and for the words under it with its title
+WORDS, NAMES = 0.62, 1.05  # inches: for the words left of a map, and for the words under it with its title
 
 
 def gallery(
@@ -37,9 +37,11 @@ def gallery(
     across = min(IN_A_ROW, len(maps))
     down = -(-len(maps) // across)
     side = min(CELL, MOST / max(shape))
-    width, height = across * (side * shape[1] + WORDS), down * (side * shape[0] + NAMES)
+    width = across * (side * shape[1] + WORDS) + 2 * MARGIN
+    height = down * (side * shape[0] + NAMES) + 2 * MARGIN
     figure = theme.figure(width, height)
-    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.05)
+    inside = (MARGIN / width, MARGIN / height, 1 - 2 * MARGIN / width, 1 - 2 * MARGIN / height)
+    figure.get_layout_engine().set(rect=inside, w_pad=0.05, h_pad=0.05)
     grid = figure.subplots(down, across, squeeze=False)
     for number, axes in enumerate(grid.flat):
         if number >= len(maps):

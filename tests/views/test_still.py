@@ -78,7 +78,7 @@ def cells(n_rows: int, n_columns: int, kind: str, numbers: bool = True) -> bytes
 
 
 def maps(count: int, n_rows: int = 12) -> Still:
-    words = "the cat drank the water because it was thirsty this morning .".split()
+    words = ["the", "cat", "drank", "the", "water", "because", "it", "was", "thirsty", "this", "morning", "."]
     named = {f"map {i}": weights(12, 12) for i in range(count)}
     return gallery(named, rows=words[:n_rows], columns=words, marks=[(0, 1)], alt="Maps.")
 

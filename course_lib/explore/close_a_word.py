@@ -23,9 +23,9 @@ from course_lib.explore.control import Control
 from course_lib.formatting import fixed
 from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
 from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.bars import Bars
+from course_lib.views.bars import Bars, LyingBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.moving import Facts, Show
 
 SENTENCES = {
     "cat … thirsty": "the cat drank the water because it was thirsty",
@@ -85,19 +85,14 @@ def draw_shares(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
     axes.set_xlabel("mean weight of 12 attentions")
     axes.spines["left"].set_visible(False)
-    blocks, places = Blocks(axes, N_SOURCE, theme.BLUE), np.arange(N_SOURCE)
-    words = [quick_text(axes, -0.02, y, ha="right", va="center", size=10) for y in places]
-    readings = [quick_text(axes, 0, y, va="center", size=9) for y in places]
+    bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
     def show(facts: Facts) -> None:
-        shares = facts["shares"]
-        blocks.place(left=0, right=shares, low=places - 0.32, high=places + 0.32)
-        for place, (word, reading) in enumerate(zip(words, readings, strict=True)):
-            is_closed = place + 1 == facts["closed"]
-            word.set_text(f"{'✕ ' if is_closed else ''}{facts['words'][place]}  {place + 1}")
-            word.set_color(theme.ORANGE if is_closed else theme.INK)
-            reading.set_text(fixed(shares[place], 2))
-            reading.set_x(shares[place] + 0.012)
+        bars.show(facts["shares"], [fixed(share, 2) for share in facts["shares"]])
+        for place, (text, word) in enumerate(zip(bars.words, facts["words"], strict=True), start=1):
+            is_closed = place == facts["closed"]
+            text.set_text(f"{'✕ ' if is_closed else ''}{word}  {place}")
+            text.set_color(theme.ORANGE if is_closed else theme.INK)
 
     return show
 

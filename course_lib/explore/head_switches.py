@@ -28,8 +28,9 @@ from course_lib.text.toy.generate import running_pair
 from course_lib.translation.greedy import greedy
 from course_lib.translation.inside import all_silent, head_names
 from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.moving import Facts, Show, quick_text
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
@@ -142,9 +143,7 @@ def draw_sentence(axes: Axes) -> Show:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("chance of each right word")
     lines = [quick_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
-    blocks, middles = Blocks(axes, N_TGT, theme.BLUE), np.arange(N_TGT)
-    words = [quick_text(axes, -0.04, middle, ha="right", va="center", size=9.5) for middle in middles]
-    readings = [quick_text(axes, 0, middle, va="center", size=9) for middle in middles]
+    bars = LyingBars(axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5)
 
     def show(facts: Facts) -> None:
         told = in_lines(facts["said"] or ("(nothing)",))
@@ -152,11 +151,9 @@ def draw_sentence(axes: Axes) -> Show:
             line.set(text=text, color=theme.GREEN if facts["is_right"] else theme.ORANGE)
         chances = facts["chances"]
         colours = [theme.BLUE if chance >= 0.5 else theme.ORANGE for chance in chances]
-        low, high = middles - 0.36, middles + 0.36
-        blocks.place(left=0, right=np.maximum(chances, 0.004), low=low, high=high, colours=colours)
-        for i, word in enumerate((*facts["right"], ENDED)):
-            words[i].set_text(word)
-            readings[i].set(text=fixed(chances[i], 2), x=chances[i] + 0.03)
+        bars.show(np.maximum(chances, 0.004), [fixed(chance, 2) for chance in chances], colours=colours)
+        for text, word in zip(bars.words, (*facts["right"], ENDED), strict=True):
+            text.set_text(word)
 
     return show
 
@@ -186,7 +183,7 @@ def still_right(now: Facts, start: Facts) -> bool:
     return now["is_right"] and len(now["off"]) >= 10
 
 
-def two_heads(now: Facts, start: Facts) -> bool:
+def least_needed_break(now: Facts, start: Facts) -> bool:
     return now["how"] == LEAST and not now["is_right"]
 
 
@@ -210,7 +207,7 @@ class HeadSwitches(Explorable):
     goals = (
         Goal("one-breaks", "One head alone off, and the translation is wrong", broken_by_one),
         Goal("ten-off", "Ten heads or more off together, and the translation is right", still_right),
-        Goal("least-breaks", "Least needed first, until the translation breaks", two_heads),
+        Goal("least-breaks", "Least needed first, until the translation breaks", least_needed_break),
     )
     panels = (
         Panel("The heads", draw_heads, 0.8),

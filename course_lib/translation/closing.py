@@ -23,6 +23,7 @@ import torch
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.rows import Rows
+from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
@@ -83,10 +84,7 @@ def source_states(
     if may_look is None:
         may_look = torch.ones(src.shape[1], dtype=torch.bool)
     with resting(model):
-        x = model.source_positions.add(model.words.source(src))
-        x, _, weights = model.encoder(
-            x, turn=model.source_positions.turn, may_look=_four_axes(may_look), with_weights=True
-        )
+        x, weights = _encoded(model, src, may_look, with_weights=True)
     return x, weights["own"][0]
 
 
@@ -129,9 +127,8 @@ def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
     with resting(model):
-        x = model.source_positions.add(model.words.source(batch.src))
-        alone = _four_axes(torch.eye(n, dtype=torch.bool))
-        x, _, _ = model.encoder(x, turn=model.source_positions.turn, may_look=alone)
+        alone = torch.eye(n, dtype=torch.bool)
+        x, _ = _encoded(model, batch.src, alone, with_weights=False)
         real = padding_mask(batch.src_lengths, n).unsqueeze(1)
         found = greedy(model, {**model.decoder.read_source(x), "may_look": real}, max_len=2 * n + 10)
     return [shipped.tokenizer.decode(ids) for ids in found.ids.tolist()]
@@ -186,6 +183,16 @@ def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> Ite
         with torch.no_grad():
             for (part, _), matrix in reversed(list(zip(heads, kept, strict=True))):
                 part.w_query.copy_(matrix)
+
+
+def _encoded(
+    model: Transformer, src: Tensor, may_look: Tensor, *, with_weights: bool
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The encoder's states with a mask of our own, and where its attentions looked."""
+    positions, mask = model.source_positions, _four_axes(may_look)
+    x = positions.add(model.words.source(src))
+    x, _, weights = model.encoder(x, turn=positions.turn, may_look=mask, with_weights=with_weights)
+    return x, weights
 
 
 def _rows_of(heads: MultiHead, which: int) -> slice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -74,6 +75,16 @@ ANGLES = PlainExercise(
             "a-column-each",
             lambda n, width: hands(n, 10_000.0 ** (-torch.arange(width) / width)),
             "there are `width` hands. Each hand has a pair of numbers, so there are width / 2 of them.",
+        ),
+        Slip(
+            "too-many-hands",
+            lambda n, width: hands(n, 10_000.0 ** (-2 * torch.arange(width) / width)),
+            "there are `width` hands, and the later ones too slow. Let i count to width / 2 only.",
+        ),
+        Slip(
+            "one-speed",
+            lambda n, width: hands(n, torch.ones(width // 2)),
+            "all hands turn by 1 a word. Is the exponent always 0? `//` rounds down; `/` divides.",
         ),
         Slip(
             "whole-turns",
@@ -192,10 +203,34 @@ SINUSOIDS = PlainExercise(
 )
 
 
+def at_places(places: Tensor, d_model: int) -> Tensor:
+    turned = places[:, None] * speeds_of(d_model)
+    return woven(turned.sin(), turned.cos())
+
+
+def steps_back(n: int, d_model: int) -> Tensor:
+    """0, 1, 2, 3, 2, 3, 4, 5, 4, …: every place is one step from the next, and two apart may be none."""
+    steps = torch.ones(n)
+    steps[0], steps[4::4] = 0, -1
+    return at_places(steps.cumsum(0), d_model)
+
+
+def slower_when_longer(n: int, d_model: int) -> Tensor:
+    """Within one text the promise holds; the factor keeps the first offsets apart at any length."""
+    return at_places(torch.arange(n) * (0.5 + 10 / n), d_model)
+
+
+BROKEN_PROMISES = (
+    Slip("steps-back", steps_back, "the hands step back at every fourth word."),
+    Slip("slower-when-longer", slower_when_longer, "the hands turn more slowly in a longer text."),
+)
+"""Nobody makes these slips with `sinusoids`; a test that looks at too little lets them through."""
+
+
 def careful_test(encoding: Callable) -> None:
     short, long = encoding(8, 16), encoding(30, 16)
-    torch.testing.assert_close(long[:8], short)
     products = long @ long.T
+    torch.testing.assert_close(products[:8, :8], short @ short.T, rtol=0, atol=3e-3)
     for offset in range(4):
         along = products.diagonal(offset)
         assert torch.allclose(along, along[0].expand_as(along), atol=1e-3)
@@ -206,13 +241,14 @@ TEST_OFFSETS = TestExercise(
     name="test_offsets",
     lesson="positions",
     inputs={"encoding": "a function"},
-    of=SINUSOIDS,
+    of=replace(SINUSOIDS, slips=SINUSOIDS.slips + BROKEN_PROMISES),
     what="encoding",
     accepts={
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
         "with slower hands of another constant": lambda n, d_model: sines(n, d_model, base=500.0),
         "with positions from 1": lambda n, d_model: sines(n, d_model, first=1.0),
+        "with another first position for each length": lambda n, d_model: sines(n, d_model, first=n),
     },
     rejects={
         "sin-only": "has sines and no cosines",
@@ -220,7 +256,8 @@ TEST_OFFSETS = TestExercise(
         "grows": "writes the position itself into every column",
         "by-lot": "draws every row by lot",
         "same-rows": "gives every place the same row",
-        "over-length": "divides the angles by the number of words",
+        "steps-back": "turns its hands one step back at every fourth word",
+        "slower-when-longer": "turns its hands more slowly the longer the text is",
     },
     reference=careful_test,
 )
@@ -371,7 +408,7 @@ ROTATE = Exercise(
         Slip(
             "uses-the-new-x",
             half_turned,
-            "the second number is computed from the *new* first one. Keep the old x until both are there.",
+            "the second number is computed from the new first one. Keep the old x until both are there.",
         ),
         Slip(
             "laid-apart",
@@ -381,7 +418,7 @@ ROTATE = Exercise(
         Slip(
             "adds-the-angle",
             lambda features, turned: features + woven(turned, turned),
-            "the angles are added to the numbers. The pairs should be *turned* by them.",
+            "the angles are added to the numbers. The pairs should be turned by them.",
         ),
         Slip(
             "adds-sinusoids",

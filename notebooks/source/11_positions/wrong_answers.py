@@ -60,6 +60,15 @@ def thousand(n, width):
     return torch.arange(n)[:, None] * 1000.0 ** (-torch.arange(0, width, 2) / width)
 
 
+def rounded_down(n, width):
+    turned = [[place / 10000.0 ** (2 * i // width) for i in range(width // 2)] for place in range(n)]
+    return torch.tensor(turned)
+
+
+def as_many_hands_as_numbers(n, width):
+    return torch.tensor([[place / 10000 ** (2 * i / width) for i in range(width)] for place in range(n)])
+
+
 def in_degrees(n, width):
     return torch.rad2deg(angles_outer(n, width))
 
@@ -132,10 +141,9 @@ def nothing(n, d_model):
 
 
 def all_diagonals(encoding):
-    for n in (5, 20):
-        table = encoding(20, 8)
-        assert torch.allclose(encoding(n, 8), table[:n], atol=1e-4)
+    few, table = encoding(5, 8), encoding(20, 8)
     products = table @ table.T
+    assert torch.allclose(few @ few.T, products[:5, :5], atol=1e-3)
     for offset in range(10):
         assert products.diagonal(offset).std() < 1e-3
     assert (products[0, 1:4] - products[0, 0]).abs().min() > 1e-2
@@ -152,16 +160,46 @@ def by_loops(encoding):
 
 
 def far_and_near(encoding):
-    table = encoding(120, 16)
+    table, short = encoding(120, 16), encoding(10, 16)
     near, far = table[10:16] @ table[10:16].T, table[110:116] @ table[110:116].T
     torch.testing.assert_close(near, far, rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(encoding(10, 16), table[:10])
+    torch.testing.assert_close(short[:6] @ short[:6].T, near, rtol=1e-3, atol=1e-3)
     assert near[0, 0] - near[0, 1] > 1e-2
 
 
 def one_pair_of_places(encoding):
     table = encoding(20, 16)
     torch.testing.assert_close(table[1] @ table[3], table[11] @ table[13], rtol=1e-3, atol=1e-3)
+
+
+def four_differ(products):
+    return len({round(float(product), 2) for product in products[0, :4]}) == 4
+
+
+def two_starts(encoding):
+    table = encoding(64, 16)
+    assert abs(table[10] @ table[15] - table[40] @ table[45]) < 3e-3
+    assert four_differ(table @ table.T)
+
+
+def neighbours_only(encoding):
+    for n in (30, 64):
+        products = encoding(n, 16) @ encoding(n, 16).T
+        assert products.diagonal(1).std() < 1e-3
+        assert four_differ(products)
+
+
+def one_length(encoding):
+    products = encoding(64, 16) @ encoding(64, 16).T
+    for offset in range(20):
+        assert products.diagonal(offset).std() < 1e-3
+    assert four_differ(products)
+
+
+def the_same_rows(encoding):
+    """More than was promised: at another length the rows may start elsewhere."""
+    assert torch.allclose(encoding(30, 16)[:8], encoding(8, 16), atol=1e-3)
+    one_length(encoding)
 
 
 def only_lengths(encoding):
@@ -324,6 +362,8 @@ WRONG = {
         (up_to_n, None),
         (thousand, None),
         (in_degrees, None),
+        (rounded_down, "one-speed"),
+        (as_many_hands_as_numbers, "too-many-hands"),
     ],
     "sinusoids": [
         (table_in_halves, "halves"),
@@ -338,6 +378,10 @@ WRONG = {
     "test_offsets": [
         (one_pair_of_places, "let through one that gives every place the same row"),
         (only_lengths, "let through"),
+        (two_starts, "one step back at every fourth word"),
+        (neighbours_only, "one step back at every fourth word"),
+        (one_length, "more slowly the longer the text is"),
+        (the_same_rows, "with another first position for each length"),
         (compares_with_sinusoids, "It rejects a right encoding"),
         (no_room_for_rounding, "It rejects the right encoding."),
         (says_whether, "raising"),

@@ -71,7 +71,7 @@ def compute(*, position: int, offset: int, table: str) -> Facts:
     }
 
 
-def half_way(now: Facts, start: Facts) -> bool:
+def three_quarters(now: Facts, start: Facts) -> bool:
     """The smallest offset with less than three quarters of the product at offset 0."""
     before = compute(position=now["position"], offset=max(now["offset"] - 1, 0), table=now["table"])
     limit = 0.75 * now["length"] ** 2
@@ -154,12 +154,13 @@ class ClockHands(Explorable):
         Control("table", "table", buttons=True),
     )
     presets: ClassVar = {
+        "one word more": {"offset": 6},
         "further on": {"position": 110},
         "neighbours": {"position": 10, "offset": 1},
         "all alike": {"table": "row 0 for all"},
     }
     goals = (
-        Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", half_way),
+        Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", three_quarters),
         Goal("comes-round", "An offset that brings hand 0 back to almost where it was", comes_round),
         Goal("moves", "Sin only: a position whose product is over 4 off the one at 10", moves),
     )

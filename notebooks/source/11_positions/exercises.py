@@ -215,6 +215,12 @@ def steps_back(n: int, d_model: int) -> Tensor:
     return at_places(steps.cumsum(0), d_model)
 
 
+def quarter_turns(n: int, d_model: int) -> Tensor:
+    """The hand worked by hand: one and three words apart it stands at right angles both times."""
+    turned = hands(n, torch.full((d_model // 2,), math.pi / 2))
+    return woven(turned.sin(), turned.cos())
+
+
 def slower_when_longer(n: int, d_model: int) -> Tensor:
     """Within one text the promise holds; the factor keeps the first offsets apart at any length."""
     return at_places(torch.arange(n) * (0.5 + 10 / n), d_model)
@@ -222,6 +228,7 @@ def slower_when_longer(n: int, d_model: int) -> Tensor:
 
 BROKEN_PROMISES = (
     Slip("steps-back", steps_back, "the hands step back at every fourth word."),
+    Slip("quarter-turns", quarter_turns, "every hand turns by a quarter a word."),
     Slip("slower-when-longer", slower_when_longer, "the hands turn more slowly in a longer text."),
 )
 """Nobody makes these slips with `sinusoids`; a test that looks at too little lets them through."""
@@ -257,6 +264,7 @@ TEST_OFFSETS = TestExercise(
         "by-lot": "draws every row by lot",
         "same-rows": "gives every place the same row",
         "steps-back": "turns its hands one step back at every fourth word",
+        "quarter-turns": "turns every hand by a quarter a word",
         "slower-when-longer": "turns its hands more slowly the longer the text is",
     },
     reference=careful_test,
@@ -279,6 +287,7 @@ ADD_POSITIONS = Exercise(
     sizes={"b": 3, "n": 4, "d": 6, "most": 9},
     other_sizes=(
         {"b": 5, "n": 3, "d": 2, "most": 7},
+        {"b": 2, "n": 7, "d": 3, "most": 9},
         {"b": 4, "n": 4, "d": 4, "most": 8},
         {"b": 1, "n": 1, "d": 2, "most": 3},
     ),

@@ -31,6 +31,7 @@ from course_lib.formatting import fixed
 from course_lib.layers import positions
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import recorded, start_lesson, yours
+from course_lib.text.batch import make_batch
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate
@@ -58,9 +59,6 @@ Attention works on such a bag. Lesson 09 showed it: shuffle the words, and every
 A table of zeros adds nothing. So we can take its positions away, on one side or the other.
 """
 
-# %% kind="quiz" minutes=2
-quiz("11", "same-bag")
-
 # %% kind="see" minutes=0.5
 transformer = load_shipped("transformer")
 model = transformer.model
@@ -84,11 +82,14 @@ for name, tables in {
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
 put(original, original)
 
+# %% kind="quiz" minutes=2
+quiz("11", "same-bag")
+
 # %% [markdown] kind="text" minutes=0.5
 r"""
 Without source positions both sentences **must** come out alike: the decoder is handed the same vectors, in another order, and its own look-up does not care for order. One of the two translations is wrong, whatever the network has learned.
 
-Without *target* positions these two are still right. The decoder is not quite blind to order: its causal mask lets the first word see one word, the second two, the third three. From that a place can be guessed. (It does not carry far: a longer sentence goes round in circles.)
+Without *target* positions these two are still right. The decoder is not quite blind to order: its causal mask lets the first word see one word, the second two, the third three. From that a place can be guessed. (It does not carry far: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*)
 
 That was a network that expects positions and gets none. What if it is **trained** without any, on both sides, from the start? The same 392,360 parameters, three trainings, beside the one with positions (`positions` in our records).
 """
@@ -121,9 +122,9 @@ predict("11", "short-without", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. The longer the sentence, the more there are: from 97% right at up to five words to about one in twenty at sixteen to twenty.
+Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. The longer the sentence, the more there are: from 97% right at up to five words to about one in twenty at sixteen to twenty. Over all test sentences it is half.
 
-So order matters less than one thinks in one short sentence, and decides everything in a long one.
+So order matters less than one thinks in a short sentence, and much in a long one.
 """
 
 # %% [markdown] kind="text" minutes=1.5
@@ -136,14 +137,14 @@ How to write a place as numbers?
 - **Count and divide by the length: 0, 0.1, … 1.** Now "one further" means something else in every sentence.
 - **Read a clock.** The tip of its second hand never moves further out, and one second later is the same small turn at any time of day. It comes round after a minute, so there is a minute hand that turns more slowly, and an hour hand slower still. Together they tell every moment of half a day from every other.
 
-**By hand.** One hand that turns by a quarter each word. Its tip has two coordinates: how far to the right (the *sine* of the angle) and how far up (the *cosine*).
+**By hand.** One hand that turns by a quarter each word. The angle is measured from 12 o'clock, with the clock. So the tip's two coordinates are: how far to the right (the *sine* of the angle) and how far up (the *cosine*).
 
 | position | 0 | 1 | 2 | 3 | 4 | 5 |
 |---|---|---|---|---|---|---|
 | points | up | right | down | left | up | right |
 | (sin, cos) | (0, 1) | (1, 0) | (0, −1) | (−1, 0) | (0, 1) | (1, 0) |
 
-Positions 1 and 2: the dot product is 1 · 0 + 0 · (−1) = 0. Positions 2 and 3: 0 as well, and so for all neighbours: a quarter turn lies between them. Two apart it is −1, four apart 1. But 0 and 4 look the same, so one hand is not enough.
+Positions 1 and 2: the dot product is 1 · 0 + 0 · (−1) = 0. Positions 2 and 3: 0 as well, a quarter turn lies between them. Two apart it is −1, four apart 1. But 0 and 4 look the same, so one hand is not enough.
 """
 
 # %% kind="example" minutes=1
@@ -156,7 +157,7 @@ def tip(quarters):
 for one, other in ((1, 2), (5, 6), (1, 3), (5, 7), (0, 4)):
     print(f"positions {one} and {other}: product {fixed(tip(one) @ tip(other), 0)}")
 slow = tip(0 / 10) @ tip(4 / 10)
-print("a second hand, ten times as slow, 0 and 4:", fixed(slow, 2))
+print("another hand, ten times as slow, 0 and 4:", fixed(slow, 2))
 
 # %% [markdown] kind="formula" minutes=1
 r"""
@@ -173,7 +174,7 @@ $$ \theta_i(\text{pos}) = \frac{\text{pos}}{10000^{\,2i/d}}
 | $\theta$ | `angles(n, d)` | (n, d / 2) | at word 2: 2 and 0.02 |
 | $\text{PE}$ | `sinusoids(n, d)` | (n, d) | at word 0: 0, 1, 0, 1 |
 
-Sines and cosines over the positions are waves, {term:sinusoid|sinusoids}, and the encoding of the 2017 paper is named after them. Nothing in it is learned. First the angles: both encodings of this lesson read them.
+At $d = 64$ the fastest hand comes round after 6 words, the slowest after 47,000: no two places of a text look alike. Sines and cosines over the positions are waves, {term:sinusoid|sinusoids}, and the encoding of the 2017 paper is named after them. Nothing in it is learned. First the angles.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="angles"
@@ -253,7 +254,9 @@ print("length of each row:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
 r"""
 The translator has read its positions from that table, and translates as before. Every row is equally long: sin² + cos² = 1 for each of the 32 hands, so $\sqrt{32} = 5.66$. The last word is no louder than the first.
 
-**Does adding not spoil the word?** A row is *added* to the vector of a word, which then goes through matrices. For a matrix $W$, $W(x + p) = Wx + Wp$: the network gets both, and training decides which directions it keeps for what. Laying word and place side by side in a longer vector would do the same with a matrix of two parts, $W_1 x + W_2 p$, and cost width. It is a superposition, as of two radio stations on different frequencies: fine where the two can be told apart.
+**Does adding not spoil the word?** The sum goes through matrices, and $W(x + p) = Wx + Wp$: the network gets both, as a radio gets two stations. Training decides which directions it keeps for what.
+
+Laying word and place side by side would need a matrix of two parts, $W_1 x + W_2 p$. That is a sum again, from a wider vector.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -274,47 +277,37 @@ views.diagram(
 r"""
 ## 3 · How far apart
 
-What can a network do with such rows? Attention compares by dot products. Below you see four hands of the table, the table itself, and the product of one row with those around it. Start at position 10 and the one 5 further on.
+What can a network do with such rows? Attention compares by dot products. Below you see four hands of the table, the table itself (blue above 0, orange below; at the right the slow hands, whose sine is still near 0 and cosine near 1), and the product of one row with those around it. Start at position 10 and the one 5 further on; then move the *position*.
 """
 
 # %% kind="predict" minutes=3
-predict("11", "further-on", ClockHands())
+predict("11", "one-word-more", ClockHands())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-For one hand the product of two tips is the cosine of the angle between them. From position 10 to 15 that is five steps of the hand, from 110 to 115 as well: the same angle. Add up over all hands, and the product depends on the {term:relative position}, the offset between two places, and not on the {term:absolute position}, the places themselves. (It needs sine *and* cosine: with sines alone the product wanders, as the second button shows.)
+For one hand the product of two tips is the cosine of the angle between them. From position 10 to 15 that is five steps of the hand, from 110 to 115 as well: the same angle. Add up over all hands, and the product depends on the {term:relative position}, the offset between two places, and not on the {term:absolute position}, the places themselves. (It needs sine *and* cosine: with sines alone the product wanders. Press *sin only* and move the position.)
 
-Written as a matrix of all products, every diagonal holds one and the same number. Such a matrix is called {term:Toeplitz}.
+A matrix that holds one and the same number along every diagonal is called {term:Toeplitz}. The matrix of all products is one:
 """
 
 # %% kind="see" minutes=0.5
 places = range(10)
 views.heatmap(
-    table[:10] @ table[:10].T, rows=places, columns=places, digits=0, kind="scores",
+    table[:10] @ table[:10].T, rows=places, columns=places, digits=1, kind="scores",
     title="Row times row: constant along each diagonal",
     row_name="position", column_name="position",
 )
 
 # %% [markdown] kind="text" minutes=1
 r"""
-More than that: to go $k$ words further is to **turn** every hand by a fixed angle. A turn is a matrix, and the matrix does not depend on where you start. For a hand at angle $\theta$ that turns on by $\kappa$:
+It is symmetric, too: the product cannot tell two before from two after. A **turn** can. To go $k$ words further is to turn every hand by a fixed angle, and a turn is a matrix that does not depend on where you start. For a hand at angle $\theta$ that turns on by $\kappa$ (here as a column):
 
 $$ \begin{pmatrix} \sin(\theta + \kappa) \\ \cos(\theta + \kappa) \end{pmatrix}
 = \begin{pmatrix} \cos\kappa & \sin\kappa \\ -\sin\kappa & \cos\kappa \end{pmatrix}
 \begin{pmatrix} \sin\theta \\ \cos\theta \end{pmatrix} $$
 
-So a network **can** learn "the word before me": one matrix in $W_Q$ turns every place to the one before. The authors chose sinusoids for that, and hoped that it would carry on to longer sentences than were trained on. Check the turn on hand 0, from two starts:
+So a network **can** learn "the word before me": $W_Q$ can hold such a turn to the place before, for as many hands as it has room for. The authors chose sinusoids for that, and hoped that it would carry on to longer sentences than were trained on. (A learned table did as well in their tests.)
 """
-
-# %% kind="example" minutes=1
-kappa = torch.tensor(2.0)  # hand 0 turns by 1 a word: two words further on
-turn = torch.stack(
-    [torch.stack([kappa.cos(), kappa.sin()]), torch.stack([-kappa.sin(), kappa.cos()])]
-)
-for start in (3, 43):
-    there = turn @ table[start, :2]
-    print(f"from {start}, turned:", fixed(there, 3), end="   ")
-    print(f"row {start + 2}:", fixed(table[start + 2, :2], 3))
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_offsets"
 r"""
@@ -388,9 +381,9 @@ quiz("11", "which-axis")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-## 4 · What can be used is not what is used
+## 4 · The promise, in a trained translator
 
-Now put the promise to the test in the trained translator. Take 60 test sentences of 6 to 10 words. Begin to count at 6 instead of 0, on both sides: the first word gets row 6, the second row 7. Every offset is as before, so every product of two rows is, too. And none of these rows is new: the translator was trained on sentences of up to 20 words.
+Now put the promise to the test in our translator. Take 60 test sentences of 6 to 10 words. Begin to count at 6 instead of 0, on both sides: the first word gets row 6, the second row 7. Every offset is as before, so every product of two rows is, too. And none of these rows is new: the translator was trained on sentences of up to 20 words.
 """
 
 # %% kind="estimate" minutes=2
@@ -411,35 +404,40 @@ def share_right(first):
 
 estimate("11", "from-six", lambda: share_right(6))
 
-# %% [markdown] kind="text" minutes=1
-r"""
-So it does care where a sentence stands. Counted from 2 all goes well, from 4 one in ten is lost, from 6 most are. This is one trained network; but how is it possible at all? Because attention does not compare the rows themselves. It compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. For two rows alone the product knows the offset only. Through a matrix that was learned it can be anything.
-
-Look at it: the first layer's score of "dog" for "small", right before it, as both move along the sentence. (One of the four attentions that run side by side there; the norm that stands before it, lesson 13, is left out.)
-"""
-
-# %% kind="see" minutes=0.5
-attention = model.encoder.blocks[0].attention
-w_query, w_key = attention.w_query[:, :16].detach(), attention.w_key[:, :16].detach()
-ids = torch.tensor(transformer.tokenizer.encode("small dog"))
-small, dog = model.words.source(ids).detach()
-dog_at = range(1, 25)
-
-added = [
-    ((dog + table[at]) @ w_query) @ ((small + table[at - 1]) @ w_key) / 4
-    for at in dog_at
-]
-rows_alone = [table[at] @ table[at - 1] for at in dog_at]
-lowest, highest = min(rows_alone), max(rows_alone)
-print("row times row, smallest and largest:", fixed([lowest, highest], 2))
-views.lines(
-    dog_at, {"score of dog for small": added},
-    x_name="position of dog", y_name="score",
-    title="The same two neighbours, further and further on",
-)
-
 # %% kind="explain" minutes=3
 explain("11", "promise-broken")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+It does care where a sentence stands: counted from 2 all goes well, from 4 one in ten is lost, from 6 most are. This is one trained network, but in none is it ruled out. Attention compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. Through a matrix that was learned the product of two rows can be anything.
+
+Here it is the look *across* that goes astray. The figure shows how much weight, in the decoder's last layer, falls on the English words that a French word comes from. And that is all of it: give the run that counts from 6 these weights of the run that counts from 0 (in every layer, and nothing else), and 98% are right again in place of 27%, next word by next word.
+"""
+
+# %% kind="see" minutes=1
+encode = transformer.tokenizer.encode
+batch = make_batch(
+    [encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs]
+)
+
+
+def on_the_right_words(first):
+    """The mean weight on the English words that a French word comes from."""
+    put(more_rows[first : first + 64], more_rows[first : first + 64])
+    with torch.no_grad():
+        looks = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    put(original, original)
+    last = looks["cross"][:, -1].mean(dim=1)  # the last layer; mean of its four looks
+    links = [(i, to, at) for i, pair in enumerate(pairs) for at, to in pair.links]
+    return sum(last[link] for link in links) / len(links)
+
+
+firsts = range(0, 11, 2)
+views.lines(
+    firsts, {"weight": [on_the_right_words(first) for first in firsts]},
+    x_name="both sides count from", y_name="weight on the right words",
+    title="Looking astray",
+)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -447,7 +445,7 @@ r"""
 
 If the matrix spoils it, put the place in **after** the matrix. That is the idea of {term:rotary positions} (Su and others, 2021): add nothing to the words. Make queries and keys, and then turn them: the query at position 5 by five steps, the key at position 3 by three. Each pair of numbers, (0, 1), (2, 3) and so on, is the tip of a hand and turns at its own speed.
 
-**By hand.** One pair, a quarter turn a word. Query (2, 0), key (3, 0): unturned, the product is 6. Query at position 1, key at 0: the query becomes (0, 2), the product 0. Query at position 6, key at 5: the query (−2, 0), after six quarters, the key (0, 3), after five: 0 again. Query and key have both been turned on by the same five quarters, and turning both together changes no angle between them.
+**By hand.** One pair, a quarter turn a word; against the clock, as is the custom here. Query (2, 0), key (3, 0): unturned, the product is 6. Query at position 1, key at 0: the query becomes (0, 2), the product 0. Query at position 6, key at 5: the query (−2, 0), after six quarters, the key (0, 3), after five: 0 again. Query and key have both been turned on by the same five quarters, and turning both together changes no angle between them.
 
 This time it holds for **any** query and any key. What is learned decides what to look for; the turn adds how far away.
 """
@@ -472,7 +470,7 @@ r"""
 
 $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\theta). $$
 
-`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. No loop over positions or pairs; try each step in a cell of its own. (The hands of section 2 went with the clock. It does not matter, as long as queries and keys turn the same way.)
+`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (The hands of section 2 went with the clock. It does not matter, as long as queries and keys turn the same way.)
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary positions" difficulty=4 importance=4 minutes=15 track="core"
@@ -505,19 +503,25 @@ That is `torch.cat`. It lays one tensor behind the other; `torch.stack(..., dim=
 """
 
 # %% kind="see" minutes=0.5
-turn_it, hands = yours("rotate"), yours("angles")(120, 16)
-queries = turn_it((dog @ w_query).expand(120, -1), hands)
-keys = turn_it((small @ w_key).expand(120, -1), hands)
-scores = queries @ keys.T / 4  # dog at any place, small at any place
+first_layer = model.encoder.blocks[0].attention  # four in one, 16 rows each: take one
+w_query = first_layer.w_query[:16].detach().T
+w_key = first_layer.w_key[:16].detach().T
+small, dog = model.words.source(torch.tensor(encode("small dog"))).detach()
 
-for at in (1, 6, 20, 100):
-    score = fixed(scores[at, at - 1], 3)
-    print(f"dog at {at:>3}, small at {at - 1:>2}: score {score}")
+turn_it, hands = yours("rotate"), yours("angles")(100, 16)
+queries = turn_it((dog @ w_query).expand(100, -1), hands)
+keys = turn_it((small @ w_key).expand(100, -1), hands)
+scores = queries @ keys.T / 4  # √16 = 4; dog at any place, small at any place
+
+for at in (1, 8, 20, 99):
+    query, key = (dog + more_rows[at]) @ w_query, (small + more_rows[at - 1]) @ w_key
+    added, turned = fixed(query @ key / 4, 2), fixed(scores[at, at - 1], 2)
+    print(f"dog at {at:>2}, small right before it: added {added}, turned {turned}")
 assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-4)  # Toeplitz
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The matrices are those of the translator, which was trained for added rows, so the score itself means nothing here. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It also costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets.
+The matrices are those of the translator's first layer, without the norm of lesson 13. They were trained for added rows, so the turned score itself means nothing here. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
 
 A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, 8,192 of them in our translator, and a row that no training sentence reached stays what it was: random.
 """
@@ -529,7 +533,7 @@ quiz("11", "which-encoding")
 r"""
 ## 6 · Lengths never trained on
 
-To go on beyond what one was trained on is to **extrapolate**; {term:extrapolation} is what the authors of sinusoids hoped for. Our translators were trained on up to 20 words. We tested on 21 to 40: four Transformers (no positions, learned, sinusoidal, rotary), and the recurrent network with attention of [lesson 06](06_bahdanau_attention.ipynb), which has no position encoding at all. About 400,000 parameters each, the same recipe, three trainings each. Up to 20 words the four that know order are level, at 95% and more.
+To go on beyond what one was trained on is to **extrapolate**; {term:extrapolation} is what the authors of sinusoids hoped for. Our translators were trained on up to 20 words. We tested on 21 to 40: four Transformers (no positions, learned, sinusoidal, rotary), and the recurrent network with attention of [lesson 06](06_bahdanau_attention.ipynb), which has no position encoding at all. About 400,000 parameters each, the same recipe, three trainings each. Up to 20 words all but *no positions* are level, at 95% and more.
 
 Place your bet.
 """
@@ -542,7 +546,7 @@ figure = views.lines(
     middle, curves, x_name="words in the sentence (trained: up to 20)",
     y_name="right, %", title="Beyond the lengths of training",
 )
-predict("11", "who-carries-on", figure)
+predict("11", "rotary-at-forty", figure)
 
 # %% kind="see" minutes=0.5
 long_one = (
@@ -555,16 +559,16 @@ for name, system in (("Transformer", transformer), ("recurrent", recurrent)):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Twenty-four words, and the Transformer stops where its training stopped, in the middle of things; on other sentences it starts to repeat itself. The first twenty words or so are usually right.
+Twenty-four words, and the Transformer stops about where its training stopped, and leaves the last clause out; on other sentences it starts to repeat itself. The first twenty words or so are usually right. (This one has sinusoids.)
 
 What the record says, and what it does not:
 
 - Among the encodings rotary carries furthest: 38% at 21 to 30 words, sinusoids 22%, learned 5%. In all three trainings of each.
-- **None** carries far. At 31 to 40 words all four are at 0. Rotary cannot care where a pair of words stands, and fails all the same: offsets above 20, and 40 words to choose among, are new to it, too.
-- The recurrent network has 90% and 24%. It takes the same step at word 30 as at word 10.
-- It is not recurrence alone. Take Luong's network (lesson 07), which is recurrent as well. With its *dot* score it looks by content: 88% at 16 to 20 words, 52% at 21 to 30. With its *location* score it looks by place: 88%, and then 2%. It seems that what was learned about **places** breaks off, and what was learned about **words** carries on.
+- **None** carries far. At 31 to 40 words all four Transformers are at 0. Rotary cannot care where a pair of words stands, and fails all the same; we think because offsets above 20, and 40 words to choose among, are new to it, too.
+- The recurrent network has 90% and 24%: it counts no places, but its GRUs never met such lengths, either. And recurrence alone does nothing: without attention (lesson 04) it is at 0.4%.
+- It is not places as such. Luong's networks (lesson 07) are recurrent as well. From 16 to 20 words to 21 to 30, those that look by content go from 88% to 52% (*dot*), 74% to 31% (*general*), 96% to 76% (*concat*). *local-m*, which looks around word $t$ for word $t$ by rule, goes from 73% to 40%. *location* goes from 88% to 2%: the rows of its table beyond the twentieth word were never trained, as with learned positions.
 
-This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while. That they were needed says the same.
+This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023). That they were needed says the same.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -639,6 +643,7 @@ r"""
 ## Reading
 
 - Vaswani and others, *Attention Is All You Need* (2017), section 3.5: one page, with the hope for longer sequences in its last sentence. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Shaw, Uszkoreit and Vaswani, *Self-Attention with Relative Position Representations* (2018): where two of its authors went next, the offset itself in attention. [arXiv 1803.02155](https://arxiv.org/abs/1803.02155)
 - Su and others, *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021), section 3. [arXiv 2104.09864](https://arxiv.org/abs/2104.09864)
 - Press, Smith and Lewis, *Train Short, Test Long* (2022): sinusoids, rotary and others measured beyond their training lengths, and ALiBi. [arXiv 2108.12409](https://arxiv.org/abs/2108.12409)
 """

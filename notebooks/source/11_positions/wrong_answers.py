@@ -146,17 +146,17 @@ def all_diagonals(encoding):
     assert torch.allclose(few @ few.T, products[:5, :5], atol=1e-3)
     for offset in range(10):
         assert products.diagonal(offset).std() < 1e-3
-    assert (products[0, 1:4] - products[0, 0]).abs().min() > 1e-2
+    assert torch.pdist(products[0, :4, None]).min() > 1e-2
 
 
 def by_loops(encoding):
     table, more = encoding(12, 32), encoding(40, 32)
     found = []
-    for offset in range(3):
-        values = [float(t[i] @ t[i + offset]) for t in (table, more) for i in range(9)]
+    for offset in range(4):
+        values = [float(t[i] @ t[i + offset]) for t in (table, more) for i in range(8)]
         assert max(values) - min(values) < 1e-3
         found.append(values[0])
-    assert len({round(value, 1) for value in found}) == 3
+    assert len({round(value, 1) for value in found}) == 4
 
 
 def far_and_near(encoding):
@@ -164,7 +164,7 @@ def far_and_near(encoding):
     near, far = table[10:16] @ table[10:16].T, table[110:116] @ table[110:116].T
     torch.testing.assert_close(near, far, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(short[:6] @ short[:6].T, near, rtol=1e-3, atol=1e-3)
-    assert near[0, 0] - near[0, 1] > 1e-2
+    assert (near[0, :3] - near[0, 1:4]).min() > 1e-2
 
 
 def one_pair_of_places(encoding):
@@ -187,6 +187,14 @@ def neighbours_only(encoding):
         products = encoding(n, 16) @ encoding(n, 16).T
         assert products.diagonal(1).std() < 1e-3
         assert four_differ(products)
+
+
+def unlike_itself_only(encoding):
+    for n in (8, 30):
+        products = encoding(n, 16) @ encoding(n, 16).T
+        for offset in range(4):
+            assert products.diagonal(offset).std() < 1e-3
+        assert (products[0, 1:4] - products[0, 0]).abs().min() > 1e-2
 
 
 def one_length(encoding):
@@ -265,6 +273,12 @@ def in_place(embedded, table):
 def beside(embedded, table):
     rows = table[: embedded.shape[1]].expand(len(embedded), -1, -1)
     return torch.cat([embedded, rows], dim=-1)
+
+
+def at_most_four(embedded, table):
+    placed = embedded.clone()
+    placed[:, :4] = placed[:, :4] + table[: min(embedded.shape[1], 4)]
+    return placed
 
 
 def first_row(embedded, table):
@@ -380,6 +394,7 @@ WRONG = {
         (only_lengths, "let through"),
         (two_starts, "one step back at every fourth word"),
         (neighbours_only, "one step back at every fourth word"),
+        (unlike_itself_only, "turns every hand by a quarter a word"),
         (one_length, "more slowly the longer the text is"),
         (the_same_rows, "with another first position for each length"),
         (compares_with_sinusoids, "It rejects a right encoding"),
@@ -396,6 +411,7 @@ WRONG = {
         (whole_table, "raises"),
         (beside, "wrong-shape"),
         (backwards, None),
+        (at_most_four, None),
         (in_place, "in-place"),
     ],
     "rotate": [

@@ -52,8 +52,6 @@ def test_without_positions_by_length_as_told():
     assert round(exact("positions", "none", "test", "1–5")) == 97 and '"answer": 97' in QUIZ
     assert 4 < exact("positions", "none", "test", "16–20") < 6.5
     assert "about one in twenty" in SOURCE and "already at one in twenty" in QUIZ
-    overall = 100 * recorded("positions", lambda run: run["scores"]["test"]["exact"])["none"]
-    assert 45 < overall < 55 and "Over all test sentences it is half" in SOURCE
 
 
 def test_the_record_on_longer_sentences_is_as_told():
@@ -133,9 +131,7 @@ def test_counting_from_six_breaks_it_as_told(transformer, tests):
 
     shares = [right(first) for first in (0, 2, 4, 6)]
     assert shares[0] > 0.95 and shares[1] > 0.97 and 0.83 < shares[2] < 0.93 and 0.2 < shares[3] < 0.33
-    assert (
-        "about 98% of the 60" in QUIZ and "About a quarter" in QUIZ and "from 4 one in ten is lost" in SOURCE
-    )
+    assert "about 98% of the 60" in QUIZ and "About a quarter" in QUIZ and "from 4 still 88%" in QUIZ
 
 
 def test_counted_from_six_it_is_the_look_across_that_goes_astray(transformer, tests):

@@ -52,9 +52,9 @@ quiz("11", "recall")
 r"""
 ## 1 · The same bag of words
 
-Write each word of "the dog sees the cat" on a card and throw the cards into a bag. Whoever draws them out has "the cat sees the dog", or "cat the the sees dog". Who sees whom is lost.
+Write each word of "the dog sees the cat" on a card and throw the cards into a bag. Whoever draws them out has "the cat sees the dog". Who sees whom is lost.
 
-Attention works on such a bag. Lesson 09 showed it: shuffle the words, and every word gets the same output as before, only in another place. A score compares a query with a key, and neither says where it stands. So the order has to be **put in**. Whatever tells a network where a word stands is a {term:position encoding}. Our translator adds a row of numbers to each word's vector: row 0 of a table to the first word, row 1 to the second. It has one such table for the source and one for the target, each 64 positions of 64 numbers.
+Attention works on such a bag. Lesson 09 showed it: shuffle the words, and every word gets the same output as before, only in another place. A score compares a query with a key, and neither says where it stands. So the order has to be **put in**. Whatever tells where a word stands is a {term:position encoding}. Our translator adds a row of numbers to each word's vector: row 0 of a table to the first word, row 1 to the second. It has one such table for the source and one for the target, each 64 positions of 64 numbers.
 
 A table of zeros adds nothing. So we can take its positions away, on one side or the other.
 """
@@ -87,11 +87,11 @@ quiz("11", "same-bag")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Without source positions both sentences **must** come out alike: the decoder is handed the same vectors, in another order, and its own look-up does not care for order. One of the two translations is wrong, whatever the network has learned.
+Without source positions both sentences **must** come out alike, and one of the two translations is wrong, whatever the network has learned.
 
-Without *target* positions these two are still right. The decoder is not quite blind to order: its causal mask lets the first word see one word, the second two, the third three. From that a place can be guessed. (It does not carry far: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*)
+Without *target* positions these two are still right. The decoder is not quite blind to order: its causal mask lets the first word see one word, the second two, the third three. From that a place can be guessed, and language models trained that way do so (Haviv and others, 2022). Ours was not: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*
 
-That was a network that expects positions and gets none. What if it is **trained** without any, on both sides, from the start? The same 392,360 parameters, three trainings, beside the one with positions (`positions` in our records).
+What if a network is **trained** without any, on both sides? The same 392,360 parameters, three trainings, beside the one with positions (`positions` in our records).
 """
 
 # %% kind="predict" minutes=2
@@ -122,7 +122,7 @@ predict("11", "short-without", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. The longer the sentence, the more there are: from 97% right at up to five words to about one in twenty at sixteen to twenty. Over all test sentences it is half.
+Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. The longer the sentence, the more there are: from 97% right at up to five words to about one in twenty at sixteen to twenty.
 
 So order matters less than one thinks in a short sentence, and much in a long one.
 """
@@ -277,7 +277,7 @@ views.diagram(
 r"""
 ## 3 · How far apart
 
-What can a network do with such rows? Attention compares by dot products. Below you see four hands of the table, the table itself (blue above 0, orange below; at the right the slow hands, whose sine is still near 0 and cosine near 1), and the product of one row with those around it. Start at position 10 and the one 5 further on; then move the *position*.
+What can a network do with such rows? Attention compares by dot products. Below you see four hands of the table, the table itself (blue above 0, orange below; at the right the slow hands, whose sine is still near 0 and cosine near 1), and the product of one row with those around it. Start at position 10 and the one 5 further on.
 """
 
 # %% kind="predict" minutes=3
@@ -306,7 +306,7 @@ $$ \begin{pmatrix} \sin(\theta + \kappa) \\ \cos(\theta + \kappa) \end{pmatrix}
 = \begin{pmatrix} \cos\kappa & \sin\kappa \\ -\sin\kappa & \cos\kappa \end{pmatrix}
 \begin{pmatrix} \sin\theta \\ \cos\theta \end{pmatrix} $$
 
-So a network **can** learn "the word before me": $W_Q$ can hold such a turn to the place before, for as many hands as it has room for. The authors chose sinusoids for that, and hoped that it would carry on to longer sentences than were trained on. (A learned table did as well in their tests.)
+So a network **can** learn "the word before me": $W_Q$ can hold such a turn to the place before, of as many hands as it has room for. The authors chose sinusoids for that, and hoped that it would carry on to longer sentences than were trained on. (A learned table did as well in their tests.)
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_offsets"
@@ -409,7 +409,7 @@ explain("11", "promise-broken")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-It does care where a sentence stands: counted from 2 all goes well, from 4 one in ten is lost, from 6 most are. This is one trained network, but in none is it ruled out. Attention compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. Through a matrix that was learned the product of two rows can be anything.
+This is one trained network; but in none is it ruled out. Attention compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. Through a matrix that was learned the product of two rows can be anything.
 
 Here it is the look *across* that goes astray. The figure shows how much weight, in the decoder's last layer, falls on the English words that a French word comes from. And that is all of it: give the run that counts from 6 these weights of the run that counts from 0 (in every layer, and nothing else), and 98% are right again in place of 27%, next word by next word.
 """
@@ -470,7 +470,7 @@ r"""
 
 $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\theta). $$
 
-`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (The hands of section 2 went with the clock. It does not matter, as long as queries and keys turn the same way.)
+`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (With the clock would do as well, as long as queries and keys turn the same way.)
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary positions" difficulty=4 importance=4 minutes=15 track="core"
@@ -503,8 +503,8 @@ That is `torch.cat`. It lays one tensor behind the other; `torch.stack(..., dim=
 """
 
 # %% kind="see" minutes=0.5
-first_layer = model.encoder.blocks[0].attention  # four in one, 16 rows each: take one
-w_query = first_layer.w_query[:16].detach().T
+first_layer = model.encoder.blocks[0].attention  # four in one; its norm (13) left out
+w_query = first_layer.w_query[:16].detach().T  # 16 rows each: take the first
 w_key = first_layer.w_key[:16].detach().T
 small, dog = model.words.source(torch.tensor(encode("small dog"))).detach()
 
@@ -513,7 +513,7 @@ queries = turn_it((dog @ w_query).expand(100, -1), hands)
 keys = turn_it((small @ w_key).expand(100, -1), hands)
 scores = queries @ keys.T / 4  # √16 = 4; dog at any place, small at any place
 
-for at in (1, 8, 20, 99):
+for at in (1, 8, 20, 60):
     query, key = (dog + more_rows[at]) @ w_query, (small + more_rows[at - 1]) @ w_key
     added, turned = fixed(query @ key / 4, 2), fixed(scores[at, at - 1], 2)
     print(f"dog at {at:>2}, small right before it: added {added}, turned {turned}")
@@ -521,7 +521,7 @@ assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-4)  # Toeplitz
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The matrices are those of the translator's first layer, without the norm of lesson 13. They were trained for added rows, so the turned score itself means nothing here. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
+The matrices were trained for added rows, so the turned score itself means nothing. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
 
 A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, 8,192 of them in our translator, and a row that no training sentence reached stays what it was: random.
 """
@@ -559,16 +559,16 @@ for name, system in (("Transformer", transformer), ("recurrent", recurrent)):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Twenty-four words, and the Transformer stops about where its training stopped, and leaves the last clause out; on other sentences it starts to repeat itself. The first twenty words or so are usually right. (This one has sinusoids.)
+Twenty-four words, and the Transformer (with sinusoids) leaves the last clause out; on other sentences it starts to repeat itself. The first twenty words or so are usually right.
 
 What the record says, and what it does not:
 
 - Among the encodings rotary carries furthest: 38% at 21 to 30 words, sinusoids 22%, learned 5%. In all three trainings of each.
 - **None** carries far. At 31 to 40 words all four Transformers are at 0. Rotary cannot care where a pair of words stands, and fails all the same; we think because offsets above 20, and 40 words to choose among, are new to it, too.
 - The recurrent network has 90% and 24%: it counts no places, but its GRUs never met such lengths, either. And recurrence alone does nothing: without attention (lesson 04) it is at 0.4%.
-- It is not places as such. Luong's networks (lesson 07) are recurrent as well. From 16 to 20 words to 21 to 30, those that look by content go from 88% to 52% (*dot*), 74% to 31% (*general*), 96% to 76% (*concat*). *local-m*, which looks around word $t$ for word $t$ by rule, goes from 73% to 40%. *location* goes from 88% to 2%: the rows of its table beyond the twentieth word were never trained, as with learned positions.
+- It is not places as such. Take Luong's networks (lesson 07), at 16 to 20 words and then at 21 to 30. Those that look by content go from 88% to 52% (*dot*), 74% to 31% (*general*), 96% to 76% (*concat*). *local-m*, whose places come by rule, goes from 73% to 40%. *location* goes from 88% to 2%: its rows beyond the twentieth word were never trained, as with learned positions.
 
-This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023). That they were needed says the same.
+This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023).
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -643,7 +643,7 @@ r"""
 ## Reading
 
 - Vaswani and others, *Attention Is All You Need* (2017), section 3.5: one page, with the hope for longer sequences in its last sentence. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- Shaw, Uszkoreit and Vaswani, *Self-Attention with Relative Position Representations* (2018): where two of its authors went next, the offset itself in attention. [arXiv 1803.02155](https://arxiv.org/abs/1803.02155)
+- Shaw, Uszkoreit and Vaswani, *Self-Attention with Relative Position Representations* (2018): where two of its authors went next. [arXiv 1803.02155](https://arxiv.org/abs/1803.02155)
 - Su and others, *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021), section 3. [arXiv 2104.09864](https://arxiv.org/abs/2104.09864)
 - Press, Smith and Lewis, *Train Short, Test Long* (2022): sinusoids, rotary and others measured beyond their training lengths, and ALiBi. [arXiv 2108.12409](https://arxiv.org/abs/2108.12409)
 """

@@ -27,7 +27,7 @@ Where this differs from the paper:
 - `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are what came after.
 - `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 switches it off.
 - What lessons break to see what it is good for: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
-  and `leaky`, a causal mask that shows each word the next one too.
+  `target_positions="none"`, and `leaky`, a causal mask that shows each word the next one too.
 - Smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1, 37,000 words.
 """
 
@@ -68,6 +68,7 @@ class TransformerConfig(Config):
     feed_forward: str = "relu"
     leaky: bool = False
     positions: str = "sinusoidal"
+    target_positions: str | None = None
     ff_dropout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -75,10 +76,10 @@ class TransformerConfig(Config):
         if not 0 <= self.ff_dropout < 1:
             raise ValueError(f"Expected ff_dropout of at least 0 and below 1, but got {self.ff_dropout}.")
 
-    def make_positions(self) -> Positions:
-        """One side's positions; learned ones are a table for each side."""
+    def make_positions(self, kind: str | None = None) -> Positions:
+        """One side's positions, of another kind if wanted; learned ones are a table for each side."""
         return make_positions(
-            self.positions,
+            kind or self.positions,
             max_len=self.max_len,
             d_model=self.d_model,
             head_dim=self.d_k or self.d_model // self.n_heads,
@@ -124,7 +125,7 @@ class Transformer(Translator):
         self.words = Words(vocab_size=config.vocab_size, embed=config.d_model, tied=config.tied)
         self.dropout = nn.Dropout(config.dropout)
         self.source_positions = config.make_positions()
-        self.target_positions = config.make_positions()
+        self.target_positions = config.make_positions(config.target_positions)
         self.encoder = config.make_stack(crosses=False)
         self.decoder = config.make_stack(crosses=True)
 

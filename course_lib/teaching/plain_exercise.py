@@ -21,7 +21,7 @@ from typing import Any
 
 from course_lib.teaching.answer import Answer
 from course_lib.teaching.task import ByHand, Case, FunctionTask, Trial
-from course_lib.teaching.values import are_numbers, copied, plain, same, shown
+from course_lib.teaching.values import are_numbers, copied, kind, plain, same, shown
 from course_lib.teaching.verdict import Verdict, wrong
 
 Inputs = tuple[Any, ...]
@@ -85,6 +85,6 @@ class PlainExercise(FunctionTask):
             "This is not what comes out by hand." if case.by_hand else "This is not as in the reference."
         )
         if type(plain(got)) is not type(plain(expected)) and not are_numbers(expected, got):
-            headline = f"It returned a {type(got).__name__}; a {type(expected).__name__} is wanted."
+            headline = f"It returned {kind(got)}; {kind(expected)} is wanted."
         problem = wrong(headline, self.by_hand.says if case.by_hand else "")
         return replace(problem, given=self.call_text(case), expected=shown(expected), got=shown(got))

@@ -46,6 +46,16 @@ def are_numbers(*values: Any) -> bool:
     return all(isinstance(plain(x), int | float) and not isinstance(plain(x), bool) for x in values)
 
 
+def kind(value: Any) -> str:
+    """What sort of value it is, with its shape if it has one.
+
+    >>> kind([]), kind(np.ones((2, 3)))
+    ('a list', 'a ndarray of shape (2, 3)')
+    """
+    shape = f" of shape {tuple(value.shape)}" if isinstance(value, Tensor | np.ndarray) else ""
+    return f"a {type(value).__name__}{shape}"
+
+
 def copied(value: Any) -> Any:
     """A copy that shares nothing which can be changed; functions and strange things as they are."""
     return _rebuilt(value, lambda one: one.detach().clone() if isinstance(one, Tensor) else one)

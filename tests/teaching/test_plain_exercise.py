@@ -79,6 +79,7 @@ def your_turn(words):
         (lambda words: dict.fromkeys(pairwise(words), 1), "wrong", None, "not as in the reference"),
         (lambda words: {}, "wrong", None, "not what comes out by hand"),
         (lambda words: 3, "wrong", None, "It returned a int; a dict is wanted."),
+        (lambda words: torch.tensor(3), "wrong", None, "It returned a Tensor of shape (); a dict is wanted."),
         (eats_its_words, "wrong", "in-place", "It changed its input `words` in place"),
         (lambda words: print(words), "wrong", "returns-none", "did you forget `return`?"),
         (lambda words: words[7], "wrong", "raises", "IndexError"),

@@ -49,9 +49,21 @@ def put(system, source, target) -> None:
 
 
 def test_without_positions_by_length_as_told():
-    assert round(exact("positions", "none", "test", "1–5")) == 97 and '"answer": 97' in QUIZ
+    assert round(exact("positions", "none", "test", "1–5")) == 97 and "97% right at up to five" in SOURCE
+    assert "At up to five words 97% were right" in QUIZ
     assert 4 < exact("positions", "none", "test", "16–20") < 6.5
     assert "about one in twenty" in SOURCE and "already at one in twenty" in QUIZ
+
+
+def test_positions_are_needed_on_the_source_as_told():
+    told = {}
+    for experiment in ("positions", "position_sides"):
+        told |= recorded(experiment, lambda run: 100 * run["scores"]["test"]["exact"])
+    assert set(recorded("position_sides", lambda run: run["parameters"]).values()) == {392_360}
+    names = ("sinusoidal", "none", "source only", "target only")
+    assert [f"{told[name]:.1f}%" for name in names] == ["98.5%", "48.8%", "97.9%", "49.1%"]
+    assert "both sides 98.5% of the test sentences are right, with positions on neither 48.8%" in QUIZ
+    assert "Source alone has 97.9%, target alone 49.1%" in QUIZ
 
 
 def test_the_record_on_longer_sentences_is_as_told():

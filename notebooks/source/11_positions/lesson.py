@@ -208,7 +208,7 @@ How many hands are there, and how fast is each? `torch.arange(0, width, 2)` coun
 
 # %% [markdown] kind="text" minutes=0.5 exercise="sinusoids"
 r"""
-**Now the table.** Call your `angles`, or compute the angles anew in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. This function has the name and the inputs of the one in the library; in lesson 14 it goes into the full Transformer.
+**Now the table.** Call your `angles`, or compute the angles anew in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
 """
 
 # %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 minutes=7 track="core"
@@ -446,7 +446,7 @@ r"""
 
 If the matrix spoils it, put the place in **after** the matrix. That is the idea of {term:rotary positions} (Su and others, 2021): add nothing to the words. Make queries and keys, and then turn them: the query at position 5 by five steps, the key at position 3 by three. Each pair of numbers, (0, 1), (2, 3) and so on, is the tip of a hand and turns at its own speed.
 
-**By hand.** One pair, a quarter turn a word; against the clock, as is the custom here. Query (2, 0), key (3, 0): unturned, the product is 6. Query at position 1, key at 0: the query becomes (0, 2), the product 0. Query at position 6, key at 5: the query (−2, 0), after six quarters, the key (0, 3), after five: 0 again. Query and key have both been turned on by the same five quarters, and turning both together changes no angle between them.
+**By hand.** One pair, a quarter turn a word; against the clock, as is the custom here. Query (2, 0), key (3, 0): unturned, the product is 6. Query at position 1, key at 0: the query becomes (0, 2), the product 0. Query at position 6, key at 5: the query (−2, 0), after six quarters, the key (0, 3), after five: 0 again. Both have been turned on by the same five quarters, and that changes no angle between them.
 
 This time it holds for **any** query and any key. What is learned decides what to look for; the turn adds how far away.
 """
@@ -534,7 +534,7 @@ quiz("11", "which-encoding")
 r"""
 ## 6 · Lengths never trained on
 
-To go on beyond what one was trained on is to **extrapolate**; {term:extrapolation} is what the authors of sinusoids hoped for. Our translators were trained on up to 20 words. We tested on 21 to 40: four Transformers (no positions, learned, sinusoidal, rotary), and the recurrent network with attention of [lesson 06](06_bahdanau_attention.ipynb), which has no position encoding at all. About 400,000 parameters each, the same recipe, three trainings each. Up to 20 words all but *no positions* are level, at 95% and more.
+To go on beyond what one was trained on is {term:extrapolation}: what the authors of sinusoids hoped for. Our translators were trained on up to 20 words. We tested on 21 to 40: four Transformers (no positions, learned, sinusoidal, rotary), and the recurrent network with attention of [lesson 06](06_bahdanau_attention.ipynb), which has no position encoding at all. About 400,000 parameters each, the same recipe, three trainings each. Up to 20 words all but *no positions* are level, at 95% and more.
 
 Place your bet.
 """
@@ -576,7 +576,7 @@ This is a toy language and a small network. Larger ones have their own remedies:
 r"""
 ## Break it
 
-A colleague writes the table differently: first all the sines, then all the cosines. The numbers are the same, only in another order. The promise holds: every product of two rows depends on the offset, and your test lets it pass. (The code that came with the 2017 paper is written that way; the formula in the paper is not.)
+A colleague writes the table differently: first all the sines, then all the cosines. The promise holds: every product of two rows depends on the offset, and your test lets it pass. (The code that came with the 2017 paper is written that way; the formula in the paper is not.)
 
 > **Before you run it:** what will the trained translator make of it?
 """

@@ -564,7 +564,7 @@ Twenty-four words, and the Transformer (with sinusoids) leaves the last clause o
 
 What the record says, and what it does not:
 
-- Among the encodings rotary carries furthest: 38% at 21 to 30 words, sinusoids 22%, learned 5%, in this order in all three trainings. (Take the 38% as about a third: even other rounding moves it.)
+- Among the encodings rotary carries furthest: 32% at 21 to 30 words, sinusoids 22%, learned 5%, in this order in all three trainings.
 - **None** carries far. At 31 to 40 words all four Transformers are at 0. Rotary cannot care where a pair of words stands, and fails all the same; we think because offsets above 20, and 40 words to choose among, are new to it, too.
 - The recurrent network has 90% and 24%: it counts no places, but its GRUs never met such lengths, either. And recurrence alone does nothing: without attention (lesson 04) it is at 0.4%.
 - It is not places as such. Take Luong's networks (lesson 07), at 16 to 20 words and then at 21 to 30. Those that look by content go from 88% to 52% (*dot*), 74% to 31% (*general*), 96% to 76% (*concat*). *local-m*, whose places come by rule, goes from 73% to 40%. *location* goes from 88% to 2%: its rows beyond the twentieth word were never trained, as with learned positions.

@@ -63,7 +63,7 @@ How would you keep a phone number through a long talk? You would not copy it at 
 
 **By hand.** The cell holds 0.8. Forget gate 0.5, input gate 0.5, candidate −0.4. The new cell is 0.5 · 0.8 + 0.5 · (−0.4) = 0.2.
 
-Nobody sets the gates. The network computes them at every step from the word and the hidden state: a score, as ever, then the {term:sigmoid} σ, which squeezes any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. Cells with such gates are an {term:LSTM}, a *long short-term memory*: a short-term memory that lasts long.
+Nobody sets the gates. The network computes them at every step from the word and the hidden state: a score, as ever, then the {term:sigmoid} σ, which squeezes any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. Cells and gates together are an {term:LSTM}, a *long short-term memory*: a short-term memory that lasts long.
 
 Follow the lit road in the drawing: from one cell to the next there is no matrix and no tanh.
 """

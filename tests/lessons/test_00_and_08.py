@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.lessons import lesson
@@ -21,14 +19,12 @@ def test_00_tells_the_pronouns_as_they_were_counted():
     right = recorded("toy_ladder", lambda run: run["scores"]["coreference"]["pronouns"])
     assert [round(100 * right[name]) for name in ("seq2seq", "bahdanau", "transformer")] == [87, 96, 100]
     assert set(recorded("toy_ladder", lambda run: run["scores"]["coreference"]["n"]).values()) == {400}
-    long = recorded("toy_ladder", lambda run: run["scores"]["long"]["exact"])
-    assert [round(100 * long[name]) for name in ("seq2seq", "bahdanau", "transformer")] == [0, 59, 12]
-    assert 500 * long["seq2seq"] == pytest.approx(1)
-    assert set(recorded("toy_ladder", lambda run: run["scores"]["long"]["n"]).values()) == {500}
+    size = recorded("toy_ladder", lambda run: run["parameters"])
+    sizes = [size[name] for name in ("seq2seq", "bahdanau", "transformer")]
+    assert max(sizes) < 1.1 * min(sizes)
     for said in (
-        *("Over 400 such sentences", "2014 gets 87% of the", "that of 2015 96%, that of 2017 all of them"),
-        *("of 500 with 21 to 40 words, longer than any in training, the network of 2014 gets one right",),
-        *("right, that of 2015 59%", "the Transformer gets only 12%"),
+        "Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns",
+        "that of 2015 96%, that of 2017 all of them, and all three are of about the same size",
     ):
         assert said in source("start_here")
 

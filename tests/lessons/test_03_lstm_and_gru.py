@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -11,6 +12,7 @@ from course_lib.bench.recall import VOCAB, new_model
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
 from course_lib.recorded import recorded
+from course_lib.runtime import data_path
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
@@ -38,6 +40,9 @@ def test_trained_on_all_distances_the_gates_hold_a_hundred_steps_and_the_rnn_doe
         assert distance == 1 or 0.18 < shares["rnn_lm"] < 0.22
     assert "The RNN stays near 20% at any distance but the shortest" in SOURCE
     assert told("mixed-distances") == "LSTM, GRU and attention"
+    runs = json.loads(data_path("results", "recall.json").read_text(encoding="utf-8"))["runs"]
+    losses = [run["loss"][-1] for run in runs if run["variant"] == "rnn_lm"]
+    assert sum(abs(loss - math.log(5)) < 0.1 for loss in losses) == 2  # the third had just begun to learn
 
 
 def test_trained_on_fifty_alone_only_attention_learns():
@@ -121,6 +126,7 @@ def test_perplexities_of_the_three():
     assert [f"{surprise[name]:.1f}" for name in ("rnn_lm", "lstm_lm", "gru_lm")] == ["8.1", "7.6", "7.6"]
     assert "perplexity 8.1 for the plain RNN, 7.6 for the LSTM, 7.6 for the GRU" in SOURCE
     sizes = recorded("toy_language_models", lambda run: run["parameters"])
+    assert "7.5 with the right step (7.6 over all 1,000)" in SOURCE
     assert all(118_000 < sizes[name] < 122_000 for name in ("rnn_lm", "lstm_lm", "gru_lm"))
 
 

@@ -12,7 +12,7 @@ import torch
 from course_lib.explore.one_vector_suitcase import ONE, bits, compute
 from course_lib.models.sizes import n_parameters
 from course_lib.recorded import recorded
-from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.runtime import data_path
 from course_lib.teaching.exercises import load
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
@@ -76,7 +76,7 @@ def test_the_two_networks(text):
         n = n_parameters(load_shipped(name).model)
         assert f"{round(n / 1000)},000" == thousands and thousands in text
     memory = load_shipped("seq2seq").model.encode(torch.tensor([[5, EOS]]), torch.tensor([2]))
-    assert sum(part.numel() for part in memory.values()) == 400 == questions("04")["two-layers"].answer
+    assert sum(part.numel() for part in memory.values()) == 400 and "400 numbers in all" in text
 
 
 def test_state_sizes(text):
@@ -156,18 +156,6 @@ def test_every_sentence_of_the_task_has_a_known_translation():
     for pair in generate(200, seed=1, length=(5, 8)):
         assert exercises.is_a_sentence((), pair.src_text) == exercises.is_understood((), pair.src_text) == ""
         assert pair.tgt_text in exercises.right_ones(pair.src_text)
-
-
-def test_three_translations_by_lot(text):
-    """One of the three is right; greedy decoding is not."""
-    path = PROJECT_ROOT / "notebooks" / lesson("encoder_decoder").notebook
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    cell = next(cell for cell in notebook["cells"] if "def drawn(" in "".join(cell["source"]))
-    told = [line for line in "".join(cell["outputs"][0]["text"]).splitlines() if line.startswith("by lot")]
-    right = translations_of("the old fox sees two birds near the river")
-    assert sum(line.removeprefix("by lot ").strip() in right for line in told) == 1 and len(told) == 3
-    assert load_shipped("seq2seq")("the old fox sees two birds near the river").target not in right
-    assert "One is right where the best guess was not, and two go astray" in text
 
 
 def test_the_hungry_mushrooms(text):

@@ -75,8 +75,7 @@ all_say(telling["twin"]["src"])
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two may **look back** at every English word
-while they write. That is {term:attention}, and how it works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings of each network from different random starts, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them. All three are of about the same size. Where looking back shows most are long sentences: of 500 with 21 to 40 words, longer than any in training, the network of 2014 gets one right, that of 2015 59%; and there the Transformer gets only 12%. Lesson 18 has the whole table.)
+The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two have {term:attention}: while they write, they **look back** at every English word, and most at those that matter just now. How that works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them, and all three are of about the same size.)
 
 Now you. Type a sentence between the quotation marks. The networks know about 300 English words and nothing else; a word that is not among them is named (`<unk>` stands for *unknown*), and they then guess wildly.
 
@@ -179,7 +178,7 @@ Every idea below runs on your machine, on the same small language. All translato
 stations = {
     1997: ["LSTM"],
     2013: ["RCTM"],
-    2014: ["RNN encoder–decoder", "sequence to sequence"],
+    2014: ["RNN encoder-decoder", "sequence to sequence"],
     2015: ["Bahdanau attention", "Luong attention", "residual connections"],
     2016: ["LSTMN"],
     2017: ["key–value–predict", "structured self-attention", "ConvS2S", "Transformer"],

@@ -422,6 +422,7 @@ TEST_PERPLEXITY = TestExercise(
         "likeliest-only": "looks at the largest chance alone",
     },
     reference=careful_test,
+    stretch=True,
 )
 
 # ---- drawing a word

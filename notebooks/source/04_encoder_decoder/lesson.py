@@ -54,8 +54,8 @@ A language model guesses the next word. A translator must do more: it gets an En
 
 In 2014 two groups had the same idea: use **two** recurrent networks. Think of interpreters who may take no notes. They listen until the speaker has finished. Then they speak, from memory.
 
-- The {term:encoder} listens. It reads the source word by word and changes its state at each. Nothing is written. When the sentence is over, its last state is all that remains: the {term:summary vector}.
-- The {term:decoder} speaks. It is a language model of French that starts not from nothing, but from the summary.
+- The {term:encoder} listens: it reads the source word by word and changes its state at each. Nothing is written. When the sentence is over, its last state is all that remains: the {term:summary vector}.
+- The {term:decoder} speaks: it is a language model of French that starts not from nothing, but from the summary.
 
 Two signals are needed that are no words, and you know both: the marks `</s>` and `<s>` of lesson 01. How does the encoder know that the sentence is over? By the mark at its end: {term:EOS}, *end of sentence*. And what does the decoder read before its first word? The mark that means "now speak": {term:BOS}, *beginning of sentence*. The decoder says EOS itself when it has finished, and that is how the target finds its own length.
 """
@@ -127,16 +127,16 @@ print("the same summary, read word by word with your own cell")
 r"""
 Written out, with $x_1 \dots x_n$ the source (the last one is EOS) and $y_1, y_2, \dots$ the target:
 
-$$ h_i = \text{encoder}(x_i, h_{i-1}) \qquad c = h_n \qquad s_t = \text{decoder}(y_{t-1}, s_{t-1}) \qquad p(y_t) = \operatorname{softmax}(W s_t) $$
+$$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}(y_{i-1}, s_{i-1}) \qquad p(y_i) = \operatorname{softmax}(W s_i) $$
 
 | symbol | in code | what it is |
 |---|---|---|
 | $c$ | `model.encode(...)` | the summary: all the decoder will ever know of the source |
 | $s_0$ | `model.start(...)` | the decoder's state before the first word; in seq2seq this is $c$ itself |
 | $y_0$ | `BOS` | what it reads first |
-| $s_t$, scores | `model.step(summary, state, tokens)` | one step: read one word, give a logit for every next word, and the new state |
+| $s_i$, scores | `model.step(summary, state, tokens)` | one step: read one word, give a logit for every next word, and the new state |
 
-Cho's decoder also has $c$ in every step: $s_t = \text{decoder}(y_{t-1}, s_{t-1}, c)$. The third thing that `step` returns is for models that can look back; ours cannot, and it is `None`.
+Cho's decoder also has $c$ in every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third thing that `step` returns is for models that can look back; ours cannot, and it is `None`.
 """
 
 # %% kind="quiz" minutes=2
@@ -146,7 +146,7 @@ quiz("04", "two-ends")
 r"""
 ## 2 · Make it speak
 
-The decoder gives a probability to each word. Which one should it say? In lesson 01 you drew the next word at random. For a translation one usually wants the best guess: at every step, take the likeliest word, read it, go on. That is {term:greedy decoding}: it takes what looks best now and never takes a word back.
+The decoder gives a probability to each word. Which one should it say? In lesson 01 you drew the next word at random. For a translation one usually wants the best guess. {term:greedy decoding|Greedy decoding} takes the likeliest word at every step, reads it, goes on, and never takes a word back.
 
 Where does it stop? When the model says EOS. A model that was badly trained may never say it, so there is a limit too.
 """
@@ -222,31 +222,9 @@ both_say(mine)
 both_say(generate(1, seed=4, length=(6, 8))[0].src_text)  # one the language makes
 both_say("the king sees the queen but the queen sees the boy and the boy sees the girl")
 
-# %% kind="example" minutes=1
-by_lot = yours("sample_next")  # of lesson 01
-lots = torch.Generator().manual_seed(4)
-
-
-def drawn(model, source, most=20):
-    read = torch.tensor([[*source, EOS]])
-    summary = model.encode(read, torch.tensor([read.shape[1]]))
-    state, token, words = model.start(summary), BOS, []
-    while token != EOS and len(words) < most:
-        logits, state, _ = model.step(summary, state, torch.tensor([token]))
-        lot = torch.rand(1, generator=lots).item()
-        token = by_lot(logits[0].softmax(dim=-1), lot)
-        words.append(token)
-    return to_text(words)
-
-
-for _ in range(3):
-    print("by lot ", drawn(seq2seq.model, to_ids(mine)))
-
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
-By lot the three differ. One is right where the best guess was not, and two go astray after one unlikely word: a translation is not left to chance.
-
-Look at the long one above. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
+Look at the long one. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_greedy"
@@ -279,7 +257,7 @@ Two assertions: one with a script of two or three words and a generous limit, on
 r"""
 ## 3 · How long until it breaks?
 
-We need a measure. A translation counts if it is the right one **word for word**: that is the {term:exact match}. It is harsh: one wrong ending and the whole sentence is lost. For real languages, where ten translations may be good, it would be unfair. In our small language each sentence has one right translation, so it is fair, and it is easy to read. How harsh is it? The sum of lesson 01 again: with 95% of the words right, $0.95^{20} = 36\%$ of the sentences with 20 words come out whole.
+We need a measure: the {term:exact match} is the share of translations that are right **word for word**. It is harsh: one wrong ending and the whole sentence is lost. For real languages, where ten translations may be good, it would be unfair. In our small language each sentence has one right translation, so it is fair, and it is easy to read. How harsh is it? The sum of lesson 01 again: with 95% of the words right, $0.95^{20} = 36\%$ of the sentences with 20 words come out whole.
 
 Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words nearly all come out right. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
 """
@@ -312,7 +290,7 @@ predict("04", "length-cliff", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is that everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of 132 numbers in Cho's, of 400 in Sutskever's: size is not all, how it is packed and read counts too.) That narrow place is the {term:bottleneck}. (And beyond the lengths of training? Of 260 sentences with 21 to 30 words, each training gets none, one or two right.)
+That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of 132 numbers in Cho's, of 400 in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of 260 sentences with 21 to 30 words, each training gets none, one or two right.)
 
 Length is not the only thing that breaks them. You can do it with less.
 """
@@ -385,7 +363,7 @@ predict("04", "twice-the-words", OneVectorSuitcase())
 r"""
 In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
 
-Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. And look what happened when each word kept a vector of its own: nothing was lost at any length. Keep that in mind until lesson 06.
+Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. Now set the suitcase to *one per word*: nothing is lost at any length. Keep that in mind until lesson 06.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -398,9 +376,9 @@ explain("04", "why-not-larger")
 r"""
 ## 5 · The right word before, or its own
 
-How did the networks learn? In training the right translation is known. At every place the decoder is given the **right** words so far, whatever it would have said itself, and is asked for the next: {term:teacher forcing}. If it would have written *la chat*, the teacher puts *le chat* in its place and goes on from there. So every place can be learned from at once, and one early mistake does not spoil the rest of the lesson.
+How did the networks learn? In training the right translation is known. At every place the decoder is given the **right** words so far, whatever it would have said itself, and is asked for the next: {term:teacher forcing}. If it would have written *la chat*, the teacher puts *le chat* in its place and goes on from there. So one walk through the sentence teaches something at every place (the network still walks word by word), and one early mistake does not spoil the rest. The loss is the cross-entropy of lesson 01 at every place of the target, and the five lines that train are the same.
 
-When it translates, there is no teacher. It reads its own words: {term:free running}. A mistake stays, and the next word is guessed from a beginning the network never met in training. That difference between training and use is called {term:exposure bias}: it was only ever exposed to right beginnings.
+When it translates, there is no teacher, and it reads its own words: {term:free running}. A mistake stays, and the next word is guessed from a beginning the network never met in training. That difference between training and use is called {term:exposure bias}: it was only ever exposed to right beginnings.
 
 For teacher forcing the target is needed twice, shifted by one place:
 
@@ -415,7 +393,7 @@ draw("word before", "Who supplies the word before?")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="forced_words"
 r"""
-**Write teacher forcing.** What would the model say at each place, given the right words before it? No loop is needed: `model.decode(summary, words)` takes all words to be read at once, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
+**Write teacher forcing.** What would the model say at each place, given the right words before it? You need no loop: `model.decode(summary, words)` walks through all words to be read, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
 """
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 minutes=6 track="core"
@@ -486,7 +464,7 @@ Look at the diagram above: the word before. Whose word does this function hand t
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Such a {term:leak} is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
+A {term:leak}, a part of the answer that slips into what the model is given, is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
 
 Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
 """
@@ -550,7 +528,7 @@ r"""
 Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("04", "distances")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -567,11 +545,9 @@ figure = views.lines(
 )
 predict("04", "reversed", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
-
-While we are at it, the famous number. Seq2seq is remembered for 34.8 BLEU on English to French, better than the 33.3 of a *phrase-based* system, which looks phrases up in a large counted table and joins them; to its authors' knowledge the first time for neural networks alone on a task of that size. That was an **ensemble**: five networks whose probabilities are averaged at each word. One of them alone had 30.6. (The best system of that year's contest had 37.0.) Cho's network was first used in another way: it gave scores to short phrases *inside* such a phrase-based system. And in the same year its authors showed themselves how it falls off as sentences grow.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -612,7 +588,7 @@ The first two stammer, and one sees at once that something is wrong. The third i
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz" minutes=4
 quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
@@ -628,7 +604,7 @@ right card while you speak? That question *is* lesson 06.
 | "just use a bigger state" | M03 | Row 512 of the table: 17 times the parameters, and 81% at 16 to 20 words. |
 | "the loss is low, so it translates well" | M28 | That loss was measured with the right words before. |
 | "feeding the target is cheating" | M27 | It is shifted: the word to be said is never read before. |
-| "the decoder learns word by word" | M26 | With the right words known, all places are learned from at once. |
+| "the decoder learns word by word" | M26 | With the right words known, one walk teaches something at every place. |
 | "exposure bias makes the cliff" | – | With a teacher, just as many sentences have a mistake. |
 
 **If time is short**, cut the test exercise and section 6; keep the breaking sentence and both predictions of section 4.
@@ -655,7 +631,7 @@ r"""
 
 **Still missing.** Two problems hide in the one vector, and they are not the same.
 
-1. The {term:alignment problem}: to say *rivière*, the decoder needs one English word, *river*. It gets the whole sentence stirred into one vector, the same at every step, and nothing tells it where to look.
+1. The {term:alignment problem}: to say *rivière*, the decoder needs one English word, *river*, and nothing tells it where to look: it gets the whole sentence stirred into one vector, the same at every step.
 2. The {term:long-dependency problem}: whatever is needed late must survive every step in between, in the encoder and in the decoder. In *the women eat the mushrooms because they are hungry*, French must choose *elles* for the women or *ils* for the mushrooms, and seq2seq writes *ils ont faim*: the mushrooms are hungry.
 
 [Lesson 05](05_distance_between_words.ipynb) takes the second and counts the steps: how far apart are two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) takes the first, and gives every word its own vector.

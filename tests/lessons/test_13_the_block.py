@@ -117,6 +117,12 @@ def test_the_patients_are_who_the_quiz_says():
     assert [block[n] for n in (0, 1, 3, 4)] == ["as it is", "no residual path", "BatchNorm", "attention only"]
     assert depth[7] == "6 layers, post-norm"
     assert 'files = {"A": ("block", 1), "B": ("depth", 7), "C": ("block", 3), "D": ("block", 4)}' in SOURCE
+    right = [
+        next(place for place, option in enumerate(one["options"]) if option["correct"])
+        for one in json.loads(QUIZ)["questions"]
+        if one["use"] == "clinic"
+    ]
+    assert right == [2, 3, 0, 1], "patient A is not option A"
     assert exact("block", "BatchNorm") == [94, 95, 94]
     assert exact("block", "attention only") == [95, 95, 97]
 

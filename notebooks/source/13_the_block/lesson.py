@@ -521,7 +521,7 @@ On our task they are level with the block as it is: 98.0 and 98.2% against 98.5 
 
 ## 7 · Four sick blocks
 
-A clinic. Four translators were trained with one thing changed, three seeds each: **no path**, **post-norm with six layers**, **BatchNorm**, **no feed-forward layers**. But who is who? Look at the loss over the steps (mean of the seeds). In the middle, the left picture from close by. What does the change do to *learning*, and what only *outside* training?
+A clinic. Four translators were trained with one thing changed, three seeds each: **BatchNorm**, **no feed-forward layers**, **no path**, **post-norm with six layers**. But who is who? Look at the loss over the steps (mean of the seeds). In the middle, the left picture from close by. What does the change do to *learning*, and what only *outside* training?
 
 (Training loss is measured with dropout, which comes below, and with smoothed targets, lesson 15. So it stays near 1 even in health.)
 """

@@ -9,7 +9,7 @@
 Two units, one for each sign, and their sum: this one has become |x|. Attention mixes words and bends
 nothing but its weights; here words do not meet, and each is bent. The two take turns.
 
-Most models since 2020 have a gate in place of the bend: `swiglu` multiplies two widenings of a word.
+Most open models since 2023 have a gate in place of the bend: `swiglu` multiplies two widenings of a word.
 
     Vaswani et al. 2017    Attention Is All You Need, section 3.3
     Shazeer 2020           GLU Variants Improve Transformer

@@ -86,11 +86,11 @@ def normed(
     return (x - mean) / (variance + eps).sqrt() * weight + bias
 
 
-def norm_case(*shape: int, seed: int, times: float = 1.0) -> Callable[[], tuple]:
+def norm_case(*shape: int, seed: int, times: float = 1.0, eps: float = 1e-5) -> Callable[[], tuple]:
     def make() -> tuple:
         x = random(*shape, seed=seed) * times + (times == 1)
         x[..., 0, :] = 2.0  # a word of equal numbers: variance 0
-        return x, random(shape[-1], seed=seed + 1), random(shape[-1], seed=seed + 2), 1e-5
+        return x, random(shape[-1], seed=seed + 1), random(shape[-1], seed=seed + 2), eps
 
     return make
 
@@ -117,6 +117,7 @@ LAYER_NORM = PlainExercise(
         norm_case(4, 6, seed=3),
         norm_case(3, 3, 3, seed=6),
         norm_case(2, 4, 5, seed=9, times=0.003),
+        norm_case(2, 3, 6, seed=12, eps=0.5),
     ),
     slips=(
         Slip(
@@ -131,6 +132,17 @@ LAYER_NORM = PlainExercise(
             lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-2, -1)),
             "one mean for the whole sentence. Each word has its own: over the last axis alone.",
             misconception="M40",
+        ),
+        Slip(
+            "whole-tensor",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, tuple(range(x.ndim))),
+            "one mean for all numbers there are, as `x.mean()` has it. Each word has its own: `dim=-1`.",
+        ),
+        Slip(
+            "first-axis",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (0,)),
+            "mean and variance are taken over the first axis, across sentences. The features are the last "
+            "axis: `dim=-1`.",
         ),
         Slip(
             "n-minus-1",
@@ -151,6 +163,26 @@ LAYER_NORM = PlainExercise(
                 (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, unbiased=False) + eps) * w + b
             ),
             "`eps` is added to the standard deviation. It belongs to the variance, under the root.",
+        ),
+        Slip(
+            "eps-fixed",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, 1e-5, (-1,)),
+            "`eps` is always 0.00001. Take the one that is handed over.",
+        ),
+        Slip(
+            "no-eps",
+            lambda x, w, b, eps=1e-5: normed(x, w, b, 0.0, (-1,)),
+            "`eps` is missing: a word of equal numbers has the variance 0, and is divided by 0.",
+        ),
+        Slip(
+            "no-scale",
+            lambda x, w, b, eps=1e-5: normed(x, torch.ones_like(w), b, eps, (-1,)),
+            "the scale is missing: times `weight`.",
+        ),
+        Slip(
+            "no-shift",
+            lambda x, w, b, eps=1e-5: normed(x, w, torch.zeros_like(b), eps, (-1,)),
+            "the shift is missing: plus `bias`.",
         ),
         Slip(
             "no-scale-and-shift",
@@ -184,9 +216,12 @@ TEST_NORM = TestExercise(
     rejects={
         "over-the-words": "averages over the words",
         "over-everything": "averages over the whole sentence",
+        "whole-tensor": "averages over all numbers",
+        "first-axis": "averages over the first axis",
         "n-minus-1": "divides by n − 1",
         "root-forgotten": "forgets the root",
-        "no-scale-and-shift": "has no scale and no shift",
+        "no-scale": "has no scale",
+        "no-shift": "has no shift",
         "no-mean": "subtracts no mean",
     },
     reference=careful_test,
@@ -239,6 +274,11 @@ FEED_FORWARD = PlainExercise(
             "bent-at-the-end",
             lambda x, w_in, b_in, w_out, b_out: F.relu(feed(x, w_in, b_in, w_out, b_out)),
             "the output is bent too. Only the widened word is; the output may be negative.",
+        ),
+        Slip(
+            "bent-only-at-the-end",
+            lambda x, w_in, b_in, w_out, b_out: F.relu(F.linear(F.linear(x, w_in, b_in), w_out, b_out)),
+            "the output is bent. Bend the widened word, in between; the output may be negative.",
         ),
         Slip(
             "no-first-bias",
@@ -294,8 +334,7 @@ PRE_NORM = PlainExercise(
     by_hand=ByHand(
         inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},
         answer=torch.tensor([20.0]),
-        says="Here the norm halves and the layer triples. The layer sees 8 / 2 = 4 and says 12. What went "
-        "past is 8, untouched: 8 + 12 = 20.",
+        says="Here the norm halves and the layer triples: 8 / 2 = 4, then 3 · 4 = 12, and 8 + 12 = 20.",
     ),
     others=(
         lambda: (random(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
@@ -329,9 +368,12 @@ PRE_NORM = PlainExercise(
 # ---- the block
 
 
-def heads(x, parts, n_heads, may_look):
-    names = ("w_query", "w_key", "w_value")
-    q, k, v = (split_heads(F.linear(x, parts[f"attention.{name}"]), n_heads=n_heads) for name in names)
+def heads(x, parts, n_heads, may_look, source=None):
+    source = x if source is None else source
+    pairs = (x, "w_query"), (source, "w_key"), (source, "w_value")
+    q, k, v = (
+        split_heads(F.linear(words, parts[f"attention.{name}"]), n_heads=n_heads) for words, name in pairs
+    )
     context, _ = multi_head(q, k, v, may_look=may_look)
     return F.linear(join_heads(context), parts["attention.w_output"])
 
@@ -376,6 +418,26 @@ def side_by_side(x, parts, n_heads, may_look=None):
 def one_norm_twice(x, parts, n_heads, may_look=None):
     x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
     return x + fed(normal(x, parts, FIRST), parts)
+
+
+def norms_swapped(x, parts, n_heads, may_look=None):
+    x = x + heads(normal(x, parts, SECOND), parts, n_heads, may_look)
+    return x + fed(normal(x, parts, FIRST), parts)
+
+
+def feed_first(x, parts, n_heads, may_look=None):
+    x = x + fed(normal(x, parts, SECOND), parts)
+    return x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+
+
+def second_path_missing(x, parts, n_heads, may_look=None):
+    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    return fed(normal(x, parts, SECOND), parts)
+
+
+def plain_source(x, parts, n_heads, may_look=None):
+    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look, source=x)
+    return x + fed(normal(x, parts, SECOND), parts)
 
 
 def attention_alone(x, parts, n_heads, may_look=None):
@@ -442,6 +504,22 @@ ENCODER_BLOCK = PlainExercise(
             "one-norm-twice",
             one_norm_twice,
             "the first norm is used twice. The second layer has a norm of its own: `around_feed_forward`.",
+        ),
+        Slip(
+            "norms-swapped",
+            norms_swapped,
+            "the two norms have changed places: `around_attention` comes first.",
+        ),
+        Slip("feed-first", feed_first, "the feed-forward layer comes first. Attention does."),
+        Slip(
+            "second-path-missing",
+            second_path_missing,
+            "nothing goes past the feed-forward layer: add the `x` that attention has changed.",
+        ),
+        Slip(
+            "plain-source",
+            plain_source,
+            "the words look at words that are not normalised. Hand `many_heads` the normalised ones twice.",
         ),
         Slip("attention-alone", attention_alone, "the feed-forward layer is missing."),
         Slip(

@@ -30,6 +30,12 @@ def like_over_n_squared(x):
     return ((unit @ unit.mT).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2
 
 
+def like_of_the_batch(x):
+    n = x.shape[-2]
+    unit = F.normalize(x, dim=-1)
+    return (unit @ unit.mT)[..., ~torch.eye(n, dtype=torch.bool)].mean()
+
+
 def like_by_mask(x):
     n = x.shape[-2]
     unit = F.normalize(x, dim=-1)
@@ -86,6 +92,33 @@ def norm_eps_outside(x, weight, bias, eps=1e-5):
     return away / ((away**2).mean(-1, keepdim=True).sqrt() + eps) * weight + bias
 
 
+def norm_own_eps(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, weight.shape, weight, bias)
+
+
+def norm_of_all_there_is(x, weight, bias, eps=1e-5):
+    away = x - x.mean()
+    return away / torch.sqrt((away**2).mean() + eps) * weight + bias
+
+
+def norm_axis_0(x, weight, bias, eps=1e-5):
+    away = x - x.mean(0)
+    return away / torch.sqrt((away**2).mean(0) + eps) * weight + bias
+
+
+def norm_without_eps(x, weight, bias, eps=1e-5):
+    away = x - x.mean(-1, keepdim=True)
+    return away / (away**2).mean(-1, keepdim=True).sqrt() * weight + bias
+
+
+def norm_without_bias(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, weight.shape, weight, None, eps)
+
+
+def norm_without_weight(x, weight, bias, eps=1e-5):
+    return F.layer_norm(x, weight.shape, None, bias, eps)
+
+
 def norm_torchs(x, weight, bias, eps=1e-5):
     return F.layer_norm(x, weight.shape, weight, bias, eps)
 
@@ -120,6 +153,16 @@ def test_mean_only(norm):
 def test_no_weight(norm):
     x = torch.randn(2, 3, 4) + 3
     assert torch.allclose(norm(x, torch.ones(4), torch.zeros(4), 1e-5), F.layer_norm(x, (4,)), atol=1e-4)
+
+
+def test_one_word(norm):
+    x, w, b = torch.arange(4.0), torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 0.0, 2.0, 0.0])
+    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (4,), w, b), atol=1e-4)
+
+
+def test_weight_of_ones(norm):
+    x, w, b = torch.randn(2, 3, 4) + 3, torch.ones(4), torch.randn(4)
+    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (4,), w, b), atol=1e-4)
 
 
 def test_returns(norm):
@@ -160,6 +203,10 @@ def feed_straight(x, w_in, b_in, w_out, b_out):
 
 def feed_bent_twice(x, w_in, b_in, w_out, b_out):
     return torch.relu(torch.relu(x @ w_in.T + b_in) @ w_out.T + b_out)
+
+
+def feed_bent_late(x, w_in, b_in, w_out, b_out):
+    return torch.relu((x @ w_in.T + b_in) @ w_out.T + b_out)
 
 
 def feed_no_b_in(x, w_in, b_in, w_out, b_out):
@@ -283,6 +330,21 @@ def block_same_norm(x, parts, n_heads, may_look=None):
     return x + _feed(_norm(x, parts, A), parts)
 
 
+def block_norms_swapped(x, parts, n_heads, may_look=None):
+    x = x + _attend(_norm(x, parts, B), parts, n_heads, may_look)
+    return x + _feed(_norm(x, parts, A), parts)
+
+
+def block_feed_first(x, parts, n_heads, may_look=None):
+    x = x + _feed(_norm(x, parts, B), parts)
+    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+
+
+def block_one_path(x, parts, n_heads, may_look=None):
+    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    return _feed(_norm(x, parts, B), parts)
+
+
 def block_unmasked(x, parts, n_heads, may_look=None):
     x = x + _attend(_norm(x, parts, A), parts, n_heads, None)
     return x + _feed(_norm(x, parts, B), parts)
@@ -315,6 +377,7 @@ WRONG = {
         (like_dots, "not-divided-by-lengths"),
         (like_added, "sum-of-pairs"),
         (like_over_n_squared, "divided-by-all"),
+        (like_of_the_batch, "shape ()", "shape (3,)"),
     ],
     "layer_norm": [
         (norm_torch_var, "n-minus-1"),
@@ -324,18 +387,27 @@ WRONG = {
         (norm_by_variance, "root-forgotten"),
         (norm_no_mean, "no-mean"),
         (norm_eps_outside, "eps-outside"),
+        (norm_own_eps, "eps-fixed"),
+        (norm_of_all_there_is, "whole-tensor"),
+        (norm_axis_0, "first-axis"),
+        (norm_without_eps, "no-eps"),
+        (norm_without_bias, "no-shift"),
+        (norm_without_weight, "no-scale"),
     ],
     "test_norm": [
         (test_shape, "let"),
         (test_nothing, "let"),
         (test_mean_only, "let"),
         (test_no_weight, "let"),
+        (test_one_word, "one that averages over all numbers", "one that averages over the first axis"),
+        (test_weight_of_ones, "one that has no scale"),
         (test_returns, "A test says no by raising"),
         (test_too_exact, "It rejects the right"),
     ],
     "feed_forward": [
         (feed_straight, "no-bend"),
         (feed_bent_twice, "bent-at-the-end"),
+        (feed_bent_late, "bent-only-at-the-end"),
         (feed_no_b_in, "no-first-bias"),
         (feed_no_b_out, "no-last-bias"),
         (feed_bias_late, "bias-after-bend"),
@@ -355,6 +427,9 @@ WRONG = {
         (block_on_path, "norm-on-the-path"),
         (block_old_x, "side-by-side"),
         (block_same_norm, "one-norm-twice"),
+        (block_norms_swapped, "norms-swapped"),
+        (block_feed_first, "feed-first"),
+        (block_one_path, "second-path-missing"),
         (block_unmasked, "ignores-mask"),
         (block_only_attention, "attention-alone"),
     ],

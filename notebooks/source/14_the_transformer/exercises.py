@@ -1,4 +1,4 @@
-"""The exercises of lesson 14: the parts by name, words in, encoder, decoder, logits, and where two runs part."""
+"""The exercises of lesson 14: parts by name, words in, encoder, decoder, logits, and where two runs part."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ PARTS_OF = PlainExercise(
             lambda weights, prefix: {
                 name[len(prefix) + 1 :]: w for name, w in weights.items() if name.startswith(prefix)
             },
-            "with twelve blocks, `encoder.blocks.1` also finds block 10 and block 11. Ask for the prefix *and* "
-            "the dot behind it.",
+            "with twelve blocks, `encoder.blocks.1` also finds block 10 and block 11. Ask for the prefix "
+            "*and* the dot behind it.",
         ),
         Slip(
             "whole-names",
@@ -126,8 +126,8 @@ EMBED = PlainExercise(
         answer=torch.tensor(
             [[[2.0, 5.0, 6.0, 9.0], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]]
         ),
-        says="Width 4, and √4 = 2. The first word is row 1: 2 · (1, 2, 3, 4) = (2, 4, 6, 8), plus position 0, "
-        "(0, 1, 0, 1): (2, 5, 6, 9). The second word is row 0, all zeros: its position alone.",
+        says="Width 4, and √4 = 2. The first word is row 1: 2 · (1, 2, 3, 4) = (2, 4, 6, 8), plus position "
+        "0, (0, 1, 0, 1): (2, 5, 6, 9). The second word is row 0, all zeros: its position alone.",
     ),
     others=(embed_case(2, 5, 9, 8, 0), embed_case(3, 4, 6, 16, 1), embed_case(1, 1, 3, 2, 2)),
     slips=(
@@ -262,8 +262,8 @@ ENCODE_SOURCE = PlainExercise(
         Slip(
             "no-last-norm",
             partial(encoded, habits=Habits(last_norm=False)),
-            "the last norm is missing. Pre-norm blocks hand on sums that grow; `encoder.last_norm` comes after "
-            "the last block.",
+            "the last norm is missing. Pre-norm blocks hand on sums that grow; `encoder.last_norm` comes "
+            "after the last block.",
         ),
         Slip(
             "ignores-mask",
@@ -386,8 +386,8 @@ DECODER_BLOCK = PlainExercise(
         Slip(
             "cross-from-itself",
             partial(decoder, habits=Habits(cross="itself")),
-            "keys and values of the second look are made from `x`, so the source is never seen. They come from "
-            "`memory`.",
+            "keys and values of the second look are made from `x`, so the source is never seen. They come "
+            "from `memory`.",
             misconception="M14",
         ),
         Slip(
@@ -400,8 +400,8 @@ DECODER_BLOCK = PlainExercise(
         Slip(
             "memory-normed",
             memory_normed,
-            "the memory goes through `around_cross.norm`. It comes out of the encoder's last norm already; only "
-            "the words that ask are normalised here.",
+            "the memory goes through `around_cross.norm`. It comes out of the encoder's last norm already; "
+            "only the words that ask are normalised here.",
         ),
         Slip(
             "ignores-mask",
@@ -411,7 +411,8 @@ DECODER_BLOCK = PlainExercise(
         Slip(
             "same-matrices",
             same_matrices,
-            "both looks use the matrices of `attention`. The look across has its own: `cross.w_query` and so on.",
+            "both looks use the matrices of `attention`. The look across has its own: `cross.w_query` and so "
+            "on.",
         ),
         Slip("no-self-attention", no_self, "the decoder's words never look at one another."),
         Slip("no-cross-attention", no_cross, "the memory changes nothing: the look across is missing."),
@@ -530,8 +531,9 @@ DECODE_LOGITS = PlainExercise(
             "may_look": None,
         },
         answer=torch.tensor([[[1 / math.sqrt(2), 13.0]]]),
-        says="The word comes in as (1, 3), and the block makes (3, 6) of it. Last norm: (−1, 1). Its dot product "
-        "with row 0 of the table, (0.707, 1.414), is 0.707, plus bias 0; with row 1, (2, 5), it is 3, plus 10.",
+        says="The word comes in as (1, 3), and the block makes (3, 6) of it. Last norm: (−1, 1). Its dot "
+        "product with row 0 of the table, (0.707, 1.414), is 0.707, plus bias 0; with row 1, (2, 5), it is "
+        "3, plus 10.",
     ),
     others=(
         decode_case(1, 4, 5, 8, 2, 2, seed=0),

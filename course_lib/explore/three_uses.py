@@ -160,8 +160,7 @@ class ThreeUses(Explorable):
     size = (11.0, 4.2)
     width = Enum(WIDTHS, default_value=D_K)
     heads = Int(N_HEADS, min=0, max=N_HEADS)
-    mask = Enum((NARROW = 12
-AS_TRAINED, ALONE, HIDDEN), default_value=AS_TRAINED)
+    mask = Enum((AS_TRAINED, ALONE, HIDDEN), default_value=AS_TRAINED)
     controls = (
         Control("width", "d_k"),
         Control("heads", "heads in each layer"),

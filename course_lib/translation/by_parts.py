@@ -13,9 +13,11 @@ It is what lesson 14 assembles, and computes what `models/transformer.py` does (
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
@@ -232,3 +234,37 @@ def say(
         logits = decoder_stages(said, memory, weights, **sizes)[0]["logits"]
         said = torch.cat([said, logits[:, -1:].argmax(dim=-1)], dim=1)
     return said[:, 1:]
+
+
+@torch.no_grad()
+def as_torchs(weights: Weights, *, n_heads: int, n_layers: int) -> nn.Transformer:
+    """Torch's own Transformer with these weights in it: words with positions in, words' last states out.
+
+    It keeps the three matrices of a look in one, and its biases, which ours has not, are 0.
+    """
+    d_ff, width = weights["encoder.blocks.0.feed_forward.inner.weight"].shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fast path of torch's wants the norms behind
+        made = nn.Transformer(
+            width, n_heads, n_layers, n_layers, d_ff, dropout=0.0, batch_first=True, norm_first=True
+        )
+    for side, stack in (("encoder", made.encoder), ("decoder", made.decoder)):
+        for number, layer in enumerate(stack.layers):
+            _fill(layer, parts_of(weights, f"{side}.blocks.{number}"))
+        stack.norm.load_state_dict(parts_of(weights, f"{side}.last_norm"))
+    return made.eval()
+
+
+def _fill(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, parts: Weights) -> None:
+    looks, norms = {"attention": layer.self_attn}, ["attention", "feed_forward"]
+    if isinstance(layer, nn.TransformerDecoderLayer):
+        looks["cross"] = layer.multihead_attn
+        norms.insert(1, "cross")
+    for name, look_of in looks.items():
+        three = [parts[f"{name}.w_{kind}"] for kind in ("query", "key", "value")]
+        look_of.in_proj_weight.copy_(torch.cat(three))
+        look_of.out_proj.weight.copy_(parts[f"{name}.w_output"])
+    for number, name in enumerate(norms, start=1):
+        getattr(layer, f"norm{number}").load_state_dict(parts_of(parts, f"around_{name}.norm"))
+    layer.linear1.load_state_dict(parts_of(parts, "feed_forward.inner"))
+    layer.linear2.load_state_dict(parts_of(parts, "feed_forward.outer"))

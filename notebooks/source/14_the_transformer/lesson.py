@@ -21,8 +21,6 @@ After this lesson you can
 """
 
 # %% kind="setup" minutes=0.5
-import warnings
-
 import torch
 
 from course_lib import views
@@ -58,16 +56,12 @@ Somebody has trained a translator and sends you a file. There is no code in it, 
 shipped = load_shipped("transformer")
 weights = {name: w.detach() for name, w in shipped.model.state_dict().items()}
 
+others = ("encoder.blocks.1", "encoder.blocks.2", "decoder.blocks")
 for name, numbers in weights.items():
-    if not name.startswith(("encoder.blocks.1", "encoder.blocks.2", "decoder.blocks")):
+    if not name.startswith(others):
         print(f"{name:<52}{tuple(numbers.shape)}")
 total = sum(numbers.numel() for numbers in weights.values())
 print(f"… and five more blocks: {len(weights)} tensors, {total:,} numbers")
-
-# %% [markdown] kind="text" minutes=1
-r"""
-These 392,360 numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Here is the plan:
-"""
 
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
@@ -75,13 +69,16 @@ PARTS = {
     "so far": (2, 1), "words in ": (3, 1), "decoder × 3": (4, 0.5),
     "last norm": (5, 0.5), "logits": (6, 0.5),
 }
-ARROWS = [("source", "words in"), ("words in", "encoder × 3"), ("encoder × 3", "memory")]
-ARROWS += [("memory", "decoder × 3"), ("so far", "words in "), ("words in ", "decoder × 3")]
+ARROWS = [("source", "words in"), ("words in", "encoder × 3")]
+ARROWS += [("encoder × 3", "memory"), ("memory", "decoder × 3")]
+ARROWS += [("so far", "words in "), ("words in ", "decoder × 3")]
 ARROWS += [("decoder × 3", "last norm"), ("last norm", "logits")]
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
 # %% [markdown] kind="text" minutes=1
 r"""
+These 392,360 numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Above is the plan.
+
 The {term:Transformer} (Vaswani and others, 2017) reads the source once, in a stack of encoder blocks. What comes out is the {term:memory}: one vector for each source word. A second stack, the decoder, reads the target so far, looks at the memory in every block, and scores the next word.
 
 Our file is not the paper's model in all things. Whoever loads weights must know such differences; the numbers do not tell.
@@ -180,23 +177,20 @@ Follow the example by hand through the code: row (1, 2, 3, 4), position (0, 1, 0
 The brackets: only the word is multiplied by the root. The position is added afterwards, as it is.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 3 · The encoder
 
-From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
+**Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
+
+Yours from lesson 13: `encoder_block(x, parts, n_heads, may_look)` and `layer_norm(x, weight=…, bias=…)`. `may_look` hides the padding of the source from every block. From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
 """
 
 # %% kind="code" minutes=0.5
 parts_of, embed = yours("parts_of"), yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
-
-# %% [markdown] kind="text" minutes=1 exercise="encode_source"
-r"""
-**Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
-
-Yours from lesson 13: `encoder_block(x, parts, n_heads, may_look)` and `layer_norm(x, weight=…, bias=…)`. `may_look` hides the padding of the source from every block.
-"""
+many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
+pre_norm = yours("pre_norm")
 
 # %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 minutes=8 track="core"
 def encode_source(source, weights, n_heads, n_layers, may_look=None):
@@ -256,16 +250,9 @@ views.diagram(INSIDE, FLOW, lit="across", notes=NOTES, title="One block of the d
 # %% kind="explain" minutes=3
 explain("14", "full-no-causal-across")
 
-# %% kind="code" minutes=0.5
-many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
-pre_norm = yours("pre_norm")
-
-block = parts_of(weights, "decoder.blocks.0")
-print([name for name in block if name.startswith(("cross", "around"))])
-
 # %% [markdown] kind="text" minutes=1 exercise="decoder_block"
 r"""
-**Build the decoder's block.** Three steps, each `x + layer(norm(x))`:
+**Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`:
 
 1. **its own past:** `attention.w_query` and so on, norm `around_attention.norm`. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
 2. **across:** `cross.w_query` and so on, norm `around_cross.norm`. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `may_look`.
@@ -335,7 +322,7 @@ def test_decoder(block):
     before = block(x, memory)
     for place in range(1, 4):
         later = x.clone()
-        later[:, place] += 1.0
+        later[:, place] = torch.randn(8)
         after = block(later, memory)
         assert torch.allclose(before[:, :place], after[:, :place], atol=1e-5)
     changed = memory.clone()
@@ -354,10 +341,14 @@ Call the block twice: once as it is, once with the last target word changed. Whi
 
 ---
 ### The recipe
-`x.clone()`, add 1 to one place, compare `[:, :place]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
+`x.clone()`, put `torch.randn(8)` in one place, compare `[:, :place]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
+
+---
+### "It lets peeking through, and I did change a word"
+Did you add the same number to the whole word? Layer normalisation subtracts the mean (lesson 13), so nobody after it can notice. Change the word's numbers differently.
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="decode_logits"
+# %% [markdown] kind="text" minutes=1
 r"""
 **The last piece:** the decoder from words to logits. Words in, with the same table; the blocks `decoder.blocks.0` and so on; the last norm, `decoder.last_norm`; then the score of each word: its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
 """
@@ -395,16 +386,13 @@ It is the encoder over again, with other names, the memory in every block, and o
 `embed(target, table)`, the loop with `decoder_block(x, memory, parts, n_heads, may_look)`, the decoder's own last norm, then `x @ table.T + bias`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 5 · The lights go on
 
-Now the trained numbers run through your functions. If the translation is nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right, and find the first stage that differs.
-"""
+Now the trained numbers run through your functions. If the translation were nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right (the library's, `by_parts.stages` below), and find the first stage that differs. Not to the last bit: sums taken in another order round differently.
 
-# %% [markdown] kind="text" minutes=0.5 exercise="first_difference"
-r"""
-`mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
+**Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
 
 # %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=5 track="core"
@@ -439,6 +427,8 @@ french = {
     cold: "le chat a bu l' eau parce qu' elle était froide",
     "the cat sleeps": "le chat dort",
 }
+encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
+first_difference = yours("first_difference")
 numbers_of = shipped.tokenizer.encode
 batch = make_batch([*map(numbers_of, french)], [*map(numbers_of, french.values())])
 masks = yours("translator_masks")(
@@ -447,40 +437,26 @@ masks = yours("translator_masks")(
 may_look = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
 print("source", tuple(batch.src.shape), "may_look", tuple(may_look.shape))
 
-# %% kind="see" minutes=1
-encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
-first_difference = yours("first_difference")
+# %% kind="see" minutes=2
+x = embed(batch.src, table)
+mine = {"source words": x}
+for i in range(3):
+    x = encoder_block(x, parts_of(weights, f"encoder.blocks.{i}"), 4, may_look)
+    mine[f"encoder {i}"] = x
+memory = mine["memory"] = encode_source(batch.src, weights, 4, 3, may_look)
+x = mine["target words"] = embed(batch.tgt_in, table)
+for i in range(3):
+    parts = parts_of(weights, f"decoder.blocks.{i}")
+    x = mine[f"decoder {i}"] = decoder_block(x, memory, parts, 4, may_look)
+mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, may_look)
 
-
-def my_stages():
-    """Every state on the way, through your parts."""
-    x = embed(batch.src, table)
-    found = {"source words": x}
-    for i in range(3):
-        x = encoder_block(x, parts_of(weights, f"encoder.blocks.{i}"), 4, may_look)
-        found[f"encoder {i}"] = x
-    found["memory"] = encode_source(batch.src, weights, 4, 3, may_look)
-    y = found["target words"] = embed(batch.tgt_in, table)
-    for i in range(3):
-        own = parts_of(weights, f"decoder.blocks.{i}")
-        y = found[f"decoder {i}"] = decoder_block(y, found["memory"], own, 4, may_look)
-    logits = decode_logits(batch.tgt_in, found["memory"], weights, 4, 3, may_look)
-    return found | {"logits": logits}
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
-`by_parts.stages` computes the same with the library's parts. Stage by stage, how far apart are they? (They need not agree to the last bit: 392,360 numbers are added up in different orders.)
-"""
-
-# %% kind="see" minutes=1
 sizes = {"n_heads": 4, "n_layers": 3, "may_look": may_look}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
-mine = my_stages()
 theirs = {stage: theirs[stage] for stage in mine}
-for stage in mine:
-    agrees = first_difference({stage: mine[stage]}, {stage: theirs[stage]}, 1e-3)
+for stage, numbers in mine.items():
+    agrees = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
     lamp = "on" if agrees == "nowhere" else "OFF"
-    print(f"{stage:<14}{tuple(mine[stage].shape)!s:<16}{lamp}")
+    print(f"{stage:<14}{tuple(numbers.shape)!s:<16}{lamp}")
 first = first_difference(mine, theirs, 1e-3)
 print("first difference:", first)
 lit = list(PARTS) if first == "nowhere" else ["source"]
@@ -490,7 +466,9 @@ views.diagram(PARTS, ARROWS, lit=lit, title="The lights are on")
 r"""
 ## 6 · It speaks
 
-One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. Ten lesson-lines put your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 17 says what that costs).
+One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 17 says what that costs).
+
+Then the cell below it calls the roll: every part, from the lesson in which you wrote it. And then it speaks. No library model from here on: your loop, your encoder, your decoder, and 392,360 numbers.
 """
 
 # %% kind="code" minutes=1
@@ -513,34 +491,20 @@ class MyTransformer:
         logits, _ = self.decode(memory, said)
         return logits[:, -1], said, None
 
-# %% [markdown] kind="text" minutes=0.5
-r"""
-Whose is it? Every part by name, from the lesson in which you wrote it:
-"""
-
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1.5
 ROAD = (
-    "greedy_decode", "scaled_attention", "masked_attention", "translator_masks", "angles",
-    "sinusoids", "split_heads", "join_heads", "multi_head", "many_heads", "layer_norm",
-    "feed_forward", "pre_norm", "encoder_block", "parts_of", "embed", "encode_source",
-    "decoder_block", "decode_logits",
-)
+    "greedy_decode scaled_attention masked_attention translator_masks angles sinusoids "
+    "split_heads join_heads multi_head many_heads layer_norm feed_forward pre_norm "
+    "encoder_block parts_of embed encode_source decoder_block decode_logits"
+).split()
 found = {name: yours(name) for name in ROAD}
 own = [name for name, function in found.items() if function.__module__ == "my_road"]
-print(f"\n{len(own)} of {len(ROAD)} parts are yours.")
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
-Now let it speak. No library model from here on: your loop, your encoder, your decoder, and 392,360 numbers.
-"""
-
-# %% kind="see" minutes=1
-greedy_decode = yours("greedy_decode")
+print(f"\n{len(own)} of {len(ROAD)} parts are yours.\n")
 
 
 def translate(english):
     with torch.no_grad():
-        said = greedy_decode(MyTransformer(), numbers_of(english), 40)
+        said = found["greedy_decode"](MyTransformer(), numbers_of(english), 40)
     return shipped.tokenizer.decode(said)
 
 
@@ -553,10 +517,10 @@ for english in (thirsty, cold):
 r"""
 *Il avait soif*: the cat. *Elle était froide*: the water. One English word at the very end decides over a French word before it, and your code gets it right. You have built a Transformer.
 
-Type sentences of your own. It knows 680 words of a small world: *the cat, the dog, the girl, the river, sees, eats, sleeps, old, red, because, and, near …*
+Type sentences of your own. It knows 680 words of a small world: *the cat, the dog, the girl, the river, sees, eats, sleeps, old, red, because, and, near …* Below it also gets thirty sentences that it was not trained on; your system and the shipped one.
 """
 
-# %% kind="see" minutes=3
+# %% kind="see" minutes=2
 for english in (
     "the old dog sees two birds near the river",
     "the girl eats the bread because it is good",
@@ -564,62 +528,36 @@ for english in (
 ):
     print(english, "→", translate(english))
 
-# %% [markdown] kind="text" minutes=0.5
-r"""
-Is that luck? Thirty sentences that it has never seen; your system and the shipped one.
-"""
-
-# %% kind="see" minutes=1
 unseen = splits(seed=0, sizes={"test": 30}).test
 said = [translate(pair.src_text) for pair in unseen]
-same = sum(a == shipped(pair.src_text).target for a, pair in zip(said, unseen, strict=True))
+theirs_said = [shipped(pair.src_text).target for pair in unseen]
 right = sum(a == pair.tgt_text for a, pair in zip(said, unseen, strict=True))
-print(f"the same as the shipped system: {same} of 30; word for word right: {right}")
+print("the same as the shipped system on all 30:", said == theirs_said)
+print(f"word for word right: {right} of 30")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**The same as torch's?** `nn.Transformer` is what most people use. It keeps the three matrices of a look in one, gives each a bias (we set those to 0, as they start), and counts norms from 1. Copy your weights into it, and both must say the same.
+**The same as torch's?** `nn.Transformer` is what most people use. It keeps the three matrices of a look in one, gives each look biases (0 here), and numbers the norms. `by_parts.as_torchs` copies your weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
 """
 
-# %% kind="code" minutes=0.5
-@torch.no_grad()
-def fill(layer, own):
-    """Copy one block's weights into torch's layer."""
-    looks, norms = {"attention": layer.self_attn}, ["attention", "feed_forward"]
-    if hasattr(layer, "multihead_attn"):
-        looks["cross"] = layer.multihead_attn
-        norms.insert(1, "cross")
-    for name, look in looks.items():
-        three = [own[f"{name}.w_{kind}"] for kind in ("query", "key", "value")]
-        look.in_proj_weight.copy_(torch.cat(three))
-        look.out_proj.weight.copy_(own[f"{name}.w_output"])
-    for number, name in enumerate(norms, start=1):
-        norm = parts_of(own, f"around_{name}.norm")
-        getattr(layer, f"norm{number}").load_state_dict(norm)
-    layer.linear1.load_state_dict(parts_of(own, "feed_forward.inner"))
-    layer.linear2.load_state_dict(parts_of(own, "feed_forward.outer"))
-
 # %% kind="library" minutes=1
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # torch would rather have its own order of norms
-    torchs = torch.nn.Transformer(
-        64, 4, 3, 3, dim_feedforward=256, dropout=0.0, batch_first=True, norm_first=True
-    )
-for side in ("encoder", "decoder"):
-    stack = getattr(torchs, side)
-    for i, layer in enumerate(stack.layers):
-        fill(layer, parts_of(weights, f"{side}.blocks.{i}"))
-    stack.norm.load_state_dict(parts_of(weights, f"{side}.last_norm"))
+torchs = by_parts.as_torchs(weights, n_heads=4, n_layers=3)
+print(type(torchs).__module__, type(torchs).__name__)
 
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
 ahead = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
-hidden = ~may_look[:, 0, 0]  # for torch's modules True means: hidden
+hidden = ~may_look[:, 0, 0]
 with torch.no_grad():
-    out = torchs(source, target, tgt_mask=ahead, src_key_padding_mask=hidden,
-                 memory_key_padding_mask=hidden)
+    out = torchs(
+        source, target, tgt_mask=ahead,
+        src_key_padding_mask=hidden, memory_key_padding_mask=hidden,
+    )
 logits = out @ table.T + weights["words.output.bias"]
 assert torch.allclose(logits, mine["logits"], atol=1e-3)
 print("your Transformer and torch's: the same logits", tuple(logits.shape))
+
+# %% kind="quiz" minutes=3
+quiz("14", "three-uses")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -640,9 +578,6 @@ r"""
 Narrower keys do not break it at once. At $d_k$ = 12 both sentences survive, at 8 the adjective loses its gender (*froid* for *froide*), below that words are lost. All the while the entropies climb towards "all alike", first across, where the trained weights were sharpest. It was trained with 16; a model *trained* with fewer may do well, and that is another question (rows (B) of the paper's table 3 ask it). And heads are not alike: with three of the four *both* are wrong, with two *thirsty* comes out right again. Half a network says what it likes (lesson 12).
 """
 
-# %% kind="quiz" minutes=3
-quiz("14", "three-uses")
-
 # %% [markdown] kind="text" minutes=0.5
 r"""
 ## 8 · Where the parameters are
@@ -656,50 +591,39 @@ def count(module):
 
 
 with torch.device("meta"):  # shapes without memory: nothing is allocated
-    layer = torch.nn.TransformerEncoderLayer(512, 8, 2048)
-    pair_of = [layer, torch.nn.TransformerDecoderLayer(512, 8, 2048)]
+    reads = torch.nn.TransformerEncoderLayer(512, 8, 2048)
+    says = torch.nn.TransformerDecoderLayer(512, 8, 2048)
     words = torch.nn.Embedding(37_000, 512)
-    default = torch.nn.Transformer()
 
-base = 6 * sum(map(count, pair_of)) + count(words)
+base = 6 * (count(reads) + count(says)) + count(words)
 estimate("14", "full-base-count", lambda: base)
-
-# %% kind="see" minutes=1
-for name, module in {
-    "multi-head attention": layer.self_attn,
-    "feed-forward": torch.nn.ModuleList([layer.linear1, layer.linear2]),
-    "encoder block": pair_of[0],
-    "decoder block": pair_of[1],
-}.items():
-    print(f"{name:<22}{count(module):>12,}")
-print(f"{'6 + 6 blocks':<22}{6 * sum(map(count, pair_of)):>12,}")
-print(f"{'nn.Transformer()':<22}{count(default):>12,}")
-print(f"{'blocks and one table':<22}{base:>12,}")
-
-# %% [markdown] kind="text" minutes=1
-r"""
-`nn.Transformer()` has 2,048 parameters more than its twelve blocks: two last norms, which the paper has not. And it has **no words at all**: whoever uses it brings tables and output along. The paper says 65 million for the base model, we count 63.1; it does not say what it counted. (For the big one it says 213, and we count 214.2.)
-
-Which kind of part holds most of the 63 million?
-"""
 
 # %% kind="predict" minutes=4
 predict("14", "full-largest-part", ParameterLedger())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=2.5
 r"""
-The feed-forward layers, with 25.2 million; all attention together has 18.9, hardly less than the one table of words. **What tying saves:** with three tables the base model would have 101 million, 37.9 million more, and more than half of all would be words. In the big model, whose blocks are four times as large, the tables weigh less.
+| torch's own, $d_{\text{model}}$ 512 | parameters |
+|---|---|
+| one multi-head attention | 1,050,624 |
+| one feed-forward layer | 2,099,712 |
+| one encoder block | 3,152,384 |
+| one decoder block | 4,204,032 |
+| six of each | 44,138,496 |
+| `nn.Transformer()` | 44,140,544 |
+| six of each, and one table of 37,000 words | 63,082,496 |
 
-Now the shapes. What grows with the length of a sentence is not in the parameters at all: it is the tables of scores, (batch, heads, target, source) across.
-"""
+Most are in the feed-forward layers, with 25.2 million; all attention together has 18.9, hardly less than the one table of words. **What tying saves:** with three tables the base model would have 101 million, 37.9 million more, and more than half of all would be words. In the big model, whose blocks are four times as large, the tables weigh less.
 
-# %% [markdown] kind="text" minutes=1
-r"""
+`nn.Transformer()` has 2,048 parameters more than its twelve blocks: two last norms, which the paper has not. And it has **no words at all**: whoever uses it brings tables and output along. The paper says 65 million for the base model, we count 63.1; it does not say what it counted. (For the big one it says 213, and we count 214.2.)
+
+What grows with the length of a sentence is not among the parameters: it is the tables of scores, across (batch, heads, target, source).
+
 ## Break it
 
-A clinic again. Six people assembled this Transformer, each with one mistake, and each loaded the same weights. Nothing raises an error. Your `first_difference` finds the stage; how it translates the pair, and 40 sentences in batches of different lengths, is printed with it.
+A clinic again. Six people assembled this Transformer, each with one mistake, and each loaded the same weights. Nothing raises an error. Your `first_difference` finds the stage, and then each translates: *… because it was thirsty*, alone, and 40 test sentences of different lengths in one batch.
 
-> **Before you run it:** one of the six makes every translation nonsense, and three of them *no* word of the pair wrong. Which mistakes of your own today would have gone unnoticed?
+> **Before you run it:** which mistakes of your own today would have gone unnoticed if you had only read the translations?
 """
 
 # %% kind="break" minutes=2
@@ -721,7 +645,8 @@ for patient, habits in by_parts.PATIENTS.items():
     gap = (sick[stage] - theirs[stage]).abs().max()
     answers = words_said(exam.src, open_to, habits)
     right = sum(a == p.tgt_text for a, p in zip(answers, heard, strict=True))
-    print(f"{patient}: first at {stage!r}, by {significant(gap, 1)}; right {right} of 40")
+    told = f"first at {stage!r}, by {significant(gap, 1)}"
+    print(f"{patient}: {told}; right {right} of 40")
     print("  ", words_said(batch.src[:1], may_look[:1], habits)[0])
 
 # %% kind="quiz" minutes=5

@@ -278,7 +278,7 @@ def test_never(block):
 def test_last_only(block):
     x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
     y = x.clone()
-    y[:, -1] += 1
+    y[:, -1] = torch.randn(8)
     assert torch.allclose(block(x, memory)[:, 0], block(y, memory)[:, 0], atol=1e-5)
 
 
@@ -286,8 +286,19 @@ def test_no_memory(block):
     x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
     for place in range(1, 4):
         y = x.clone()
+        y[:, place] = torch.randn(8)
+        assert torch.allclose(block(x, memory)[:, :place], block(y, memory)[:, :place], atol=1e-5)
+
+
+def test_by_a_constant(block):
+    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
+    for place in range(1, 4):
+        y = x.clone()
         y[:, place] += 1
         assert torch.allclose(block(x, memory)[:, :place], block(y, memory)[:, :place], atol=1e-5)
+    other = memory.clone()
+    other[:, -1] += 1
+    assert not torch.allclose(block(x, memory)[:, 0], block(x, other)[:, 0], atol=1e-5)
 
 
 def test_memory_only(block):
@@ -300,7 +311,7 @@ def test_memory_only(block):
 def test_too_strict(block):
     x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
     y = x.clone()
-    y[:, -1] += 1
+    y[:, -1] = torch.randn(8)
     assert torch.allclose(block(x, memory), block(y, memory))
 
 
@@ -500,6 +511,7 @@ WRONG = {
         (test_last_only, "let"),
         (test_no_memory, "let"),
         (test_memory_only, "let"),
+        (test_by_a_constant, "let"),
         (test_too_strict, "It rejects the right"),
     ],
     "decode_logits": [

@@ -148,7 +148,7 @@ def draw_shapes(axes: Axes) -> Show:
 
 
 def draw_counts(axes: Axes) -> Show:
-    axes.set(xlim=(-0.62, 1.3), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xticks=(0, 0.25, 0.5))
+    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xticks=(0, 0.25, 0.5))
     axes.set_xticklabels(["0", "25%", "50%"])
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("share of all parameters")
@@ -158,7 +158,7 @@ def draw_counts(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         found = np.array(list(facts["counts"].values()))
-        bars.show(np.maximum(found / facts["total"], 0.002), [f"{n:,}" for n in found])
+        bars.show(found / facts["total"], [f"{n:,}" for n in found])
 
     return show
 
@@ -202,7 +202,7 @@ class ParameterLedger(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return f"{facts['model']}, {facts['tables']}   ·   {facts['total']:,} parameters"
+        return f"{facts['model']}   ·   word tables: {facts['tables']}   ·   {facts['total']:,} parameters"
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -110,11 +110,11 @@ def draw_use(axes: Axes, *, use: str) -> Show:
     cells = Heatmap(axes, rows, columns)
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK, labelsize=8)
-    told = quick_text(axes, len(columns) / 2, -0.35, ha="center", size=9, colour=theme.SOFT_INK)
+    told = quick_text(axes, len(columns), -0.35, ha="right", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"][use])
-        told.set_text(f"all layers: {fixed(facts['entropy'][USES.index(use)], 1)} bits")
+        told.set_text(f"{fixed(facts['entropy'][USES.index(use)], 1)} bits")
 
     return show
 
@@ -125,6 +125,10 @@ def draw_said(axes: Axes) -> Show:
     asked = ("… because it was thirsty", "… because it was cold")
     for place, text in enumerate(asked):
         axes.text(0.0, 0.9 + 4 * place, text, fontsize=9.5, color=theme.SOFT_INK, va="center")
+    for place, text in enumerate(
+        ("Weights: last layer, mean of its heads.", "Bits: mean entropy of all layers.")
+    ):
+        axes.text(0.0, 8.6 + 0.6 * place, text, fontsize=8.5, color=theme.SOFT_INK, va="center")
     lines = [
         [
             quick_text(axes, 0.0, 1.8 + 0.75 * i + 4 * place, va="center", size=10, weight="bold")
@@ -178,9 +182,9 @@ class ThreeUses(Explorable):
         Goal("even", "Cross-attention that shares out evenly: 3.3 bits", evenly),
     )
     panels = (
-        Panel("encoder, layer 2", lambda axes: draw_use(axes, use="encoder"), 1.0),
-        Panel("decoder, layer 2", lambda axes: draw_use(axes, use="decoder"), 1.0),
-        Panel("cross, layer 2", lambda axes: draw_use(axes, use="cross"), 1.0),
+        Panel("Encoder", lambda axes: draw_use(axes, use="encoder"), 1.0),
+        Panel("Decoder", lambda axes: draw_use(axes, use="decoder"), 1.0),
+        Panel("Cross", lambda axes: draw_use(axes, use="cross"), 1.0),
         Panel("What it says", draw_said, 1.05),
     )
     compute = staticmethod(compute)

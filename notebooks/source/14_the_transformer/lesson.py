@@ -73,6 +73,9 @@ ARROWS = [("source", "words in"), ("words in", "encoder × 3")]
 ARROWS += [("encoder × 3", "memory"), ("memory", "decoder × 3")]
 ARROWS += [("so far", "words in "), ("words in ", "decoder × 3")]
 ARROWS += [("decoder × 3", "last norm"), ("last norm", "logits")]
+LAMPS = {"source words": ["words in"], "encoder 2": ["encoder × 3"], "memory": ["memory"]}
+LAMPS |= {"target words": ["words in "], "decoder 2": ["decoder × 3"]}
+LAMPS |= {"logits": ["last norm", "logits"]}
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
 # %% [markdown] kind="text" minutes=1
@@ -149,7 +152,7 @@ print("a position:          ", fixed(size(sinusoids(20, 64)), 2))
 
 # %% [markdown] kind="text" minutes=0.5 exercise="embed"
 r"""
-In the trained table a row is less than half as large as a position; times 8, the word leads. A first version of `embed` is there already. Make its check pass.
+In the trained table the numbers of a row are about a fifth as large as those of a position; times 8, the word leads. A first version of `embed` is there already. Make its check pass.
 """
 
 # %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 minutes=4 track="core"
@@ -390,7 +393,7 @@ It is the encoder over again, with other names, the memory in every block, and o
 r"""
 ## 5 · The lights go on
 
-Now the trained numbers run through your functions. If the translation were nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right (the library's, `by_parts.stages` below), and find the first stage that differs. Not to the last bit: sums taken in another order round differently.
+Now the trained numbers run through your functions. If the translation were nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right (the library's, `by_parts.stages` below), and find the first stage that differs. Not to the last bit: sums taken in another order round differently, so let a thousandth pass.
 
 **Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
@@ -453,14 +456,14 @@ mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, may_look)
 sizes = {"n_heads": 4, "n_layers": 3, "may_look": may_look}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
 theirs = {stage: theirs[stage] for stage in mine}
+lit = ["source", "so far"]
 for stage, numbers in mine.items():
-    agrees = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
-    lamp = "on" if agrees == "nowhere" else "OFF"
+    alone = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
+    lamp = "on" if alone == "nowhere" else "OFF"
     print(f"{stage:<14}{tuple(numbers.shape)!s:<16}{lamp}")
-first = first_difference(mine, theirs, 1e-3)
-print("first difference:", first)
-lit = list(PARTS) if first == "nowhere" else ["source"]
-views.diagram(PARTS, ARROWS, lit=lit, title="The lights are on")
+    lit += LAMPS.get(stage, []) if lamp == "on" else []
+print("first difference:", first_difference(mine, theirs, 1e-3))
+views.diagram(PARTS, ARROWS, lit=lit, title="Each part that agrees is lit")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -517,14 +520,14 @@ for english in (thirsty, cold):
 r"""
 *Il avait soif*: the cat. *Elle était froide*: the water. One English word at the very end decides over a French word before it, and your code gets it right. You have built a Transformer.
 
-Type sentences of your own. It knows 680 words of a small world: *the cat, the dog, the girl, the river, sees, eats, sleeps, old, red, because, and, near …* Below it also gets thirty sentences that it was not trained on; your system and the shipped one.
+Type sentences of your own, in small letters and without a full stop. It knows 680 words of a small world: *the cat, the dog, the girl, the river, sees, eats, sleeps, old, red, because, and, near …* Below it also gets thirty sentences that it was not trained on; your system and the shipped one.
 """
 
 # %% kind="see" minutes=2
 for english in (
     "the old dog sees two birds near the river",
     "the girl eats the bread because it is good",
-    "the two cats sleep",
+    "the dogs sleep near the house",
 ):
     print(english, "→", translate(english))
 

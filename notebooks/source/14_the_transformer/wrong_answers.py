@@ -480,7 +480,7 @@ WRONG = {
         (parts_list, "a dict is wanted"),
     ],
     "embed": [
-        (embed_together, "unrepaired"),
+        (embed_together, "what the first version did"),
         (embed_plain, "no-root"),
         (embed_times_d, "times-d-model"),
         (embed_divides, "divided"),

@@ -189,7 +189,7 @@ class ParameterLedger(Explorable):
         "big, three tables": {"model": BIG, "tables": THREE},
     }
     goals = (
-        Goal("cross", "Light the table whose rows are target words and whose columns are source words",
+        Goal("cross", "Light the table in which target words are rows, source words columns",
              lambda now, start: now["place"] == CROSS),
         Goal("most", "Light the stage with the most numbers", largest_stage),
         Goal("half", "Bring more than half of all parameters into word tables", half_in_tables),

@@ -161,13 +161,13 @@ def evenly(now: Facts, start: Facts) -> bool:
 class ThreeUses(Explorable):
     title = "Three uses of attention"
     question = "How much of its attention does the trained translator need?"
-    size = (11.0, 4.2)
+    size = (10.4, 4.2)
     width = Enum(WIDTHS, default_value=D_K)
     heads = Int(N_HEADS, min=0, max=N_HEADS)
     mask = Enum((AS_TRAINED, ALONE, HIDDEN), default_value=AS_TRAINED)
     controls = (
         Control("width", "d_k"),
-        Control("heads", "heads in each layer"),
+        Control("heads", "heads a layer"),
         Control("mask", "mask", buttons=True),
     )
     presets: ClassVar = {

@@ -73,9 +73,9 @@ ARROWS = [("source", "words in"), ("words in", "encoder × 3")]
 ARROWS += [("encoder × 3", "memory"), ("memory", "decoder × 3")]
 ARROWS += [("so far", "words in "), ("words in ", "decoder × 3")]
 ARROWS += [("decoder × 3", "last norm"), ("last norm", "logits")]
-LAMPS = {"source words": ["words in"], "encoder 2": ["encoder × 3"], "memory": ["memory"]}
-LAMPS |= {"target words": ["words in "], "decoder 2": ["decoder × 3"]}
-LAMPS |= {"logits": ["last norm", "logits"]}
+LAMPS = {"source words": ["words in"], "encoder 2": ["encoder × 3"]}
+LAMPS |= {"memory": ["memory"], "target words": ["words in "]}
+LAMPS |= {"decoder 2": ["decoder × 3"], "logits": ["last norm", "logits"]}
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
 # %% [markdown] kind="text" minutes=1

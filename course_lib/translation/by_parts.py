@@ -226,13 +226,15 @@ def say(
     may_look: Bool[Tensor, "..."] | None = None,
     habits: Habits = RIGHT,
 ) -> Int[Tensor, "batch tgt"]:
-    """Greedy: the likeliest word each time, `max_len` of them; whoever reads it stops at EOS."""
+    """Greedy: the likeliest word each time, at most `max_len`, until all have an EOS; readers stop there."""
     sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
     memory = encoder_stages(source, weights, **sizes)[0]["memory"]
     said = torch.full((len(source), 1), BOS)
     for _ in range(max_len):
         logits = decoder_stages(said, memory, weights, **sizes)[0]["logits"]
         said = torch.cat([said, logits[:, -1:].argmax(dim=-1)], dim=1)
+        if (said == EOS).any(dim=1).all():
+            break
     return said[:, 1:]
 
 

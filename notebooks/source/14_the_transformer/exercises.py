@@ -375,7 +375,6 @@ DECODER_BLOCK = PlainExercise(
             "no-causal-mask",
             partial(decoder, habits=Habits(ahead=99)),
             "its words see later words. The first look needs the causal mask: `tril`.",
-            misconception="M25",
         ),
         Slip(
             "sees-the-next",

@@ -676,7 +676,9 @@ r"""
 | they say | what it is | answer |
 |---|---|---|
 | "cross-attention needs a causal mask" | M25 | The source is there from the start; hide it, and *la chat* comes out. |
-| "attention is most of the model" | M18, M35 | The ledger: feed-forward 25.2 of 63 million. |
+| "all blocks share the source's keys" | M18 | `cross.w_key` is in the file three times. |
+| "√d_model undoes √d_k" | M09 | Two roots, two problems: sizes of words, spread of scores. |
+| "attention is most of the model" | – | The ledger: feed-forward 25.2 of 63 million. |
 | "it translates, so it is right" | – | Patients D and F. |
 
 **If time is short**, leave out the equality with torch and the ledger's table; keep the build, the lights, the moment, the clinic.

@@ -82,7 +82,7 @@ views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 r"""
 These 392,360 numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Above is the plan.
 
-The {term:Transformer} (Vaswani and others, 2017) reads the source once, in a stack of encoder blocks. What comes out is the {term:memory}: one vector for each source word. A second stack, the decoder, reads the target so far, looks at the memory in every block, and scores the next word.
+The **Transformer** (Vaswani and others, 2017) reads the source once, in a stack of encoder blocks. What comes out is the {term:encoder memory|memory}: one vector for each source word. A second stack, the decoder, reads the target so far, looks at the memory in every block, and scores the next word.
 
 Our file is not the paper's model in all things. Whoever loads weights must know such differences; the numbers do not tell.
 
@@ -235,7 +235,7 @@ Three uses of attention, and they differ in nothing but who asks, who answers, a
 |---|---|---|---|
 | encoder | source words | source words | padding |
 | decoder | target words | target words | what comes later |
-| across: {term:cross-attention} | target words | the memory | padding of the source |
+| across: **cross-attention** | target words | the memory | padding of the source |
 
 The first lets *it* find out what it means. The second keeps track of what has been said. The third is what Bahdanau had (lesson 06), now in every block. And it is the only place at which the two languages meet.
 """

@@ -10,12 +10,14 @@ from course_lib.explore.head_count import HeadCount
 from course_lib.explore.head_switches import HeadSwitches
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
+from course_lib.explore.parameter_ledger import ParameterLedger
 from course_lib.explore.path_past import PathPast
 from course_lib.explore.path_race import PathRace
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.score_zoo import ScoreZoo
 from course_lib.explore.soft_dictionary import SoftDictionary
 from course_lib.explore.softmax_dial import SoftmaxDial
+from course_lib.explore.three_uses import ThreeUses
 from course_lib.explore.which_mean import WhichMean
 from course_lib.explore.who_attends import WhoAttends
 from course_lib.explore.window_lab import WindowLab
@@ -32,12 +34,14 @@ __all__ = [
     "HeadSwitches",
     "MaskPainter",
     "OneVectorSuitcase",
+    "ParameterLedger",
     "PathPast",
     "PathRace",
     "SaturationLab",
     "ScoreZoo",
     "SoftDictionary",
     "SoftmaxDial",
+    "ThreeUses",
     "WhichMean",
     "WhoAttends",
     "WindowLab",

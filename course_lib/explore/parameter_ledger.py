@@ -1,0 +1,213 @@
+"""W15, shapes and parameters: what each stage of a Transformer hands on, and where its parameters are.
+
+    >>> compute(model=BASE, place=0, tables=ONE)["total"]
+    63082496
+
+Counts are those of live modules, built without memory (torch's "meta" device): torch's own for the paper's
+two models, the course's for ours. The paper's models norm after each addition, so the last norm that torch
+puts behind each stack is not counted; torch's attention has biases, ours has none. One pair of sentences
+is traced: 10 source words, 12 target words, with their marks, in a batch of 2.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from torch import nn
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.models.registry import make_config
+from course_lib.models.transformer import Transformer
+from course_lib.views.bars import LyingBars
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+OURS, BASE, BIG = "ours", "paper, base", "paper, big"
+SIZES = {  # d_model, heads, d_ff, layers, words
+    OURS: (64, 4, 256, 3, 680),
+    BASE: (512, 8, 2048, 6, 37_000),
+    BIG: (1024, 16, 4096, 6, 37_000),
+}
+ONE, THREE = "one for all", "three"
+BATCH, N_SRC, N_TGT = 2, 10, 12
+STAGES = (
+    *("source numbers", "source words", "encoder: queries", "encoder: scores", "encoder: widened", "memory"),
+    *("target numbers", "target words", "decoder: scores", "cross: queries", "cross: keys", "cross: scores"),
+    *("decoder: widened", "logits"),
+)
+CROSS = STAGES.index("cross: scores")
+PARTS = (
+    "word tables",
+    "encoder: attention",
+    "decoder: attention",
+    "cross-attention",
+    "feed-forward",
+    "norms",
+    "output bias",
+)
+
+
+def n_in(module: nn.Module) -> int:
+    return sum(numbers.numel() for numbers in module.parameters())
+
+
+@cache
+def counts(model: str) -> dict[str, int]:
+    """Parameters by part, with one word table."""
+    width, n_heads, d_ff, n_layers, words = SIZES[model]
+    with torch.device("meta"):
+        if model == OURS:
+            whole = Transformer(make_config("transformer", scale="toy", vocab_size=words))
+            first, second = whole.encoder.blocks[0], whole.decoder.blocks[0]
+            looks = first.attention, second.attention, second.cross
+            thinks, norms = (
+                (first.feed_forward, second.feed_forward),
+                (whole.encoder.last_norm, whole.decoder.last_norm),
+            )
+            bias, last = words, sum(map(n_in, norms))
+        else:
+            first = nn.TransformerEncoderLayer(width, n_heads, d_ff)
+            second = nn.TransformerDecoderLayer(width, n_heads, d_ff)
+            looks = first.self_attn, second.self_attn, second.multihead_attn
+            thinks = (
+                nn.ModuleList([first.linear1, first.linear2]),
+                nn.ModuleList([second.linear1, second.linear2]),
+            )
+            bias = last = 0
+        table = n_in(nn.Embedding(words, width))
+    attention, thinking = [n_layers * n_in(look) for look in looks], n_layers * sum(map(n_in, thinks))
+    norms = n_layers * (n_in(first) + n_in(second)) - sum(attention) - thinking + last
+    return dict(zip(PARTS, (table, *attention, thinking, norms, bias), strict=True))
+
+
+def shapes(model: str) -> dict[str, tuple[int, ...]]:
+    """What each stage hands on."""
+    width, n_heads, d_ff, _, words = SIZES[model]
+    source, target = (BATCH, N_SRC), (BATCH, N_TGT)
+    queries = (BATCH, n_heads, N_SRC, width // n_heads)
+    asked = (BATCH, n_heads, N_TGT, width // n_heads)
+    found = (
+        source,
+        (*source, width),
+        queries,
+        (BATCH, n_heads, N_SRC, N_SRC),
+        (*source, d_ff),
+        (*source, width),
+    )
+    found += (target, (*target, width), (BATCH, n_heads, N_TGT, N_TGT), asked, queries)
+    found += ((BATCH, n_heads, N_TGT, N_SRC), (*target, d_ff), (*target, words))
+    return dict(zip(STAGES, found, strict=True))
+
+
+def compute(*, model: str, place: int, tables: str) -> Facts:
+    found = dict(counts(model))
+    if tables == THREE:
+        found["word tables"] *= 3
+    traced = shapes(model)
+    return {
+        "counts": found,
+        "total": sum(found.values()),
+        "tables_share": found["word tables"] / sum(found.values()),
+        "shapes": traced,
+        "name": STAGES[place],
+        "shape": traced[STAGES[place]],
+        "numbers": int(np.prod(traced[STAGES[place]])),
+    }
+
+
+def written(shape: tuple[int, ...]) -> str:
+    return " × ".join(f"{size:,}" for size in shape)
+
+
+def draw_shapes(axes: Axes) -> Show:
+    axes.set(xlim=(0, 1), ylim=(len(STAGES), 0), xticks=(), yticks=())
+    axes.spines[:].set_visible(False)
+    rows = np.arange(len(STAGES))
+    lamp = Blocks(axes, 1, theme.BLUE)
+    names = [quick_text(axes, 0.03, row + 0.5, va="center", size=9.5) for row in rows]
+    sizes = [quick_text(axes, 0.97, row + 0.5, ha="right", va="center", size=9.5) for row in rows]
+
+    def show(facts: Facts) -> None:
+        lit = facts["place"]
+        lamp.place(left=[0.0], right=[1.0], low=[lit + 0.04], high=[lit + 0.96])
+        for row, (name, shape) in enumerate(facts["shapes"].items()):
+            look = {
+                "color": theme.PAPER if row == lit else theme.INK,
+                "fontweight": "bold" if row == lit else "normal",
+            }
+            names[row].set(text=name, **look)
+            sizes[row].set(text=written(shape), **look)
+
+    return show
+
+
+def draw_counts(axes: Axes) -> Show:
+    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xticks=(0, 0.25, 0.5))
+    axes.set_xticklabels(["0", "25%", "50%"])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("share of all parameters")
+    bars = LyingBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
+    for text, part in zip(bars.words, PARTS, strict=True):
+        text.set_text(part)
+
+    def show(facts: Facts) -> None:
+        found = np.array(list(facts["counts"].values()))
+        bars.show(found / facts["total"], [f"{n:,}" for n in found])
+
+    return show
+
+
+def half_in_tables(now: Facts, start: Facts) -> bool:
+    return now["tables_share"] > 0.5
+
+
+def largest_stage(now: Facts, start: Facts) -> bool:
+    return now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values())
+
+
+class ParameterLedger(Explorable):
+    title = "Shapes and parameters"
+    question = "What does each stage hand on, and where do the parameters stand?"
+    size = (10.0, 4.2)
+    model = Enum((OURS, BASE, BIG), default_value=OURS)
+    place = Int(0, min=0, max=len(STAGES) - 1)
+    tables = Enum((ONE, THREE), default_value=ONE)
+    controls = (
+        Control("model", "model", buttons=True),
+        Control("place", "stage"),
+        Control("tables", "word tables", buttons=True),
+    )
+    presets: ClassVar = {
+        "our cross scores": {"place": CROSS},
+        "base": {"model": BASE, "place": 1},
+        "big, three tables": {"model": BIG, "tables": THREE},
+    }
+    goals = (
+        Goal("cross", "Light the table in which target words are rows, source words columns",
+             lambda now, start: now["place"] == CROSS),
+        Goal("most", "Light the stage with the most numbers", largest_stage),
+        Goal("half", "Bring more than half of all parameters into word tables", half_in_tables),
+    )  # fmt: skip
+    panels = (
+        Panel("What is handed on (batch of 2)", draw_shapes, 1.0),
+        Panel("Parameters", draw_counts, 1.1),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return f"{facts['model']}   ·   word tables: {facts['tables']}   ·   {facts['total']:,} parameters"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"{facts['model']}, word tables: {facts['tables']}. {facts['total']:,} parameters, "
+            f"{100 * facts['tables_share']:.0f}% of them in word tables. "
+            f"Lit: {facts['name']}, {written(facts['shape'])}."
+        )

@@ -1,0 +1,699 @@
+"""The exercises of lesson 14: parts by name, words in, encoder, decoder, logits, and where two runs part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from course_lib.layers.positions import sinusoids
+from course_lib.teaching.exercise import ByHand, Slip
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.written_test import TestExercise
+from course_lib.translation import by_parts as library
+from course_lib.translation.by_parts import RIGHT, Habits
+
+TOPIC = "the_transformer"
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
+
+
+# ---- the parts by name
+
+
+def names_of(n_blocks: int) -> dict[str, Tensor]:
+    names = [f"encoder.blocks.{block}.{part}" for block in range(n_blocks) for part in ("w", "norm.bias")]
+    return {
+        name: torch.tensor([float(i)]) for i, name in enumerate([*names, "encoder.last_norm.w", "words.w"])
+    }
+
+
+PARTS_OF = PlainExercise(
+    name="parts_of",
+    lesson=TOPIC,
+    inputs=("weights", "prefix"),
+    reference=library.parts_of,
+    by_hand=ByHand(
+        inputs={
+            "weights": {"encoder.0.w": torch.tensor([1.0]), "encoder.1.w": torch.tensor([2.0])},
+            "prefix": "encoder.1",
+        },
+        answer={"w": torch.tensor([2.0])},
+        says="Only the second name begins with `encoder.1.`; without that beginning it is called `w`.",
+    ),
+    others=(
+        lambda: (names_of(3), "encoder.blocks.2"),
+        lambda: (names_of(12), "encoder.blocks.1"),
+        lambda: (names_of(2), "encoder"),
+        lambda: (names_of(2), "decoder"),
+        lambda: (names_of(11), "encoder.blocks.10"),
+    ),
+    slips=(
+        Slip(
+            "dot-forgotten",
+            lambda weights, prefix: {
+                name[len(prefix) + 1 :]: w for name, w in weights.items() if name.startswith(prefix)
+            },
+            "with twelve blocks, `encoder.blocks.1` also finds block 10 and block 11. Ask for the prefix "
+            "*and* the dot behind it.",
+        ),
+        Slip(
+            "whole-names",
+            lambda weights, prefix: {name: w for name, w in weights.items() if name.startswith(f"{prefix}.")},
+            "the right weights, but under their long names. Cut the prefix and its dot off.",
+        ),
+        Slip(
+            "leading-dot",
+            lambda weights, prefix: {
+                name[len(prefix) :]: w for name, w in weights.items() if name.startswith(f"{prefix}.")
+            },
+            "the names begin with a dot. Cut one character more.",
+        ),
+        Slip(
+            "last-piece-only",
+            lambda weights, prefix: {
+                name.split(".")[-1]: w for name, w in weights.items() if name.startswith(f"{prefix}.")
+            },
+            "only the last piece of each name is left, so two names can become one. Keep all that follows "
+            "the prefix.",
+        ),
+        Slip(
+            "everywhere-in-the-name",
+            lambda weights, prefix: {
+                name.replace(f"{prefix}.", ""): w for name, w in weights.items() if prefix in name
+            },
+            "the prefix may stand anywhere in the name. It must be the beginning.",
+        ),
+    ),
+)
+
+
+# ---- words in
+
+
+def scaled_together(tokens, table):
+    n, d_model = tokens.shape[1], table.shape[1]
+    return (table[tokens] + sinusoids(n, d_model)) * d_model**0.5
+
+
+def words_in(tokens: Tensor, table: Tensor, *, times: Callable[[int], float] = math.sqrt, places=True):
+    n, width = tokens.shape[1], table.shape[1]
+    return table[tokens] * times(width) + (sinusoids(n, width) if places else 0)
+
+
+def embed_case(batch: int, n: int, vocab: int, width: int, seed: int) -> Callable[[], tuple]:
+    tokens = torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
+    return lambda: (tokens.clone(), random(vocab, width, seed=seed) / math.sqrt(width))
+
+
+EMBED = PlainExercise(
+    name="embed",
+    lesson=TOPIC,
+    inputs=("tokens", "table"),
+    reference=library.embed,
+    unrepaired=scaled_together,
+    by_hand=ByHand(
+        inputs={
+            "tokens": torch.tensor([[1, 0]]),
+            "table": torch.tensor([[0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0]]),
+        },
+        answer=torch.tensor(
+            [[[2.0, 5.0, 6.0, 9.0], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]]
+        ),
+        says="Width 4, and √4 = 2. The first word is row 1: 2 · (1, 2, 3, 4) = (2, 4, 6, 8), plus position "
+        "0, (0, 1, 0, 1): (2, 5, 6, 9). The second word is row 0, all zeros: its position alone.",
+    ),
+    others=(embed_case(2, 5, 9, 8, 0), embed_case(3, 4, 6, 16, 1), embed_case(1, 1, 3, 2, 2)),
+    slips=(
+        Slip(
+            "no-root",
+            partial(words_in, times=lambda width: 1.0),
+            "the rows of the table come in as they are. They are multiplied by √d_model first.",
+        ),
+        Slip(
+            "times-d-model",
+            partial(words_in, times=float),
+            "the rows are multiplied by d_model. Take its root.",
+        ),
+        Slip(
+            "divided",
+            partial(words_in, times=lambda width: width**-0.5),
+            "the rows are *divided* by √d_model. That is done to the scores of attention; words are "
+            "multiplied.",
+        ),
+        Slip(
+            "no-positions",
+            partial(words_in, places=False),
+            "no positions are added: *cat bites dog* is *dog bites cat*.",
+        ),
+        Slip(
+            "one-position",
+            lambda tokens, table: table[tokens] * math.sqrt(table.shape[1]) + sinusoids(1, table.shape[1]),
+            "every word gets position 0. Take as many rows of `sinusoids` as there are words.",
+        ),
+    ),
+)
+
+
+# ---- the encoder
+
+
+def shapes_of(where: str, d: int, d_ff: int, *, crosses: bool) -> dict[str, tuple[int, ...]]:
+    looks = ("attention", "cross") if crosses else ("attention",)
+    shapes = {
+        f"{where}.{look}.w_{kind}": (d, d) for look in looks for kind in ("query", "key", "value", "output")
+    }
+    for around in (*looks, "feed_forward"):
+        shapes |= {f"{where}.around_{around}.norm.{kind}": (d,) for kind in ("weight", "bias")}
+    shapes |= {f"{where}.feed_forward.inner.weight": (d_ff, d), f"{where}.feed_forward.inner.bias": (d_ff,)}
+    return shapes | {
+        f"{where}.feed_forward.outer.weight": (d, d_ff),
+        f"{where}.feed_forward.outer.bias": (d,),
+    }
+
+
+def make_weights(vocab: int, d: int, n_layers: int, seed: int) -> dict[str, Tensor]:
+    """A whole Transformer, untrained, under the names of the shipped one."""
+    shapes: dict[str, tuple[int, ...]] = {"words.output.weight": (vocab, d), "words.output.bias": (vocab,)}
+    for side in ("encoder", "decoder"):
+        for layer in range(n_layers):
+            where = f"{side}.blocks.{layer}"
+            shapes |= shapes_of(where, d, 2 * d + 1, crosses=side == "decoder")
+        shapes |= {f"{side}.last_norm.{kind}": (d,) for kind in ("weight", "bias")}
+    return {name: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+
+
+def hand_weights() -> dict[str, Tensor]:
+    """Width 2, one layer, matrices so plain that a word can be followed on paper."""
+    eye, none, one, root = torch.eye(2), torch.zeros(2), torch.ones(2), math.sqrt(2)
+    made = {"words.output.weight": torch.tensor([[1 / root, 2 / root], [2.0, 5.0]])}
+    made["words.output.bias"] = torch.tensor([0.0, 10.0])
+    for side in ("encoder", "decoder"):
+        for name, shape in shapes_of(f"{side}.blocks.0", 2, 2, crosses=side == "decoder").items():
+            made[name] = eye if len(shape) == 2 else one if name.endswith("norm.weight") else none
+        made[f"{side}.blocks.0.attention.w_output"] = 2 * eye
+        made |= {f"{side}.last_norm.weight": one, f"{side}.last_norm.bias": none}
+    return {name: w.clone() for name, w in made.items()}
+
+
+def padded(batch: int, n: int) -> Tensor:
+    """The i-th sentence has i words of padding: (batch, 1, 1, n)."""
+    return (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None]
+
+
+def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
+    return torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
+
+
+def encoded(source, weights, n_heads, n_layers, may_look=None, *, habits: Habits = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+    return library.encoder_stages(source, weights, **sizes)[0]["memory"]
+
+
+def encoder_case(batch: int, n: int, d: int, n_heads: int, n_layers: int, seed: int) -> Callable[[], tuple]:
+    mask = padded(batch, n) if batch > 1 else None
+    return lambda: (tokens_of(batch, n, 7, seed), make_weights(7, d, n_layers, seed), n_heads, n_layers, mask)
+
+
+def one_block_again(source, weights, n_heads, n_layers, may_look=None):
+    first = library.parts_of(weights, "encoder.blocks.0")
+    again = {f"encoder.blocks.{i}.{name}": w for i in range(n_layers) for name, w in first.items()}
+    return encoded(source, weights | again, n_heads, n_layers, may_look)
+
+
+def norm_in_between(source, weights, n_heads, n_layers, may_look=None):
+    x = library.embed(source, weights["words.output.weight"])
+    for layer in range(n_layers):
+        parts = library.parts_of(weights, f"encoder.blocks.{layer}")
+        x, _ = library.block(x, parts, n_heads=n_heads, own=may_look)
+        x = library.norm(x, weights, "encoder.last_norm")
+    return x
+
+
+ENCODE_SOURCE = PlainExercise(
+    name="encode_source",
+    lesson=TOPIC,
+    inputs=("source", "weights", "n_heads", "n_layers", "may_look"),
+    reference=encoded,
+    by_hand=ByHand(
+        inputs={
+            "source": torch.tensor([[0]]),
+            "weights": hand_weights(),
+            "n_heads": 1,
+            "n_layers": 1,
+            "may_look": None,
+        },
+        answer=torch.tensor([[[-1.0, 1.0]]]),
+        says="Row 0 of the table is (0.707, 1.414); times √2, (1, 2); plus position 0, (0, 1): (1, 3). One "
+        "block makes (−1, 6) of it, as in lesson 13. The last norm: mean 2.5, distances ∓3.5, so (−1, 1).",
+    ),
+    others=(
+        encoder_case(1, 5, 8, 2, 2, seed=0),
+        encoder_case(3, 4, 6, 3, 3, seed=100),
+        encoder_case(2, 3, 4, 1, 1, seed=200),
+    ),
+    slips=(
+        Slip(
+            "no-last-norm",
+            partial(encoded, habits=Habits(last_norm=False)),
+            "the last norm is missing. Pre-norm blocks hand on sums that grow; `encoder.last_norm` comes "
+            "after the last block.",
+        ),
+        Slip(
+            "ignores-mask",
+            partial(encoded, habits=Habits(masked=False)),
+            "`may_look` changes nothing: words look at padding. Hand it to every block.",
+        ),
+        Slip(
+            "no-root",
+            partial(encoded, habits=Habits(scaled=False)),
+            "the words come in without √d_model. Use your `embed`.",
+        ),
+        Slip(
+            "one-block-again",
+            one_block_again,
+            "every layer uses the weights of block 0. Block `i` has its own: `encoder.blocks.{i}`.",
+        ),
+        Slip(
+            "norm-in-between",
+            norm_in_between,
+            "the last norm comes after every block. It comes once, after the last one.",
+        ),
+        Slip(
+            "first-block-only",
+            lambda source, weights, n_heads, n_layers, may_look=None: encoded(
+                source, weights, n_heads, 1, may_look
+            ),
+            "only one block is used. There are `n_layers`.",
+        ),
+    ),
+)
+
+
+# ---- the decoder's block
+
+
+def decoder(x, memory, parts, n_heads, may_look=None, *, habits: Habits = RIGHT):
+    own = library.causal(x.shape[1], habits.ahead)
+    seen = may_look if habits.masked else None
+    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=seen, habits=habits)[0]
+
+
+def decoder_parts(d: int, seed: int) -> dict[str, Tensor]:
+    shapes = shapes_of("b", d, 2 * d + 1, crosses=True)
+    return {name[2:]: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+
+
+def decoder_case(batch: int, m: int, n: int, d: int, n_heads: int, seed: int) -> Callable[[], tuple]:
+    mask = padded(batch, n) if batch > 1 else None
+    x, memory = random(batch, m, d, seed=seed), random(batch, n, d, seed=seed + 1)
+    return lambda: (x.clone(), memory.clone(), decoder_parts(d, seed + 10), n_heads, mask)
+
+
+def memory_normed(x, memory, parts, n_heads, may_look=None):
+    return decoder(x, library.norm(memory, parts, "around_cross.norm"), parts, n_heads, may_look)
+
+
+def same_matrices(x, memory, parts, n_heads, may_look=None):
+    kinds = ("query", "key", "value", "output")
+    return decoder(
+        x,
+        memory,
+        parts | {f"cross.w_{kind}": parts[f"attention.w_{kind}"] for kind in kinds},
+        n_heads,
+        may_look,
+    )
+
+
+def no_self(x, memory, parts, n_heads, may_look=None):
+    silent = torch.zeros_like(parts["attention.w_output"])
+    return decoder(x, memory, parts | {"attention.w_output": silent}, n_heads, may_look)
+
+
+def no_cross(x, memory, parts, n_heads, may_look=None):
+    silent = torch.zeros_like(parts["cross.w_output"])
+    return decoder(x, memory, parts | {"cross.w_output": silent}, n_heads, may_look)
+
+
+def looks_ahead_only(x, memory, parts, n_heads, may_look=None):
+    own = library.causal(x.shape[1]).T
+    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
+
+
+HAND = library.parts_of(hand_weights(), "decoder.blocks.0")
+DECODER_BLOCK = PlainExercise(
+    name="decoder_block",
+    lesson=TOPIC,
+    inputs=("x", "memory", "parts", "n_heads", "may_look"),
+    reference=decoder,
+    by_hand=ByHand(
+        inputs={
+            "x": torch.tensor([[[1.0, 3.0]]]),
+            "memory": torch.tensor([[[4.0, 0.0]]]),
+            "parts": HAND,
+            "n_heads": 1,
+            "may_look": None,
+        },
+        answer=torch.tensor([[[3.0, 6.0]]]),
+        says="The word (1, 3), normalised (−1, 1), looks at itself alone and hears (−2, 2): (−1, 5). Across, "
+        "there is one word of memory, (4, 0): whatever is asked, that is heard. (3, 5). Normalised: (−1, 1), "
+        "bent to (0, 1). Added: (3, 6).",
+    ),
+    others=(
+        decoder_case(1, 4, 5, 8, 2, seed=0),
+        decoder_case(3, 5, 4, 6, 3, seed=100),
+        decoder_case(2, 3, 3, 4, 1, seed=200),
+    ),
+    slips=(
+        Slip(
+            "no-causal-mask",
+            partial(decoder, habits=Habits(ahead=99)),
+            "its words see later words. The first look needs the causal mask: `tril`.",
+        ),
+        Slip(
+            "sees-the-next",
+            partial(decoder, habits=Habits(ahead=1)),
+            "each word sees the next one. `tril()` without a number keeps the diagonal and below.",
+        ),
+        Slip("looks-ahead-only", looks_ahead_only, "the causal mask is turned round: `tril`, not `triu`."),
+        Slip(
+            "cross-from-itself",
+            partial(decoder, habits=Habits(cross="itself")),
+            "keys and values of the second look are made from `x`, so the source is never seen. They come "
+            "from `memory`.",
+            misconception="M14",
+        ),
+        Slip(
+            "causal-across",
+            partial(decoder, habits=Habits(cross_causal=True)),
+            "the causal mask lies on the look across, too. The source is known from the start: only "
+            "`may_look` counts there.",
+            misconception="M25",
+        ),
+        Slip(
+            "memory-normed",
+            memory_normed,
+            "the memory goes through `around_cross.norm`. It comes out of the encoder's last norm already; "
+            "only the words that ask are normalised here.",
+        ),
+        Slip(
+            "ignores-mask",
+            partial(decoder, habits=Habits(masked=False)),
+            "`may_look` changes nothing: padding of the source is looked at. Hand it to the second look.",
+        ),
+        Slip(
+            "same-matrices",
+            same_matrices,
+            "both looks use the matrices of `attention`. The look across has its own: `cross.w_query` and so "
+            "on.",
+        ),
+        Slip("no-self-attention", no_self, "the decoder's words never look at one another."),
+        Slip("no-cross-attention", no_cross, "the memory changes nothing: the look across is missing."),
+        Slip(
+            "post-norm",
+            partial(decoder, habits=Habits(pre_norm=False)),
+            "the norms come after the additions. Here each comes before its layer, as in lesson 13.",
+        ),
+    ),
+)
+
+
+# ---- the test of it
+
+TESTED = decoder_parts(8, seed=500)
+
+
+def with_weights_inside(block: Callable) -> Callable:
+    return lambda x, memory: block(x, memory, TESTED, 2)
+
+
+def word_by_word(x, memory):
+    """Each word from its beginning alone: whoever cannot see ahead needs no mask."""
+    return torch.cat([decoder(x[:, : t + 1], memory, TESTED, 2)[:, -1:] for t in range(x.shape[1])], dim=1)
+
+
+def careful_test(block: Callable) -> None:
+    x, memory = random(1, 5, 8, seed=1), random(1, 6, 8, seed=2)
+    before = block(x, memory)
+    for place in range(1, 5):
+        other = x.clone()
+        other[:, place] = random(8, seed=place)
+        after = block(other, memory)
+        assert torch.allclose(before[:, :place], after[:, :place], atol=1e-5)
+        assert not torch.allclose(before[:, -1], after[:, -1], atol=1e-5)
+    for place in range(6):
+        other = memory.clone()
+        other[:, place] += 1
+        assert not torch.allclose(before[:, 0], block(x, other)[:, 0], atol=1e-5)
+
+
+TEST_DECODER = TestExercise(
+    name="test_decoder",
+    lesson=TOPIC,
+    inputs={"block": "a function"},
+    of=replace(
+        DECODER_BLOCK,
+        name="block",
+        inputs=("x", "memory"),
+        reference=with_weights_inside(decoder),
+        slips=tuple(replace(slip, wrong=with_weights_inside(slip.wrong)) for slip in DECODER_BLOCK.slips),
+    ),
+    what="decoder block",
+    accepts={"word by word, without a mask": word_by_word},
+    rejects={
+        "no-causal-mask": "lets every word see all words of the target",
+        "sees-the-next": "lets each word see the next one",
+        "looks-ahead-only": "looks ahead and not back",
+        "cross-from-itself": "never looks at the memory",
+        "causal-across": "hides the end of the source from the first words",
+    },
+    reference=careful_test,
+)
+
+
+# ---- the logits
+
+
+def decoded(target, memory, weights, n_heads, n_layers, may_look=None, *, habits: Habits = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+    return library.decoder_stages(target, memory, weights, **sizes)[0]["logits"]
+
+
+def decode_case(batch: int, m: int, n: int, d: int, n_heads: int, n_layers: int, seed: int):
+    mask = padded(batch, n) if batch > 1 else None
+    memory = random(batch, n, d, seed=seed + 1)
+    return lambda: (
+        tokens_of(batch, m, 7, seed),
+        memory.clone(),
+        make_weights(7, d, n_layers, seed),
+        n_heads,
+        n_layers,
+        mask,
+    )
+
+
+def as_softmax(*given):
+    return decoded(*given).softmax(-1)
+
+
+def scaled_out(target, memory, weights, n_heads, n_layers, may_look=None):
+    bias = weights["words.output.bias"]
+    bare = decoded(target, memory, weights, n_heads, n_layers, may_look) - bias
+    return bare * math.sqrt(memory.shape[-1]) + bias
+
+
+def encoders_norm(target, memory, weights, n_heads, n_layers, may_look=None):
+    swapped = {
+        f"decoder.last_norm.{kind}": weights[f"encoder.last_norm.{kind}"] for kind in ("weight", "bias")
+    }
+    return decoded(target, memory, weights | swapped, n_heads, n_layers, may_look)
+
+
+DECODE_LOGITS = PlainExercise(
+    name="decode_logits",
+    lesson=TOPIC,
+    inputs=("target", "memory", "weights", "n_heads", "n_layers", "may_look"),
+    reference=decoded,
+    by_hand=ByHand(
+        inputs={
+            "target": torch.tensor([[0]]),
+            "memory": torch.tensor([[[4.0, 0.0]]]),
+            "weights": hand_weights(),
+            "n_heads": 1,
+            "n_layers": 1,
+            "may_look": None,
+        },
+        answer=torch.tensor([[[1 / math.sqrt(2), 13.0]]]),
+        says="The word comes in as (1, 3), and the block makes (3, 6) of it. Last norm: (−1, 1). Its dot "
+        "product with row 0 of the table, (0.707, 1.414), is 0.707, plus bias 0; with row 1, (2, 5), it is "
+        "3, plus 10.",
+    ),
+    others=(
+        decode_case(1, 4, 5, 8, 2, 2, seed=0),
+        decode_case(3, 3, 4, 6, 3, 3, seed=100),
+        decode_case(2, 2, 3, 4, 1, 1, seed=200),
+    ),
+    slips=(
+        Slip(
+            "no-bias",
+            partial(decoded, habits=Habits(bias=False)),
+            "the output's bias is missing. The paper's tied output has none; ours has: `words.output.bias`.",
+        ),
+        Slip(
+            "no-last-norm",
+            partial(decoded, habits=Habits(last_norm=False)),
+            "the last norm is missing: `decoder.last_norm`, before the table.",
+        ),
+        Slip(
+            "encoders-norm",
+            encoders_norm,
+            "the *encoder's* last norm is used at the end. The decoder has its own.",
+        ),
+        Slip(
+            "ignores-mask",
+            partial(decoded, habits=Habits(masked=False)),
+            "`may_look` changes nothing. Hand it to every block.",
+        ),
+        Slip(
+            "softmax",
+            as_softmax,
+            "these are shares, after a softmax. Logits are asked for: whoever uses them takes the softmax.",
+            misconception="M29",
+        ),
+        Slip(
+            "scaled-at-the-end",
+            scaled_out,
+            "√d_model comes in at the output, too. It belongs to the words that come in.",
+        ),
+        Slip(
+            "no-root",
+            partial(decoded, habits=Habits(scaled=False)),
+            "the words come in without √d_model. Use your `embed`.",
+        ),
+    ),
+)
+
+
+# ---- where two runs part
+
+
+def parting(mine, theirs, tolerance):
+    for name, expected in theirs.items():
+        if not (mine[name] - expected).abs().max() <= tolerance:
+            return name
+    return "nowhere"
+
+
+def last_parting(mine, theirs, tolerance):
+    return next(
+        (name for name in reversed(theirs) if parting(mine, {name: theirs[name]}, tolerance) == name),
+        "nowhere",
+    )
+
+
+def largest(mine, theirs, tolerance):
+    gaps = {name: (mine[name] - theirs[name]).abs().max().item() for name in theirs}
+    name = max(gaps, key=gaps.get)
+    return name if gaps[name] > tolerance else "nowhere"
+
+
+def signed(mine, theirs, tolerance):
+    return next((name for name in theirs if (mine[name] - theirs[name]).max() > tolerance), "nowhere")
+
+
+def nan_passes(mine, theirs, tolerance):
+    return next((name for name in theirs if (mine[name] - theirs[name]).abs().max() > tolerance), "nowhere")
+
+
+def in_the_mean(mine, theirs, tolerance):
+    return next(
+        (name for name in theirs if not (mine[name] - theirs[name]).abs().mean() <= tolerance), "nowhere"
+    )
+
+
+def by_equal(mine, theirs, tolerance):
+    return next((name for name in theirs if not torch.equal(mine[name], theirs[name])), "nowhere")
+
+
+def run(changes: dict[str, float], *, nan: bool = False) -> Callable[[], tuple]:
+    names = ("words", "block 0", "block 1", "norm", "logits")
+
+    def make() -> tuple:
+        theirs = {name: random(2, 3, 4, seed=i) for i, name in enumerate(names)}
+        mine = {name: states.clone() for name, states in theirs.items()}
+        for name, change in changes.items():
+            mine[name][1, 2, 3] += float("nan") if nan and change else change
+        return mine, theirs, 1e-4
+
+    return make
+
+
+FIRST_DIFFERENCE = PlainExercise(
+    name="first_difference",
+    lesson=TOPIC,
+    inputs=("mine", "theirs", "tolerance"),
+    reference=parting,
+    by_hand=ByHand(
+        inputs={
+            "mine": {
+                "words": torch.tensor([1.0]),
+                "block": torch.tensor([2.0, 5.0]),
+                "out": torch.tensor([9.0]),
+            },
+            "theirs": {
+                "words": torch.tensor([1.0]),
+                "block": torch.tensor([2.0, 6.0]),
+                "out": torch.tensor([3.0]),
+            },
+            "tolerance": 0.1,
+        },
+        answer="block",
+        says="`words` agrees. In `block` one number is 1 off, more than 0.1. What comes after is no news.",
+    ),
+    others=(
+        run({}),
+        run({"block 1": -0.3, "norm": 2.0, "logits": 7.0}),
+        run({"words": 2e-5, "logits": 1e-3}),
+        run({"block 0": 1.0, "block 1": 3.0, "norm": 1.0}, nan=True),
+        run({"norm": 3e-4}),
+    ),
+    slips=(
+        Slip("last-one", last_parting, "that is the *last* stage that differs. Stop at the first one."),
+        Slip(
+            "largest",
+            largest,
+            "that is the stage that differs *most*. Mistakes grow on their way; the first one is wanted.",
+        ),
+        Slip(
+            "sign-forgotten",
+            signed,
+            "a number that is too small goes unnoticed. Take the difference without its sign: `.abs()`.",
+        ),
+        Slip(
+            "nan-passes",
+            nan_passes,
+            "`nan` passes: `nan > tolerance` is False, and so is every comparison with it. Ask the other way "
+            "round: `not gap <= tolerance`.",
+        ),
+        Slip(
+            "in-the-mean",
+            in_the_mean,
+            "the *mean* difference is compared, so one wrong number among many hides. Take the largest.",
+        ),
+        Slip(
+            "bit-by-bit",
+            by_equal,
+            "it asks for the same bits. Rounding differs: up to `tolerance` is the same.",
+        ),
+    ),
+)
+
+EXERCISES = (
+    PARTS_OF, EMBED, ENCODE_SOURCE, DECODER_BLOCK, TEST_DECODER, DECODE_LOGITS, FIRST_DIFFERENCE,
+)  # fmt: skip

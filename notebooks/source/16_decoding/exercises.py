@@ -99,9 +99,9 @@ GROW = PlainExercise(
             "width": 2,
         },
         answer=([-2.5, -3.0], [["a", "cat"], ["a", "dog"]], ["a", "a"]),
-        says="“the” has −1 so far, and goes on with cat (−3) or dog (−4): −4 and −5. “a” has −2 and goes on with "
-        "−0.5 or −1: −2.5 and −3. The best two are “a cat” and “a dog”. Both have read “a”, so the state of both "
-        "is the one that came out of reading “a”.",
+        says="“the” has −1 so far, and goes on with cat (−3) or dog (−4): −4 and −5. “a” has −2 and goes "
+        "on with −0.5 or −1: −2.5 and −3. The best two are “a cat” and “a dog”. Both have read “a”, "
+        "so the state of both is the one that came out of reading “a”.",
     ),
     others=(
         lambda: (
@@ -131,14 +131,14 @@ GROW = PlainExercise(
         Slip(
             "worst-first",
             lambda *given: grown(*given, best_first=False),
-            "the least likely are kept. Log-probabilities are negative: the best sum is the one nearest to 0, "
-            "so sort from the largest down.",
+            "the least likely are kept. Log-probabilities are negative: the best sum is the one nearest "
+            "to 0, so sort from the largest down.",
         ),
         Slip(
             "one-from-each",
             lambda *given: grown(*given, each=1),
-            "each open sentence leaves one child. All children compete with one another: two of one parent may "
-            "both stay, and another parent may have none.",
+            "each open sentence leaves one child. All children compete with one another: two of one "
+            "parent may both stay, and another parent may have none.",
         ),
         Slip(
             "state-before-reading",
@@ -204,14 +204,15 @@ CLIPPED_MATCHES = PlainExercise(
             "n": 1,
         },
         answer=(3, 4),
-        says="Four words were said. The reference has “le” twice, so of the three only two count; “chat” counts "
-        "once: 3 of 4.",
+        says="Four words were said. The reference has “le” twice, so of the three only two count; “chat” "
+        "counts once: 3 of 4.",
     ),
     others=(
         lambda: (words_of("le chat dort sur le chat"), words_of("le chat dort sur le lit"), 2),
         lambda: (words_of("le chat dort le chat dort"), words_of("oui le chat dort bien"), 3),
         lambda: (words_of("dort le chat"), words_of("le chat dort"), 2),
         lambda: (words_of("chat"), words_of("le chat"), 2),
+        lambda: (words_of("chat"), words_of("le chat dort"), 4),
         lambda: ([], words_of("le chat"), 1),
         lambda: (words_of("a b a b a b"), words_of("a b a b"), 2),
         lambda: (words_of("le petit chat noir dort"), words_of("le petit chat noir dort"), 4),
@@ -220,20 +221,20 @@ CLIPPED_MATCHES = PlainExercise(
         Slip(
             "not-clipped",
             not_clipped,
-            "a group counts every time it is said, though the reference has it fewer times. Each one of the "
-            "reference can be matched once: take the smaller of the two counts.",
+            "a group counts every time it is said, though the reference has it fewer times. Each one of "
+            "the reference can be matched once: take the smaller of the two counts.",
         ),
         Slip(
             "each-once",
             each_once,
-            "every group counts once at most. If both sentences have it twice, it counts twice: take the smaller "
-            "of the two counts.",
+            "every group counts once at most. If both sentences have it twice, it counts twice: take the "
+            "smaller of the two counts.",
         ),
         Slip(
             "out-of-the-reference",
             out_of_the_reference,
-            "the second number counts the groups of the reference. Precision asks how much of what was *said* is "
-            "right, so count those of the translation.",
+            "the second number counts the groups of the reference. Precision asks how much of what was "
+            "*said* is right, so count those of the translation.",
         ),
         Slip(
             "one-too-few",
@@ -321,8 +322,8 @@ BLEU = PlainExercise(
             "references": [words_of("a b c d e f g h i j")],
         },
         answer=100 * math.exp(1 - 10 / 8),
-        says="Everything that was said is right: all four precisions are 1. But 8 words stand for 10, so the "
-        "brevity penalty is exp(1 − 10/8) = exp(−0.25) = 0.779, and BLEU is 77.9.",
+        says="Everything that was said is right: all four precisions are 1. But 8 words stand for 10, so "
+        "the brevity penalty is exp(1 − 10/8) = exp(−0.25) = 0.779, and BLEU is 77.9.",
     ),
     others=(
         corpus(
@@ -334,6 +335,7 @@ BLEU = PlainExercise(
         corpus(("le matou sommeille dehors", GARDEN)),
         corpus(("le chat", "le chat"), (GARDEN, GARDEN.replace("noir", "blanc"))),
         corpus(("le le le le le le", "le chat dort sur le lit")),
+        corpus(("le chat dort ici le chat dort ici", "le chat dort ici bien")),
         corpus((GARDEN + " ce soir", GARDEN), ("les chiens courent", "les deux chiens courent vite ici")),
         lambda: ([[]], [words_of("le chat")]),
     ),
@@ -341,8 +343,8 @@ BLEU = PlainExercise(
         Slip(
             "mean-of-sentences",
             mean_of_sentences,
-            "each sentence gets a score of its own, and they are averaged. Add up matches and totals over all "
-            "sentences first, for each n, and divide once.",
+            "each sentence gets a score of its own, and they are averaged. Add up matches and totals over "
+            "all sentences first, for each n, and divide once.",
         ),
         Slip(
             "no-brevity",
@@ -352,8 +354,8 @@ BLEU = PlainExercise(
         Slip(
             "arithmetic",
             arithmetic_mean,
-            "the four precisions are averaged in the ordinary way. BLEU takes the geometric mean: the mean of the "
-            "logarithms, then exp.",
+            "the four precisions are averaged in the ordinary way. BLEU takes the geometric mean: the "
+            "mean of the logarithms, then exp.",
         ),
         Slip(
             "rewards-length",
@@ -456,9 +458,10 @@ CACHED_ATTENTION = PlainExercise(
             torch.tensor([[[70.0]]]),
             (torch.tensor([[[[0.0], [LN3]]]]), torch.tensor([[[[4.0], [8.0]]]])),
         ),
-        says="One head, one number each. The cache holds one word: key 0, value 4. The new word makes query 1, key "
-        "ln 3 and value 8. Keys are now (0, ln 3), values (4, 8). The scores are 0 and ln 3, the weights 1/4 and "
-        "3/4, the blend 1/4 · 4 + 3/4 · 8 = 7. Times W_O: 70. The cache now holds both words.",
+        says="One head, one number each. The cache holds one word: key 0, value 4. The new word makes "
+        "query 1, key ln 3 and value 8. Keys are now (0, ln 3), values (4, 8). The scores are 0 and "
+        "ln 3, the weights 1/4 and 3/4, the blend 1/4 · 4 + 3/4 · 8 = 7. Times W_O: 70. The cache "
+        "now holds both words.",
     ),
     others=(
         cache_case(0, 1, 4, 12, 3),
@@ -470,7 +473,7 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "forgets-the-past",
             lambda *given: cached(*given, sees_past=False),
-            "the new word looks at itself alone. Its query must meet all keys: those of the cache and its own.",
+            "the new word looks at itself alone. Its query must meet all keys: the old ones and its own.",
         ),
         Slip(
             "does-not-see-itself",
@@ -485,8 +488,8 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "at-the-front",
             lambda *given: cached(*given, front=True),
-            "the new word stands in front of the older ones. The output does not notice (a sum has no order), but "
-            "the cache is in the wrong order: old first, then new.",
+            "the new word stands in front of the older ones. The output does not notice (a sum has no "
+            "order), but the cache is in the wrong order: old first, then new.",
         ),
         Slip(
             "keys-only",
@@ -496,7 +499,7 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "queries-kept",
             queries_kept,
-            "the keys are made with `w_q`. What is kept are keys and values; a query is used once and never again.",
+            "the keys are made with `w_q`. What is kept are keys and values; a query is used once.",
             misconception="M44",
         ),
         Slip(

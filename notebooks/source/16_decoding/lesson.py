@@ -271,11 +271,11 @@ cow = "the cow drank the milk because it was thirsty"
 for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
     for width in (1, 5):
         with torch.no_grad():
-            said = beam(*speaker(rctm, sentence), width)
-        said = rctm.tokenizer.decode(said)
+            tokens = beam(*speaker(rctm, sentence), width)
+        spoken = rctm.tokenizer.decode(tokens)
         (theirs,) = translate([sentence], rctm.model, rctm.tokenizer, beam=width)
-        assert said == theirs.target
-        print(f"k = {width}: {said}")
+        assert spoken == theirs.target
+        print(f"k = {width}: {spoken}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -331,7 +331,7 @@ The wider the beam, the more comes out short: 20 sentences, then 25, 31, 37. The
 
 The Transformer is so sure of itself that beam and greedy say the same. Over 300 sentences one differs, and it was better before. On this language it has nothing to gain.
 
-On real captions (Multi30k, `multi30k_ladder`, width 5, three seeds on one H200) every one of 14 systems gains: 0.6 to 2.0 points of BLEU, the score of the next section; the Transformer 1.0, from 41.3 to 42.4. There $\alpha$ was chosen on the validation set. It matters less than the beam: for Bahdanau's system, half a point between the best and the worst.
+On real captions (Multi30k, `multi30k_ladder`, width 5, three seeds on one H200) every one of 14 systems gains: 0.6 to 2.0 points of BLEU, the score of the next section; the Transformer 1.0, from 41.3 to 42.4. There $\alpha$ was chosen on the validation set, from 0 to 2. For Bahdanau's system about half a point lies between the best and the worst; for the Transformer more than a point, and it likes the largest.
 
 That too wide is worse has been found on large systems as well (Koehn and Knowles, 2017). Stahlberg and Byrne (2019) searched *exactly*: for more than half of their sentences, the likeliest translation of all was the empty one.
 """

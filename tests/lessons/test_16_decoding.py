@@ -92,12 +92,10 @@ def test_a_wider_beam_is_shorter_and_the_penalty_holds_half_of_it_back():
 
 @pytest.mark.slow
 def test_over_300_sentences_as_told():
-    for name, greedy, wide in (("rctm", 23, 27), ("rnn_encoder_decoder", 66, 71)):
+    for name, greedy, wide in (("rctm", 24, 27), ("rnn_encoder_decoder", 67, 69)):
         assert round(right(name, 300, 1, 0.0) / 3) == greedy
         assert round(right(name, 300, 5, 0.0) / 3) == wide
-    one, five = said("transformer", 300, 1, 0.0), said("transformer", 300, 5, 0.0)
-    assert sum(a != b for a, b in zip(one, five, strict=True)) == 1
-    assert right("transformer", 300, 5, 0.0) == right("transformer", 300, 1, 0.0) - 1
+    assert said("transformer", 300, 1, 0.0) == said("transformer", 300, 5, 0.0)
 
 
 def test_the_record_on_real_captions_as_told():

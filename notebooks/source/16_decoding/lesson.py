@@ -70,12 +70,12 @@ Here is *The old woman sees a small dog in the garden.* Close **dog**. The decod
 # %% kind="diagram" minutes=0.2 hide_input=true
 PARTS = {
     "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0), "chances": (3, 0),
-    "search": (4, 0), "translation": (5, 0), "cache": (2, 1), "next word, read in": (4, 1),
+    "search": (4, 0), "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
     "reference": (5, 1), "BLEU": (6, 0.5),
 }
 ARROWS = [
     ("source", "encoder"), ("encoder", "decoder step"), ("decoder step", "chances"),
-    ("chances", "search"), ("search", "next word, read in"), ("cache", "decoder step"),
+    ("chances", "search"), ("search", "next word"), ("cache", "decoder step"),
     ("search", "translation"), ("translation", "BLEU"), ("reference", "BLEU"),
 ]
 NAME = "From a source to a number"

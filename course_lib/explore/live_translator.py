@@ -1,8 +1,7 @@
 """W18, the live translator: any sentence, and what happens at each step of its translation.
 
-    >>> facts = compute(text="The old woman sees a small [dog].", system=ACROSS, head="mean", step=6)
-    >>> facts["source"][6], facts["said"][5]
-    ('</s>', 'petit')
+    >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
+    'le chat a bu le chat'
 
 A word in brackets is closed: nobody can look at it (`translation/live.py`). `rows` and `columns` label the
 map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps count from 1.

@@ -4,7 +4,7 @@
     >>> seen.source, seen.closed                        # a word in brackets is closed: nobody looks at it
     (('the', 'cat', 'drank', 'the', 'water', '</s>'), (4,))
     >>> seen.said[:2], seen.chances.shape               # for every step, how likely each token was
-    (('le', 'chat'), torch.Size([..., 144]))
+    (('le', 'chat'), torch.Size([7, 680]))
 
 Closing a word is a mask for attention (`closing.py`). A system without attention has nothing to close: it
 reads the word as if there were no brackets, and a note says so.

@@ -20,7 +20,9 @@ def stops(explorable: Explorable) -> Iterator[tuple[str, Any]]:
     sweeps = []
     for control in explorable.controls:
         trait = explorable.traits()[control.trait]
-        if hasattr(trait, "values"):
+        if hasattr(trait, "samples"):
+            sweeps.append([(control.trait, text) for text in trait.samples])
+        elif hasattr(trait, "values"):
             sweeps.append([(control.trait, value) for value in trait.values])
         else:
             step = control.step if isinstance(trait, Number) else 1

@@ -2,12 +2,14 @@
 
 from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
+from course_lib.explore.beam_tree import BeamTree
 from course_lib.explore.clock_hands import ClockHands
 from course_lib.explore.close_a_word import CloseAWord
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.head_count import HeadCount
 from course_lib.explore.head_switches import HeadSwitches
+from course_lib.explore.live_translator import LiveTranslator
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.parameter_ledger import ParameterLedger
@@ -25,6 +27,7 @@ from course_lib.explore.word_by_word import WordByWord
 
 __all__ = [
     "AttentionStepper",
+    "BeamTree",
     "ClockHands",
     "CloseAWord",
     "Explorable",
@@ -32,6 +35,7 @@ __all__ = [
     "GradientTelephone",
     "HeadCount",
     "HeadSwitches",
+    "LiveTranslator",
     "MaskPainter",
     "OneVectorSuitcase",
     "ParameterLedger",

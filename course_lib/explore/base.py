@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from traitlets import HasTraits, TraitType, link
 
 from course_lib import theme
-from course_lib.explore.control import Control
+from course_lib.explore.control import Control, Writing
 from course_lib.explore.picture import Picture
 from course_lib.views import still
 from course_lib.views.moving import Facts, Show, Stage, quick_text
@@ -73,9 +73,13 @@ class Explorable(HasTraits):
     def __init_subclass__(cls) -> None:
         """An explorable that breaks the rules is refused when it is written, not when a learner meets it."""
         super().__init_subclass__()
-        if not 1 <= len(cls.controls) <= 3:
-            raise TypeError(f"{cls.__name__} has {len(cls.controls)} controls; one to three keep it clear.")
         names = {control.trait for control in cls.controls}
+        written = [name for name in names if isinstance(getattr(cls, name, None), Writing)]
+        if not 1 <= len(cls.controls) - len(written) <= 3 or len(written) > 1:
+            raise TypeError(
+                f"{cls.__name__} has {len(cls.controls)} controls; one to three keep it clear, "
+                "beside one field to write in."
+            )
         for name in names:
             if not isinstance(getattr(cls, name, None), TraitType):
                 raise TypeError(f"{cls.__name__} has a control for {name!r}, which is not one of its traits.")

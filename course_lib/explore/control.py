@@ -5,8 +5,9 @@
     ...     controls = (Control("d_k", "d_k"),)
 
 The range, the choices and the refusal of anything else live in the trait, so they are written once. An
-`Enum` becomes a slider over its choices (or a row of buttons), a `Number` a slider, an `Int` a slider.
-All of them answer to the keyboard: Tab to reach one, arrow keys to move it.
+`Enum` becomes a slider over its choices (or a row of buttons), a `Number` a slider, an `Int` a slider, a
+`Writing` a field to write in. All of them answer to the keyboard: Tab to reach one, arrow keys to move it, or
+letters and Enter.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import ipywidgets
-from traitlets import Enum, Float, Int, TraitType
+from traitlets import Enum, Float, Int, TraitType, Unicode
 
 
 class Number(Float):
@@ -29,6 +30,20 @@ class Number(Float):
         if not math.isfinite(number):
             self.error(obj, value)
         return number
+
+
+class Writing(Unicode):
+    """A text of the learner's own, of `longest` signs at most; what is longer is cut.
+
+    `samples` are texts worth trying, the default first: the tests and the bench go through them.
+    """
+
+    def __init__(self, samples: tuple[str, ...], longest: int = 200):
+        super().__init__(samples[0])
+        self.samples, self.longest = samples, longest
+
+    def validate(self, obj: object, value: str) -> str:
+        return super().validate(obj, value)[: self.longest]
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,9 @@ class Control:
             digits = len(f"{self.step:g}".partition(".")[2])
             ends = {"min": trait.min, "max": trait.max, "step": self.step}
             return ipywidgets.FloatSlider(**ends, readout_format=f".{digits}f", **look)
+        if isinstance(trait, Writing):  # heard when it is done: with Enter, or when the field is left
+            return ipywidgets.Text(continuous_update=False, **look)
         raise TypeError(
             f"Control {self.label!r}: no control is known for the trait {self.trait!r} of type "
-            f"{type(trait).__name__}. Use an Enum, a Number or an Int with min and max."
+            f"{type(trait).__name__}. Use an Enum, a Number, a Writing or an Int with min and max."
         )

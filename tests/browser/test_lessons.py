@@ -12,7 +12,7 @@ from course_lib import explore
 from course_lib.authoring.editions import assemble
 from course_lib.authoring.source import read_lesson
 from course_lib.runtime import PROJECT_ROOT
-from tests.explore.stops import places
+from tests.explore.stops import places, stops
 
 pytestmark = pytest.mark.browser
 
@@ -73,17 +73,22 @@ def reach_every_goal(lab, photograph) -> None:
             for goal in kind.goals:
                 knobs = there.locator(".course-knobs > *")
                 expect(knobs).to_have_count(len(kind.controls))
-                for knob, place in zip(knobs.all(), places(kind)[goal.id], strict=True):
-                    turn(knob, place)
+                for knob, control, place in zip(
+                    knobs.all(), kind.controls, places(kind)[goal.id], strict=True
+                ):
+                    turn(knob, place, stops(kind, control)[place])
                 expect(there.get_by_role("listitem").filter(has_text=goal.text)).to_contain_text("✓")
             photograph(there, f"goals-{cell['index']:02}")
 
 
-def turn(knob, place: int) -> None:
-    """A slider by its arrow keys from its beginning, a row of buttons by Enter."""
+def turn(knob, place: int, value: object) -> None:
+    """A slider by its arrow keys from its beginning, a row of buttons by Enter, a field by its letters."""
     if (handle := knob.locator(".noUi-handle")).count():
         for key in ["Home", *["ArrowRight"] * place]:
             handle.press(key)
+    elif (field := knob.locator("input[type=text]")).count():
+        field.fill(value)
+        field.press("Enter")
     else:
         knob.get_by_role("button").nth(place).press("Enter")
 

@@ -8,7 +8,7 @@ from itertools import product
 from traitlets import Enum
 
 from course_lib.explore import Explorable
-from course_lib.explore.control import Control, Number
+from course_lib.explore.control import Control, Number, Writing
 
 
 def stops(kind: type[Explorable], control: Control) -> list:
@@ -16,6 +16,8 @@ def stops(kind: type[Explorable], control: Control) -> list:
     trait = kind.class_traits()[control.trait]
     if isinstance(trait, Enum):
         return list(trait.values)
+    if isinstance(trait, Writing):
+        return list(trait.samples)
     step = control.step if isinstance(trait, Number) else 1
     count = round((trait.max - trait.min) / step)
     return [min(trait.min + step * i, trait.max) for i in range(count + 1)]

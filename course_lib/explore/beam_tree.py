@@ -1,0 +1,291 @@
+"""W17, the beam-search tree: two little languages, a beam of any width, and what it finds.
+
+    >>> [search(TREES["A"], width=width, alpha=0.0).best.sentence for width in (1, 2)]
+    [('the', 'cat', '</s>'), ('a', 'cat', '</s>')]
+    >>> search(TREES["B"], width=5, alpha=0.0).best.sentence              # too wide: it says nothing
+    ('</s>',)
+
+A tree says how likely each word is after the words before it. `search` does what `translation/beam.py` does,
+in plain Python, and remembers what it kept. Sums are of log-probabilities; a finished sentence is ranked by
+its sum divided by ((5 + length) / 6)^alpha, the end mark counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control, Number
+from course_lib.formatting import fixed
+from course_lib.text.special import EOS, SPECIAL
+from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.still import minus
+
+Words = tuple[str, ...]
+Tree = dict[Words, dict[str, float]]
+END = SPECIAL[EOS]
+LONGEST = 6
+OVER = {END: 1.0}
+TREES: dict[str, Tree] = {
+    "A": {
+        (): {"the": 0.6, "a": 0.4},
+        ("the",): {"cat": 0.4, "dog": 0.35, "bird": 0.25},
+        ("a",): {"cat": 0.9, "dog": 0.1},
+    },
+    "B": {
+        (): {"le": 0.41, "un": 0.25, "ce": 0.16, END: 0.12, "la": 0.06},
+        ("le",): {"chat": 0.6, "chien": 0.25, END: 0.15},
+        ("un",): {"chat": 0.4, "chien": 0.4, "oiseau": 0.2},
+        ("ce",): {"chat": 0.5, "chien": 0.5},
+        ("la",): {"souris": 1.0},
+        ("le", "chat"): {"dort": 0.7, "mange": 0.3},
+        ("le", "chien"): {"dort": 0.5, "mange": 0.5},
+        ("un", "chat"): {"dort": 0.6, "mange": 0.4},
+        ("un", "chien"): {"dort": 0.6, "mange": 0.4},
+        ("un", "oiseau"): {"dort": 1.0},
+        ("ce", "chat"): {"dort": 1.0},
+        ("ce", "chien"): {"dort": 1.0},
+        ("la", "souris"): {"dort": 1.0},
+        ("le", "chat", "dort"): {END: 0.56, "ici": 0.24, "bien": 0.2},
+    },
+}
+MOST_NODES, MOST_LISTED = 48, 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished sentence, its sum of log-probabilities, and what it is ranked by."""
+
+    sentence: Words
+    total: float
+    score: float
+
+
+@dataclass
+class Trace:
+    """What a search kept open and what it finished; the rest it looked at was dropped."""
+
+    open: list[list[tuple[Words, float]]] = field(default_factory=list)  # by step
+    looked_at: set[Words] = field(default_factory=set)
+    finished: list[Found] = field(default_factory=list)
+
+    @property
+    def best(self) -> Found:
+        return max(self.finished, key=lambda found: found.score)
+
+
+def following(tree: Tree, words: Words) -> dict[str, float]:
+    """How likely each next word is; where the tree says nothing, the sentence ends."""
+    return tree.get(words, OVER)
+
+
+def ranked_by(total: float, length: int, alpha: float) -> float:
+    return total / ((5 + length) / 6) ** alpha
+
+
+def search(tree: Tree, *, width: int, alpha: float) -> Trace:
+    """Keep the best `width`, let each go on with every word, keep the best again."""
+    trace, going = Trace(), [((), 0.0)]
+    for step in range(1, LONGEST + 1):
+        candidates = [
+            ((*words, word), total + math.log(share))
+            for words, total in going
+            for word, share in following(tree, words).items()
+        ]
+        trace.looked_at |= {words for words, _ in candidates}
+        candidates.sort(key=lambda candidate: (-candidate[1], candidate[0][-1] == END))
+        ended = [found for found in candidates[:width] if found[0][-1] == END]
+        trace.finished += [Found(words, total, ranked_by(total, step, alpha)) for words, total in ended]
+        going = [found for found in candidates if found[0][-1] != END][:width]
+        trace.open.append(going)
+        if len(trace.finished) >= width or not going:
+            break
+        if trace.finished and trace.best.score >= ranked_by(going[0][1], LONGEST, alpha):
+            break
+    return trace
+
+
+@cache
+def places(name: str) -> dict[Words, tuple[float, float]]:
+    """Where each beginning of a sentence stands: column by its length, row by the order of the leaves."""
+    tree, spots = TREES[name], {}
+
+    def put(words: Words, top: float) -> float:
+        """The row below what was put."""
+        below = top
+        for word in following(tree, words) if not words or words[-1] != END else ():
+            below = put((*words, word), below)
+        below = max(below, top + 1)
+        spots[words] = (len(words), (top + below - 1) / 2)
+        return below
+
+    depth = put((), 0.0)
+    return {words: (column, row / (depth - 1)) for words, (column, row) in spots.items()}
+
+
+def compute(*, tree: str, width: int, alpha: float) -> Facts:
+    trace = search(TREES[tree], width=width, alpha=alpha)
+    best = trace.best
+    status = {}
+    for words in places(tree):
+        status[words] = "dropped" if words in trace.looked_at else "unseen"
+    status |= {words: "kept" for level in trace.open for words, _ in level} | {(): "kept"}
+    status |= {found.sentence: "finished" for found in trace.finished}
+    status |= {best.sentence[:length]: "best" for length in range(1, len(best.sentence) + 1)}
+    return {
+        "said": best.sentence[:-1],
+        "total": best.total,
+        "score": best.score,
+        "chance": math.exp(best.total),
+        "status": status,
+        "finished": sorted(trace.finished, key=lambda found: -found.score),
+        "n_looked_at": len(trace.looked_at),
+    }
+
+
+COLOURS = {
+    "unseen": theme.HAIRLINE,
+    "dropped": theme.SOFT_INK,
+    "kept": theme.BLUE,
+    "finished": theme.GREEN,
+    "best": theme.ORANGE,
+}
+
+
+def draw_tree(axes: Axes) -> Show:
+    axes.set(xlim=(-0.25, 5.75), ylim=(1.05, -0.05), xticks=(), yticks=())
+    axes.spines[:].set_visible(False)
+    lines = LineCollection([], linewidths=1.2, zorder=1)
+    axes.add_collection(lines, autolim=False)
+    labels = [quick_text(axes, 0, 0, " ", va="center", size=9.5) for _ in range(MOST_NODES)]
+
+    def show(facts: Facts) -> None:
+        spots, status = places(facts["tree"]), facts["status"]
+        last = max(column for column, _ in spots.values())
+        stretch = 5.0 / last
+        segments, colours = [], []
+        for words, (column, row) in spots.items():
+            if words:
+                before = spots[words[:-1]]
+                start = before[0] * stretch + (0.7 if words[:-1] else 0.1)
+                segments.append([(start, before[1]), (column * stretch - 0.06, row)])
+                colours.append(COLOURS[status[words]])
+        lines.set(segments=segments, color=colours)
+        named = [words for words in spots if words]
+        for label, words in zip(labels, [*named, *[()] * MOST_NODES], strict=False):
+            if not words:
+                label.set_text("")
+                continue
+            column, row = spots[words]
+            share = following(TREES[facts["tree"]], words[:-1])[words[-1]]
+            label.set(
+                text=words[-1] if share == 1 else f"{words[-1]} {fixed(share, 2)[1:]}",
+                x=column * stretch,
+                y=row,
+                color=COLOURS[status[words]],
+                fontweight="bold" if status[words] == "best" else "normal",
+            )
+
+    return show
+
+
+def draw_finished(axes: Axes) -> Show:
+    axes.set(xlim=(0, 1), ylim=(8.2, -1), xticks=(), yticks=())
+    axes.spines[:].set_visible(False)
+    for x, name in ((0.8, "sum"), (1.0, "score")):
+        quick_text(axes, x, -0.4, name, ha="right", va="center", size=10, colour=theme.SOFT_INK)
+    rows = [
+        [
+            quick_text(axes, x, 0.6 + row, " ", ha=side, va="center", size=10)
+            for x, side in ((0, "left"), (0.8, "right"), (1.0, "right"))
+        ]
+        for row in range(MOST_LISTED)
+    ]
+    legend = [("best", "best"), ("finished", "finished"), ("kept", "kept open"), ("dropped", "dropped")]
+    for row, (status, name) in enumerate(legend):
+        quick_text(
+            axes, 0.5 * (row % 2), 6.8 + 0.7 * (row // 2), f"● {name}", size=10, colour=COLOURS[status]
+        )
+
+    def show(facts: Facts) -> None:
+        for place, texts in enumerate(rows):
+            known = place < len(facts["finished"])
+            found = facts["finished"][place] if known else None
+            told = (
+                (" ".join(found.sentence[:-1]) or "(nothing)", found.total, found.score)
+                if found
+                else ("", 0, 0)
+            )
+            texts[0].set_text(told[0])
+            for text, number in zip(texts[1:], told[1:], strict=True):
+                text.set_text(minus(fixed(number, 3)) if known else "")
+            for text in texts:
+                text.set_color(COLOURS["best" if place == 0 else "finished"])
+
+    return show
+
+
+def likelier_than_greedy(now: Facts, start: Facts) -> bool:
+    return now["tree"] == "A" and now["total"] > start["total"] + 1e-9
+
+
+def smallest_that_says_nothing(now: Facts, start: Facts) -> bool:
+    return now["tree"] == "B" and now["alpha"] == 0 and now["width"] == 4 and not now["said"]
+
+
+def smallest_that_brings_it_back(now: Facts, start: Facts) -> bool:
+    back = now["tree"] == "B" and now["width"] == 5 and len(now["said"]) == 3
+    before = search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1)).best.sentence
+    return back and before == (END,)
+
+
+class BeamTree(Explorable):
+    title = "Beam search"
+    question = "Keep the best few beginnings instead of one. Is wider better?"
+    size = (10.0, 4.6)
+    tree = Enum(tuple(TREES), default_value="A")
+    width = Int(1, min=1, max=5)
+    alpha = Number(0.0, min=0.0, max=1.0)
+    controls = (
+        Control("tree", "language", buttons=True),
+        Control("width", "beam width k"),
+        Control("alpha", "length penalty α"),
+    )
+    presets: ClassVar = {
+        "A, greedy": {},
+        "B, greedy": {"tree": "B"},
+        "B, k = 5": {"tree": "B", "width": 5},
+    }
+    goals = (
+        Goal("likelier", "A: find a likelier sentence than greedy does", likelier_than_greedy),
+        Goal("nothing", "B: the smallest k that changes the answer, α = 0", smallest_that_says_nothing),
+        Goal("back", "B, k = 5: the smallest α that undoes it", smallest_that_brings_it_back),
+    )
+    panels = (Panel("Which beginnings are kept", draw_tree, 1.5), Panel("Finished", draw_finished, 0.7))
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        said = " ".join(facts["said"]) or "(nothing)"
+        return (
+            f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}: {said}, p = {fixed(facts['chance'], 3)}"
+        )
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        said = f"“{' '.join(facts['said'])}”" if facts["said"] else "the empty sentence"
+        penalty = fixed(facts["alpha"], 1)
+        total, score = (minus(fixed(facts[name], 3)) for name in ("total", "score"))
+        return (
+            f"Language {facts['tree']}, beam width {facts['width']}, length penalty {penalty}: the best of "
+            f"{len(facts['finished'])} finished is {said}, sum {total}, score {score}; "
+            f"{facts['n_looked_at']} beginnings were looked at."
+        )

@@ -1,0 +1,251 @@
+"""W18, the live translator: any sentence, and what happens at each step of its translation.
+
+    >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
+    'le chat a bu le chat'
+
+A word in brackets is closed: nobody can look at it (`translation/live.py`). `rows` and `columns` label the
+map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps count from 1.
+`changed` is how many French words are others than without brackets; −1 where their number changed, too.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache, lru_cache
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum, Int
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control, Writing
+from course_lib.formatting import fixed
+from course_lib.text.special import EOS, SPECIAL
+from course_lib.translation.live import MOST_READ, MOST_SAID, Live, live
+from course_lib.translation.notes import printable
+from course_lib.translation.searching import NEVER_SAID
+from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.views.bars import LyingBars
+from course_lib.views.heatmap import MASKED, Heatmap
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
+USE = {ACROSS: "across", SOURCE: "source", TARGET: "target"}
+HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
+N_TOP, N_GRID, FEWEST = 5, MOST_SAID, 8  # words shown; rows and columns there are, and that are always seen
+LETTERS, NOTE = 11, 32  # signs of a label, of a line of notes
+END = SPECIAL[EOS]
+WOMAN = "The old woman sees a small dog in the garden."
+SAMPLES = (
+    WOMAN,
+    WOMAN.replace("dog", "[dog]"),
+    WOMAN.replace("old", "[old]"),
+    WOMAN.replace("a small", "[a] small"),
+    "The cat drank the water because it was thirsty.",
+    "The Cat sleeps.",
+    "",
+    "the cat " * 9,
+    "<b>$x$</b> кот 猫",
+    "The axolotl sleeps.",
+)
+
+
+@cache
+def shipped(name: str) -> Shipped:
+    return load_shipped(name)
+
+
+@lru_cache(maxsize=256)
+def seen(name: str, text: str) -> Live:
+    """A slider asks for the same sentence again and again."""
+    return live(shipped(name), text)
+
+
+@lru_cache(maxsize=256)
+def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
+    """For each step the five likeliest tokens that may be said, and their chances."""
+    chances = seen(name, text).chances
+    if chances is None:
+        return [(("",) * N_TOP, np.zeros(N_TOP))]
+    chances = chances.clone()
+    chances[:, list(NEVER_SAID)] = 0.0
+    shares, tokens = chances.topk(N_TOP, dim=1)
+    named = shipped(name).tokenizer.tokens
+    return [(tuple(named(row)), share.double().numpy()) for row, share in zip(tokens, shares, strict=True)]
+
+
+def drawable(word: str) -> str:
+    """A word as it fits a label: short, and only signs that the font has."""
+    known = "".join(sign if ord(sign) < 0x530 or sign in "…’œŒ" else "□" for sign in printable(word))
+    return known if len(known) <= LETTERS else known[: LETTERS - 1] + "…"
+
+
+def compute(*, text: str, system: str, head: str, step: int) -> Facts:
+    name = "rctm" if system == RCTM else "transformer"
+    now, words = seen(name, text), likeliest(name, text)
+    place = min(step, len(words)) - 1
+    weights = np.zeros((N_GRID, N_GRID))
+    rows, columns = (now.source if system == SOURCE else now.said), now.source
+    if system == TARGET:
+        columns = ("<s>", *now.said[:-1])
+    if now.looked:
+        tables = now.looked[USE[system]]
+        table = tables.mean(dim=(0, 1)) if head == "mean" else tables[int(head[0]), int(head[2])]
+        weights[: len(rows), : len(columns)] = table[: len(rows)].double().numpy()
+    before = seen(name, text.replace("[", " ").replace("]", " ")).said if now.closed else now.said
+    differ = sum(a != b for a, b in zip(now.said, before, strict=False))
+    return {
+        "source": now.source,
+        "said": now.said,
+        "closed_words": now.closed,
+        "french": now.french,
+        "notes": now.notes,
+        "place": place,
+        "top": words[place][0],
+        "shares": words[place][1],
+        "rows": rows if now.looked else (),
+        "columns": columns if now.looked else (),
+        "weights": weights,
+        "changed": differ if len(now.said) == len(before) else -1,
+    }
+
+
+def draw_top(axes: Axes) -> Show:
+    axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), yticks=(), xticks=(0, 0.5, 1))
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("chance")
+    after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
+    bars = LyingBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
+    notes = [quick_text(axes, -0.83, 5.4 + 0.62 * line, va="center", size=9.5) for line in range(5)]
+
+    def show(facts: Facts) -> None:
+        spoken = [drawable(word) for word in facts["said"][: facts["place"]]]
+        lead = " ".join(["…", *spoken[-4:]] if len(spoken) > 4 else spoken or ["(nothing yet)"])
+        after.set_text(f"step {facts['place'] + 1}, after: {lead}" if facts["said"] else "")
+        shares = facts["shares"]
+        bars.show(
+            shares,
+            [fixed(share, 3) if word else "" for word, share in zip(facts["top"], shares, strict=True)],
+        )
+        for text, word in zip(bars.words, facts["top"], strict=True):
+            text.set_text(drawable(word))
+        told = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), NOTE)]
+        for line, text in zip(notes, [*told, *[""] * len(notes)], strict=False):
+            line.set(text=text, color=theme.ORANGE)
+
+    return show
+
+
+def plain(note: str) -> str:
+    return " ".join(
+        drawable(word) if len(word) > 20 else "".join(map(drawable, word)) for word in note.split()
+    )
+
+
+def draw_map(axes: Axes) -> Show:
+    cells = Heatmap(axes, [""] * N_GRID, [""] * N_GRID)
+    axes.set_aspect("auto")
+    axes.set(xticks=(), yticks=(), ylabel=" ")
+    blank, grey = Blocks(axes, 2, theme.PAPER), Blocks(axes, MOST_READ, MASKED)
+    blank.set_zorder(3)
+    grey.set_zorder(2.5)
+    across = [quick_text(axes, place + 0.5, -0.2, ha="left", va="center", size=10) for place in range(N_GRID)]
+    down = [quick_text(axes, -0.1, place + 0.5, ha="right", va="center", size=10) for place in range(N_GRID)]
+    nothing = quick_text(
+        axes, 0.5, 0.5, " ", ha="center", va="center", size=11, colour=theme.SOFT_INK, of="axes"
+    )
+    for text in across:
+        text.set_rotation(90)
+
+    def show(facts: Facts) -> None:
+        n_rows, n_columns = len(facts["rows"]), len(facts["columns"])
+        high, wide = max(n_rows, FEWEST), max(n_columns, FEWEST)
+        axes.set(xlim=(-0.2 * wide, wide + 0.1), ylim=(high + 0.1, -0.36 * high))
+        cells.show(facts["weights"])
+        blank.place(
+            left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=[-0.03, n_rows + 0.03], high=N_GRID + 1
+        )
+        shut = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
+        left = np.full(MOST_READ, N_GRID + 1.0)
+        left[: len(shut)] = shut
+        grey.place(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
+        for place, text in enumerate(across):
+            word = drawable(facts["columns"][place]) if place < n_columns else ""
+            is_shut = place in shut
+            text.set(text=f"✕ {word}" if is_shut else word, color=theme.ORANGE if is_shut else theme.INK)
+        for place, text in enumerate(down):
+            word = drawable(facts["rows"][place]) if place < n_rows else ""
+            lit = place == facts["place"] and facts["system"] != SOURCE
+            text.set(text=word, fontweight="bold" if lit else "normal")
+        mute = facts["system"] == RCTM and facts["said"]
+        nothing.set_text("RCTM has no attention: there is nothing to show" if mute else "")
+
+    return show
+
+
+def one_word_changes(now: Facts, start: Facts) -> bool:
+    return len(now["closed_words"]) == 1 and now["changed"] == 1
+
+
+def unsure(now: Facts, start: Facts) -> bool:
+    return bool(now["said"]) and now["shares"][0] < 0.6 and not now["notes"]
+
+
+def at_the_end(now: Facts, start: Facts) -> bool:
+    """A head looks mostly at the end mark, at a step that says a word."""
+    says_a_word = now["system"] == ACROSS and now["head"] != "mean" and now["said"]
+    return (
+        bool(says_a_word)
+        and now["top"][0] != END
+        and now["weights"][now["place"], len(now["source"]) - 1] > 0.5
+    )
+
+
+class LiveTranslator(Explorable):
+    title = "Live translator"
+    question = "Type a sentence and press Enter. Put a word in [brackets], and nobody can look at it."
+    size = (10.0, 5.0)
+    text = Writing(SAMPLES)
+    system = Enum((RCTM, ACROSS, SOURCE, TARGET), default_value=ACROSS)
+    head = Enum(HEADS, default_value="mean")
+    step = Int(1, min=1, max=MOST_SAID)
+    controls = (
+        Control("text", "English"),
+        Control("system", "system, look", buttons=True),
+        Control("head", "layer.head"),
+        Control("step", "step"),
+    )
+    presets: ClassVar = {
+        "[dog] closed": {"text": SAMPLES[1], "step": 7},
+        "the cat": {"text": SAMPLES[4], "step": 8},
+        "RCTM": {"system": RCTM},
+    }
+    goals = (
+        Goal("one", "Close one word so that exactly one French word is another", one_word_changes),
+        Goal("unsure", "A known sentence, a step: no word has a chance of 0.6", unsure),
+        Goal("end", "Across: a head that looks mostly at </s>, and a word is said", at_the_end),
+    )
+    panels = (
+        Panel("Five likeliest next words", draw_top, 0.62),
+        Panel("Weights: rows ask, columns are looked at", draw_map, 1.4),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return textwrap.shorten(facts["french"], 78, placeholder=" …")
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        shut = ", ".join(f"“{facts['source'][place]}”" for place in facts["closed_words"][:3])
+        notes = f" ({textwrap.shorten('; '.join(facts['notes']), 70)})" if facts["notes"] else ""
+        if not facts["said"]:
+            return f"The live translator has nothing to say{notes}: type an English sentence."
+        first, second = (f"“{facts['top'][i]}” {fixed(facts['shares'][i], 2)}" for i in (0, 1))
+        return (
+            f"{facts['system']}{', closed: ' + shut if shut else ''}: "
+            f"“{textwrap.shorten(facts['french'], 90)}”{notes}. "
+            f"Likeliest at step {facts['place'] + 1}: {first}, {second}."
+        )

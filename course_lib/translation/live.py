@@ -1,0 +1,123 @@
+"""A sentence as somebody types it, translated with everything open to view: what the live translator shows.
+
+    >>> seen = live(load_shipped("transformer"), "The cat drank the [water].")
+    >>> seen.source, seen.closed                        # a word in brackets is closed: nobody looks at it
+    (('the', 'cat', 'drank', 'the', 'water', '</s>'), (4,))
+    >>> seen.said[:2], seen.chances.shape               # for every step, how likely each token was
+    (('le', 'chat'), torch.Size([7, 680]))
+
+Closing a word is a mask for attention (`closing.py`). A system without attention has nothing to close: it
+reads the word as if there were no brackets, and a note says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from course_lib.layers.rows import Rows
+from course_lib.models.transformer import Transformer
+from course_lib.shapes import Float, Tensor
+from course_lib.text.batch import make_batch
+from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
+from course_lib.text.tokenizer import Tokenizer
+from course_lib.translation.closing import source_states
+from course_lib.translation.greedy import greedy
+from course_lib.translation.notes import EMPTY, notes_on, plainly, target_cut
+from course_lib.translation.searching import resting
+from course_lib.translation.shipped import Shipped
+
+MOST_READ, MOST_SAID = 12, 18  # words; tokens
+NOTHING_TO_CLOSE = "no attention here, so no word can be closed"
+USES = ("across", "source", "target")
+
+
+@dataclass(frozen=True)
+class Live:
+    """One translation, step by step: source and target tokens, `</s>` among them.
+
+    `chances[t]` are the probabilities at the step that says token t. `looked` holds the attention weights by
+    use, (layers, heads, queries, keys) each: target words at the source ("across"), source words at one
+    another ("source"), target words at the earlier ones ("target"). Empty for a system without attention.
+    """
+
+    source: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    closed: tuple[int, ...] = ()
+    french: str = ""
+    chances: Float[Tensor, "tgt vocab"] | None = None
+    looked: dict[str, Tensor] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def parted(text: str, tokenizer: Tokenizer) -> tuple[list[str], tuple[int, ...]]:
+    """The words as the vocabulary has them, and the places of those in brackets, from 0.
+
+    >>> from course_lib.text.words import WordTokenizer
+    >>> parted("The [old cat] sleeps.", WordTokenizer(["the", "old", "cat", "sleeps"]))
+    (['the', 'old', 'cat', 'sleeps'], (1, 2))
+    """
+    words, closed, inside = [], [], False
+    for piece in text.replace("[", " [ ").replace("]", " ] ").split():
+        if piece in ("[", "]"):
+            inside = piece == "["
+            continue
+        found = plainly(piece, tokenizer).split()
+        closed += range(len(words), len(words) + len(found)) if inside else ()
+        words += found
+    return words, tuple(closed)
+
+
+@torch.inference_mode()
+def live(shipped: Shipped, text: str) -> Live:
+    """Read, translate greedily, and keep what was seen on the way. `notes` say what was odd."""
+    tokenizer, model = shipped.tokenizer, shipped.model
+    words, closed = parted(text, tokenizer)
+    if not words:
+        return Live(notes=(EMPTY,))
+    if len(words) > MOST_READ:
+        return Live(notes=(f"too long: {len(words)} words, and {MOST_READ} fit here",))
+    plain = " ".join(words)
+    notes = list(notes_on(plain, tokenizer))
+    if closed and not isinstance(model, Transformer):
+        closed, notes = (), [*notes, NOTHING_TO_CLOSE]
+    with resting(model):
+        memory, looked = _read(shipped, plain, closed)
+        ids = greedy(model, memory, max_len=MOST_SAID).ids
+        logits, more = _say(shipped, memory, ids)
+    said = [token for token in ids[0].tolist() if token != PAD]
+    if said[-1] != EOS:
+        notes.append(target_cut(len(said)))
+    known = zip(words, tokenizer.encode(plain), strict=True)
+    return Live(
+        source=(*(f"{word}?" if token == UNK else word for word, token in known), SPECIAL[EOS]),
+        said=tuple(tokenizer.tokens(said)),
+        closed=closed,
+        french=tokenizer.decode(said),
+        chances=logits[0, : len(said)].float().softmax(dim=-1),
+        looked={use: weights[0] for use, weights in {**looked, **more}.items()},
+        notes=tuple(notes),
+    )
+
+
+def _read(shipped: Shipped, plain: str, closed: tuple[int, ...]) -> tuple[Rows, Rows]:
+    """The memory for the decoder, and where source words looked."""
+    model, batch = shipped.model, make_batch([shipped.tokenizer.encode(plain)], [[]])
+    if not isinstance(model, Transformer):
+        return model.encode(batch.src, batch.src_lengths), {}
+    is_open = torch.ones(batch.src.shape[1], dtype=torch.bool)
+    is_open[list(closed)] = False
+    states, own = source_states(shipped, plain, is_open)
+    return {**model.decoder.read_source(states), "may_look": is_open.view(1, 1, 1, -1)}, {"source": own[None]}
+
+
+def _say(shipped: Shipped, memory: Rows, ids: Tensor) -> tuple[Tensor, Rows]:
+    """The logits of every step that said these words, and where the steps looked."""
+    model, tgt_in = shipped.model, torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
+    if not isinstance(model, Transformer):
+        return model.decode(memory, tgt_in)[0], {}
+    positions = model.target_positions
+    x = positions.add(model.words.target(tgt_in))
+    x, _, looked = model.decoder(x, turn=positions.turn, causal=True, source=memory, with_weights=True)
+    return model.words.logits(x), {"target": looked["own"], "across": looked["cross"]}

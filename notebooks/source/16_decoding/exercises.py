@@ -1,0 +1,574 @@
+"""The exercises of lesson 16: one step of a beam, BLEU from its parts, attention with a cache, its test."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lib.layers.multi_head import join_heads, multi_head, split_heads
+from course_lib.teaching.exercise import ByHand, Slip
+from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.written_test import TestExercise
+
+TOPIC = "decoding"
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
+
+
+# ---- one step of a beam
+
+
+class Speaker:
+    """A little decoder: its state is what it has read, and its table says what may follow a word."""
+
+    def __init__(self, table: dict[str, dict[str, float]]):
+        self.table = table
+
+    def __repr__(self) -> str:
+        return f"step, by the table {self.table}"
+
+    def __call__(self, state: str, word: str) -> tuple[dict[str, float], str]:
+        return dict(self.table[word]), f"{state} {word}".strip()
+
+
+def grown(
+    sums: Sequence[float],
+    sentences: Sequence[Sequence[str]],
+    states: Sequence[Any],
+    step: Callable,
+    width: int,
+    *,
+    adds: bool = True,
+    best_first: bool = True,
+    each: int | None = None,
+    new_state: bool = True,
+) -> tuple[list, list, list]:
+    """One step of a beam, and by its options the ways to get it wrong."""
+    candidates = []
+    for total, sentence, state in zip(sums, sentences, states, strict=True):
+        log_probs, new = step(state, sentence[-1])
+        made = [
+            (total * adds + log_prob, [*sentence, word], new if new_state else state)
+            for word, log_prob in log_probs.items()
+        ]
+        made.sort(key=lambda found: -found[0])
+        candidates += made[:each]
+    candidates.sort(key=lambda found: found[0], reverse=best_first)
+    kept = candidates[:width]
+    return [found[0] for found in kept], [found[1] for found in kept], [found[2] for found in kept]
+
+
+def first_grow(sums, sentences, states, step, width):
+    candidates, new_states = [], []
+    for total, sentence, state in zip(sums, sentences, states, strict=True):
+        log_probs, new_state = step(state, sentence[-1])
+        new_states.append(new_state)
+        for word, log_prob in log_probs.items():
+            candidates.append((total + log_prob, [*sentence, word]))
+    best = sorted(candidates, key=lambda found: found[0], reverse=True)[:width]
+    sums = [total for total, _ in best]
+    sentences = [sentence for _, sentence in best]
+    return sums, sentences, new_states[:width]
+
+
+ARTICLES = {"the": {"cat": -3.0, "dog": -4.0}, "a": {"cat": -0.5, "dog": -1.0}}
+FRENCH = {
+    "le": {"chat": -0.5, "chien": -1.5, "lit": -2.5},
+    "un": {"chat": -0.2, "chien": -1.9, "lit": -3.0},
+    "ce": {"chat": -1.1, "chien": -1.3, "lit": -1.7},
+}
+GROW = PlainExercise(
+    name="grow",
+    lesson=TOPIC,
+    inputs=("sums", "sentences", "states", "step", "width"),
+    reference=grown,
+    unrepaired=first_grow,
+    by_hand=ByHand(
+        inputs={
+            "sums": [-1.0, -2.0],
+            "sentences": [["the"], ["a"]],
+            "states": ["", ""],
+            "step": Speaker(ARTICLES),
+            "width": 2,
+        },
+        answer=([-2.5, -3.0], [["a", "cat"], ["a", "dog"]], ["a", "a"]),
+        says="“the” has −1 so far, and goes on with cat (−3) or dog (−4): −4 and −5. “a” has −2 and goes "
+        "on with −0.5 or −1: −2.5 and −3. The best two are “a cat” and “a dog”. Both have read “a”, "
+        "so the state of both is the one that came out of reading “a”.",
+    ),
+    others=(
+        lambda: (
+            [-0.9, -1.0, -1.2],
+            [["le"], ["un"], ["ce"]],
+            ["x", "y", "z"],
+            Speaker(FRENCH),
+            3,
+        ),
+        lambda: ([0.0], [["le"]], ["start"], Speaker(FRENCH), 2),
+        lambda: (
+            [-5.0, -1.0],
+            [["vois", "le"], ["vois", "ce"]],
+            ["vois", "vois"],
+            Speaker(FRENCH),
+            2,
+        ),
+        lambda: ([-1.0, -1.1], [["un"], ["ce"]], ["p", "q"], Speaker(FRENCH), 4),
+        lambda: ([-2.0, -0.1], [["le"], ["un"]], ["p", "q"], Speaker(FRENCH), 1),
+    ),
+    slips=(
+        Slip(
+            "only-the-last-word",
+            lambda *given: grown(*given, adds=False),
+            "sentences are ranked by their last word alone. Add its log-probability to the sum so far.",
+        ),
+        Slip(
+            "worst-first",
+            lambda *given: grown(*given, best_first=False),
+            "the least likely are kept. Log-probabilities are negative: the best sum is the one nearest "
+            "to 0, so sort from the largest down.",
+        ),
+        Slip(
+            "one-from-each",
+            lambda *given: grown(*given, each=1),
+            "each open sentence leaves one child. All children compete with one another: two of one "
+            "parent may both stay, and another parent may have none.",
+        ),
+        Slip(
+            "state-before-reading",
+            lambda *given: grown(*given, new_state=False),
+            "the states are those from before this step. Keep the one that `step` returned for the parent.",
+        ),
+        Slip(
+            "keeps-all",
+            lambda sums, sentences, states, step, width: grown(sums, sentences, states, step, 99),
+            "every continuation is kept. Only the best `width` stay open.",
+        ),
+    ),
+)
+
+
+# ---- BLEU
+
+
+def grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def matches(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    ours, theirs = Counter(grams(said, n)), Counter(grams(reference, n))
+    return sum((ours & theirs).values()), max(len(said) - n + 1, 0)
+
+
+def not_clipped(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    known = set(grams(reference, n))
+    return sum(gram in known for gram in grams(said, n)), max(len(said) - n + 1, 0)
+
+
+def each_once(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    return len(set(grams(said, n)) & set(grams(reference, n))), max(len(said) - n + 1, 0)
+
+
+def out_of_the_reference(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    return matches(said, reference, n)[0], max(len(reference) - n + 1, 0)
+
+
+def one_too_few(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    return matches(said[:-1], reference[:-1], n)
+
+
+def same_place(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    pairs = zip(grams(said, n), grams(reference, n), strict=False)
+    return sum(a == b for a, b in pairs), max(len(said) - n + 1, 0)
+
+
+def words_of(text: str) -> list[str]:
+    return text.split()
+
+
+CLIPPED_MATCHES = PlainExercise(
+    name="clipped_matches",
+    lesson=TOPIC,
+    inputs=("said", "reference", "n"),
+    reference=matches,
+    by_hand=ByHand(
+        inputs={
+            "said": words_of("le le le chat"),
+            "reference": words_of("le chat dort sur le lit"),
+            "n": 1,
+        },
+        answer=(3, 4),
+        says="Four words were said. The reference has “le” twice, so of the three only two count; “chat” "
+        "counts once: 3 of 4.",
+    ),
+    others=(
+        lambda: (words_of("le chat dort sur le chat"), words_of("le chat dort sur le lit"), 2),
+        lambda: (words_of("le chat dort le chat dort"), words_of("oui le chat dort bien"), 3),
+        lambda: (words_of("dort le chat"), words_of("le chat dort"), 2),
+        lambda: (words_of("chat"), words_of("le chat"), 2),
+        lambda: (words_of("chat"), words_of("le chat dort"), 4),
+        lambda: ([], words_of("le chat"), 1),
+        lambda: (words_of("a b a b a b"), words_of("a b a b"), 2),
+        lambda: (words_of("le petit chat noir dort"), words_of("le petit chat noir dort"), 4),
+    ),
+    slips=(
+        Slip(
+            "not-clipped",
+            not_clipped,
+            "a group counts every time it is said, though the reference has it fewer times. Each one of "
+            "the reference can be matched once: take the smaller of the two counts.",
+        ),
+        Slip(
+            "each-once",
+            each_once,
+            "every group counts once at most. If both sentences have it twice, it counts twice: take the "
+            "smaller of the two counts.",
+        ),
+        Slip(
+            "out-of-the-reference",
+            out_of_the_reference,
+            "the second number counts the groups of the reference. Precision asks how much of what was "
+            "*said* is right, so count those of the translation.",
+        ),
+        Slip(
+            "one-too-few",
+            one_too_few,
+            "the last group is missing. A sentence of L words has L − n + 1 groups of n.",
+        ),
+        Slip(
+            "same-place",
+            same_place,
+            "groups count only at the same place in both sentences. BLEU does not ask where a group stands.",
+        ),
+    ),
+)
+
+
+def score(
+    translations: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    *,
+    brevity: bool = True,
+    counts: Callable = matches,
+    orders: Sequence[int] = (1, 2, 3, 4),
+) -> float:
+    """BLEU of a corpus, from 0 to 100, and by its options the ways to get it wrong."""
+    logs = 0.0
+    for n in orders:
+        pairs = [counts(said, right, n) for said, right in zip(translations, references, strict=True)]
+        hit, total = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        if hit == 0:
+            return 0.0
+        logs += math.log(hit / total) / len(orders)
+    said, right = sum(map(len, translations)), sum(map(len, references))
+    penalty = min(0.0, 1 - right / said) if brevity else 0.0
+    return 100 * math.exp(logs + penalty)
+
+
+def mean_of_sentences(translations, references):
+    return sum(score([a], [b]) for a, b in zip(translations, references, strict=True)) / len(translations)
+
+
+def arithmetic_mean(translations, references):
+    shares = []
+    for n in (1, 2, 3, 4):
+        pairs = [matches(said, right, n) for said, right in zip(translations, references, strict=True)]
+        total = sum(pair[1] for pair in pairs)
+        shares.append(sum(pair[0] for pair in pairs) / total if total else 0.0)
+    said, right = sum(map(len, translations)), sum(map(len, references))
+    if not said:
+        return 0.0
+    return 100 * sum(shares) / 4 * math.exp(min(0.0, 1 - right / said))
+
+
+def penalty_both_ways(translations, references):
+    said, right = sum(map(len, translations)), sum(map(len, references))
+    bare = score(translations, references, brevity=False)
+    return bare * math.exp(1 - right / said) if bare else 0.0
+
+
+def plain_ratio(translations, references):
+    said, right = sum(map(len, translations)), sum(map(len, references))
+    return score(translations, references, brevity=False) * min(1.0, said / right)
+
+
+def only_pairs(translations, references):
+    return score(translations, references, orders=(1, 2))
+
+
+def as_a_share(translations, references):
+    return score(translations, references) / 100
+
+
+def corpus(*pairs: tuple[str, str]) -> Callable:
+    return lambda: ([words_of(said) for said, _ in pairs], [words_of(right) for _, right in pairs])
+
+
+GARDEN = "le petit chat noir dort dans le grand jardin"
+BLEU = PlainExercise(
+    name="bleu_score",
+    lesson=TOPIC,
+    inputs=("translations", "references"),
+    reference=score,
+    by_hand=ByHand(
+        inputs={
+            "translations": [words_of("a b c d e f g h")],
+            "references": [words_of("a b c d e f g h i j")],
+        },
+        answer=100 * math.exp(1 - 10 / 8),
+        says="Everything that was said is right: all four precisions are 1. But 8 words stand for 10, so "
+        "the brevity penalty is exp(1 − 10/8) = exp(−0.25) = 0.779, and BLEU is 77.9.",
+    ),
+    others=(
+        corpus(
+            ("le chat noir dort dans le jardin", "le petit chat noir dort dans le jardin"),
+            ("la femme ne voit pas le chien", "la femme ne voit pas le chien"),
+        ),
+        corpus((GARDEN.replace("dort", "ne dort pas"), GARDEN)),
+        corpus((GARDEN, GARDEN)),
+        corpus(("le matou sommeille dehors", GARDEN)),
+        corpus(("le chat", "le chat"), (GARDEN, GARDEN.replace("noir", "blanc"))),
+        corpus(("le le le le le le", "le chat dort sur le lit")),
+        corpus(("le chat dort ici le chat dort ici", "le chat dort ici bien")),
+        corpus((GARDEN + " ce soir", GARDEN), ("les chiens courent", "les deux chiens courent vite ici")),
+        lambda: ([[]], [words_of("le chat")]),
+    ),
+    slips=(
+        Slip(
+            "mean-of-sentences",
+            mean_of_sentences,
+            "each sentence gets a score of its own, and they are averaged. Add up matches and totals over "
+            "all sentences first, for each n, and divide once.",
+        ),
+        Slip(
+            "no-brevity",
+            lambda *given: score(*given, brevity=False),
+            "there is no brevity penalty: who says little and only what is sure gets too much.",
+        ),
+        Slip(
+            "arithmetic",
+            arithmetic_mean,
+            "the four precisions are averaged in the ordinary way. BLEU takes the geometric mean: the "
+            "mean of the logarithms, then exp.",
+        ),
+        Slip(
+            "rewards-length",
+            penalty_both_ways,
+            "translations that are longer than the references get a bonus. The penalty is 1 for those.",
+        ),
+        Slip(
+            "plain-ratio",
+            plain_ratio,
+            "the penalty is c / r. BLEU's is exp(1 − r/c): harder on very short ones.",
+        ),
+        Slip("only-pairs", only_pairs, "only groups of one and two words count. BLEU goes up to four."),
+        Slip(
+            "as-a-share",
+            as_a_share,
+            "this is between 0 and 1. Give it from 0 to 100, as everybody writes it.",
+        ),
+        Slip(
+            "not-clipped",
+            lambda *given: score(*given, counts=not_clipped),
+            "a word group said often counts often. Use `clipped_matches`.",
+        ),
+    ),
+)
+
+
+# ---- the cache
+
+Past = tuple[Tensor, Tensor]
+
+
+def cached(
+    x: Tensor,
+    past: Past,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    *,
+    sees_past: bool = True,
+    sees_itself: bool = True,
+    keeps: bool = True,
+    front: bool = False,
+    both: bool = True,
+    scale: float = 1.0,
+    out: bool = True,
+) -> tuple[Tensor, Past]:
+    """Attention of one new word with a cache, and by its options the ways to get it wrong."""
+    query, key, value = (split_heads(x @ matrix, n_heads=n_heads) for matrix in (w_q, w_k, w_v))
+    parts = [(key, past[0]), (value, past[1] if both else value.new_zeros(past[1].shape))]
+    keys, values = (torch.cat([new, old] if front else [old, new], dim=2) for new, old in parts)
+    seen = (keys, values)
+    if not sees_past:
+        seen = (key, value)
+    elif not sees_itself and past[0].shape[2]:
+        seen = past
+    context, _ = multi_head(query * scale, *seen, with_weights=True)
+    joined = join_heads(context)
+    return joined @ w_o if out else joined, (keys, values) if keeps else past
+
+
+def queries_kept(x, past, w_q, w_k, w_v, w_o, n_heads):
+    return cached(x, past, w_q, w_q, w_v, w_o, n_heads)
+
+
+def values_are_keys(x, past, w_q, w_k, w_v, w_o, n_heads):
+    return cached(x, past, w_q, w_k, w_k, w_o, n_heads)
+
+
+def cache_case(seed: int, batch: int, t: int, d: int, n_heads: int) -> Callable:
+    x = random(batch, 1, d, seed=seed)
+    past = tuple(random(batch, n_heads, t, d // n_heads, seed=seed + i) for i in (1, 2))
+    matrices = [random(d, d, seed=seed + 3 + i) / math.sqrt(d) for i in range(4)]
+    return lambda: (
+        x.clone(),
+        tuple(part.clone() for part in past),
+        *(matrix.clone() for matrix in matrices),
+        n_heads,
+    )
+
+
+LN3 = math.log(3)
+CACHED_ATTENTION = PlainExercise(
+    name="cached_attention",
+    lesson=TOPIC,
+    inputs=("x", "past", "w_q", "w_k", "w_v", "w_o", "n_heads"),
+    reference=cached,
+    by_hand=ByHand(
+        inputs={
+            "x": torch.tensor([[[1.0]]]),
+            "past": (torch.tensor([[[[0.0]]]]), torch.tensor([[[[4.0]]]])),
+            "w_q": torch.tensor([[1.0]]),
+            "w_k": torch.tensor([[LN3]]),
+            "w_v": torch.tensor([[8.0]]),
+            "w_o": torch.tensor([[10.0]]),
+            "n_heads": 1,
+        },
+        answer=(
+            torch.tensor([[[70.0]]]),
+            (torch.tensor([[[[0.0], [LN3]]]]), torch.tensor([[[[4.0], [8.0]]]])),
+        ),
+        says="One head, one number each. The cache holds one word: key 0, value 4. The new word makes "
+        "query 1, key ln 3 and value 8. Keys are now (0, ln 3), values (4, 8). The scores are 0 and "
+        "ln 3, the weights 1/4 and 3/4, the blend 1/4 · 4 + 3/4 · 8 = 7. Times W_O: 70. The cache "
+        "now holds both words.",
+    ),
+    others=(
+        cache_case(0, 1, 4, 12, 3),
+        cache_case(10, 2, 3, 8, 2),
+        cache_case(20, 1, 0, 8, 4),
+        cache_case(30, 3, 6, 6, 1),
+    ),
+    slips=(
+        Slip(
+            "forgets-the-past",
+            lambda *given: cached(*given, sees_past=False),
+            "the new word looks at itself alone. Its query must meet all keys: the old ones and its own.",
+        ),
+        Slip(
+            "does-not-see-itself",
+            lambda *given: cached(*given, sees_itself=False),
+            "the new word does not look at itself. Append its key and value first, then attend.",
+        ),
+        Slip(
+            "does-not-keep",
+            lambda *given: cached(*given, keeps=False),
+            "the cache comes back as it was. Return it with the new word's key and value, for the next step.",
+        ),
+        Slip(
+            "at-the-front",
+            lambda *given: cached(*given, front=True),
+            "the new word stands in front of the older ones. The output does not notice (a sum has no "
+            "order), but the cache is in the wrong order: old first, then new.",
+        ),
+        Slip(
+            "keys-only",
+            lambda *given: cached(*given, both=False),
+            "the values of the earlier words are gone. Append to the values just as to the keys.",
+        ),
+        Slip(
+            "queries-kept",
+            queries_kept,
+            "the keys are made with `w_q`. What is kept are keys and values; a query is used once.",
+            misconception="M44",
+        ),
+        Slip(
+            "values-are-keys",
+            values_are_keys,
+            "the values are made with `w_k`. They have a matrix of their own.",
+        ),
+        Slip(
+            "no-output-projection",
+            lambda *given: cached(*given, out=False),
+            "the joined heads are returned as they are. One product is missing: `@ w_o`.",
+        ),
+        Slip(
+            "root-of-d-model",
+            lambda *given: cached(*given, scale=1 / math.sqrt(given[6])),
+            "the scores are divided by √d_model. Each head divides by the root of its own width.",
+            misconception="M08",
+        ),
+    ),
+)
+
+
+def careful_test(cached: Callable) -> None:
+    x = random(1, 5, 6, seed=1)
+    matrices = [random(6, 6, seed=2 + i) for i in range(4)]
+    past = (torch.zeros(1, 2, 0, 3), torch.zeros(1, 2, 0, 3))
+    for t in range(5):
+        output, past = cached(x[:, t : t + 1], past, *matrices, 2)
+        q, k, v = (split_heads(x[:, : t + 1] @ matrix, n_heads=2) for matrix in matrices[:3])
+        context, _ = multi_head(q[:, :, -1:], k, v, with_weights=True)
+        torch.testing.assert_close(output, join_heads(context) @ matrices[3], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(past[0], k, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(past[1], v, atol=1e-4, rtol=1e-4)
+
+
+def one_product(x, past, w_q, w_k, w_v, w_o, n_heads):
+    """All three projections in one product, as libraries do it."""
+    made = (x @ torch.cat([w_q, w_k, w_v], dim=1)).chunk(3, dim=-1)
+    query, key, value = (split_heads(part, n_heads=n_heads) for part in made)
+    keys, values = torch.cat((past[0], key), 2), torch.cat((past[1], value), 2)
+    weights = (query @ keys.mT / math.sqrt(keys.shape[-1])).softmax(-1)
+    return join_heads(weights @ values) @ w_o, (keys, values)
+
+
+def by_einsum(x, past, w_q, w_k, w_v, w_o, n_heads):
+    def cut(matrix):
+        return torch.einsum("bid,dhk->bhik", x, matrix.unflatten(1, (n_heads, -1)))
+
+    keys, values = (torch.cat((old, cut(m)), 2) for old, m in zip(past, (w_k, w_v), strict=True))
+    scores = torch.einsum("bhik,bhjk->bhij", cut(w_q), keys) / keys.shape[-1] ** 0.5
+    context = torch.einsum("bhij,bhjk->bihk", scores.softmax(-1), values)
+    return context.flatten(2) @ w_o, (keys, values)
+
+
+TEST_CACHE = TestExercise(
+    name="test_cache",
+    lesson=TOPIC,
+    inputs={"cached": "a function"},
+    of=CACHED_ATTENTION,
+    what="cached attention",
+    accepts={"with one product for all three": one_product, "with einsum": by_einsum},
+    rejects={
+        "forgets-the-past": "looks at the new word alone",
+        "does-not-see-itself": "appends only after it has looked",
+        "does-not-keep": "gives the old cache back",
+        "keys-only": "loses the values of the earlier words",
+        "queries-kept": "keeps queries in place of keys",
+    },
+    reference=careful_test,
+)
+
+EXERCISES = (GROW, CLIPPED_MATCHES, BLEU, CACHED_ATTENTION, TEST_CACHE)

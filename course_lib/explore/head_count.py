@@ -3,7 +3,7 @@
     >>> cost(8, 20, SHARED) == cost(1, 20, SHARED) | {"d_k": 64, "entries": 3200}
     True
 
-d_model is 512, as in the 2017 paper, and every matrix has its bias, as in torch's `nn.MultiheadAttention`.
+d_model is 512, as in the 2017 paper: four matrices without biases, as in its formula and in our layer.
 The small tables are the weights of six random words under random matrices: one table for each head.
 """
 
@@ -48,7 +48,7 @@ def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
     inner = n_heads * d_k
     return {
         "d_k": d_k,
-        "params": 4 * D_MODEL * inner + 3 * inner + D_MODEL,
+        "params": 4 * D_MODEL * inner,
         "multiplies": n * n * inner,
         "entries": n_heads * n * n,
     }
@@ -175,16 +175,15 @@ class HeadCount(Explorable):
     )
     panels = (
         Panel("W_Q, cut into heads", draw_strips),
-        Panel("One table of weights a head", draw_tables),
+        Panel("A table a head: 6 words", draw_tables),
         Panel("Cost of a layer", draw_costs, 1.15),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return (
-            f"{facts['n_heads']} heads, dₖ = {facts['d_k']}   ·   {facts['n']} words   ·   {facts['widths']}"
-        )
+        heads = heads_in_words(facts)
+        return f"{heads}, dₖ = {facts['d_k']}   ·   {facts['n']} words   ·   {facts['widths']}"
 
     @staticmethod
     def describe(facts: Facts) -> str:

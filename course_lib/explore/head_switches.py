@@ -5,7 +5,7 @@
 
 A silent head's columns of W_O are 0: it looks as before, and nobody hears what it found. Chances of words are
 those with the right words before them (teacher forcing); the translation is free running, the likeliest word
-each time. Entropies and weights belong to the right translation, entropies in bits.
+each time. Entropies, in bits, and the weights of cross 1.3 belong to the right translation.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def outcome(sentence: str, off: frozenset[str]) -> Facts:
         "chances": chances,
         "chance": float(chances.prod()),
         "entropy": bits.double().numpy(),
-        "weights": looked["cross"][0, -1].mean(dim=0).double().numpy(),
+        "weights": looked["cross"][0, 1, 3].double().numpy(),
     }
 
 
@@ -212,7 +212,7 @@ class HeadSwitches(Explorable):
     panels = (
         Panel("The heads", draw_heads, 0.8),
         Panel("What it says", draw_sentence, 1.05),
-        Panel("Last cross-attention, mean", draw_weights, 1.0),
+        Panel("Where cross 1.3 looks", draw_weights, 1.0),
     )
     compute = staticmethod(compute)
 

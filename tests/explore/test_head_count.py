@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.explore.head_count import COUNTS, D_MODEL, EACH, SHARED, compute, cost, head_width
+from course_lib.explore.head_count import COUNTS, D_MODEL, EACH, SHARED, HeadCount, compute, cost, head_width
 from course_lib.layers.multi_head import join_heads, split_heads
 
 
@@ -13,7 +13,7 @@ from course_lib.layers.multi_head import join_heads, split_heads
 def test_shared_out_only_the_scores_grow(n_heads):
     n = 20
     found = cost(n_heads, n, SHARED)
-    assert found["params"] == 1_050_624
+    assert found["params"] == 1_048_576
     assert found["multiplies"] == n**2 * 512
     assert found["entries"] == n_heads * n**2
     assert found["d_k"] * n_heads == D_MODEL
@@ -21,7 +21,7 @@ def test_shared_out_only_the_scores_grow(n_heads):
 
 @pytest.mark.parametrize("n_heads", COUNTS)
 def test_the_parameters_are_those_of_torch(n_heads):
-    layer = torch.nn.MultiheadAttention(D_MODEL, n_heads)
+    layer = torch.nn.MultiheadAttention(D_MODEL, n_heads, bias=False)
     assert sum(p.numel() for p in layer.parameters()) == cost(n_heads, 8, SHARED)["params"]
 
 
@@ -29,6 +29,12 @@ def test_heads_of_fixed_width_cost_more_the_more_there_are():
     assert cost(8, 20, EACH) == cost(8, 20, SHARED)
     assert cost(64, 20, EACH)["params"] > 7.9 * cost(1, 20, SHARED)["params"]
     assert cost(16, 20, EACH)["multiplies"] == 2 * cost(8, 20, EACH)["multiplies"]
+
+
+def test_one_head_is_called_one_head():
+    for n_heads, told in {1: "1 head, ", 8: "8 heads, "}.items():
+        chosen = {"n_heads": n_heads, "n": 16, "widths": SHARED}
+        assert HeadCount.heading(chosen | compute(**chosen)).startswith(told)
 
 
 def test_a_width_that_cannot_be_shared_out_is_refused():

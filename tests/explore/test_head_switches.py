@@ -55,6 +55,13 @@ def test_one_after_another():
     assert back == [False, True]  # without both pronoun heads il comes by default
 
 
+@pytest.mark.parametrize("head", [0, 32])
+def test_cross_1_3_looks_at_the_word_that_decides_heard_or_not(head):
+    facts = compute(sentence="thirsty", how=ALONE, head=head)
+    says, decides = facts["right"].index("il"), SENTENCES["thirsty"].src.index("thirsty")
+    assert facts["weights"][says].argmax() == decides and facts["weights"][says].max() > 0.9
+
+
 def test_a_silent_head_leaves_no_trace():
     model = shipped().model
     before = [heads.w_output.detach().clone() for _, _, heads in attentions(model)]

@@ -1,10 +1,11 @@
-"""The exercises of lesson 12: split, join, attend in every head, the whole layer, and a measure of a head."""
+"""The exercises of lesson 12: split, join, attend in every head, the whole layer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from course_lib.layers import multi_head as library
 from course_lib.layers.attention import attend
 from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.stages import wrong_gradients
+from course_lib.teaching.task import Case
+from course_lib.teaching.verdict import Verdict
 from course_lib.teaching.written_test import TestExercise
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
@@ -20,6 +24,22 @@ LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/
 
 def random(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
+
+
+class LayerExercise(PlainExercise):
+    """A part of a layer: gradients must reach the tensors, which come first among its inputs."""
+
+    def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
+        make = self.others[0]
+        n = sum(isinstance(given, Tensor) for given in make())
+        rest = make()[n:]
+        tensors = SimpleNamespace(
+            cases=lambda: (None, Case(lambda: make()[:n])),
+            inputs=self.inputs[:n],
+            reference=lambda *given: self.reference(*given, *rest),
+            seconds=self.seconds,
+        )
+        return wrong_gradients(tensors, lambda *given: attempt(*given, *rest), until)
 
 
 # ---- split and join
@@ -47,7 +67,7 @@ SPLIT_CASES = (
     lambda: (random(1, 7, 5, seed=4), 5),
 )
 
-SPLIT_HEADS = PlainExercise(
+SPLIT_HEADS = LayerExercise(
     name="split_heads",
     lesson="many_heads",
     inputs=("features", "n_heads"),
@@ -106,13 +126,42 @@ def by_view_and_permute(features: Tensor, n_heads: int) -> Tensor:
     return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
 
 
-CUTS_THE_WORDS = Slip("cuts-the-words", straight_view, "words are mixed.", misconception="M34")
+def with_head(features: Tensor, n_heads: int, head: int, taken: int) -> Tensor:
+    """Right but for one head, which gets another's slice."""
+    heads = split(features, n_heads).clone()
+    heads[..., head, :, :] = heads[..., taken, :, :].clone()
+    return heads
+
+
+def with_words(features: Tensor, n_heads: int, words: slice) -> Tensor:
+    """Right but for some words, whose heads come in reverse order."""
+    heads = split(features, n_heads).clone()
+    heads[..., words, :] = heads[..., words, :].flip(-3)
+    return heads
+
+
+# Wrong in one corner each: only for tests, which must look everywhere.
+CORNERS = (
+    Slip("cuts-the-words", straight_view, "words are mixed.", misconception="M34"),
+    Slip("last-head", lambda features, n_heads: with_head(features, n_heads, -1, 0), "the last is wrong."),
+    Slip("head-zero", lambda features, n_heads: with_head(features, n_heads, 0, -1), "head 0 is wrong."),
+    Slip(
+        "last-word",
+        lambda features, n_heads: with_words(features, n_heads, slice(-1, None)),
+        "the last word is wrong.",
+    ),
+    Slip(
+        "later-words",
+        lambda features, n_heads: with_words(features, n_heads, slice(1, None)),
+        "only the first word is right.",
+    ),
+)
 
 TEST_SPLIT = TestExercise(
     name="test_split",
     lesson="many_heads",
     inputs={"split": "a function"},
-    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, CUTS_THE_WORDS)),
+    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, *CORNERS)),
     what="split",
     accepts={"with a loop": by_loop, "with reshape": by_view_and_permute},
     rejects={
@@ -121,6 +170,10 @@ TEST_SPLIT = TestExercise(
         "lying-on-its-side": "lays each head's table on its side",
         "heads-from-the-back": "hands out the heads in reverse order",
         "cuts-the-words": "cuts the memory as it lies and mixes the words",
+        "last-head": "hands the last head the slice of head 0",
+        "head-zero": "hands head 0 the slice of the last head",
+        "last-word": "is right for every word but the last",
+        "later-words": "is right for the first word alone",
     },
     reference=careful_test,
 )
@@ -130,7 +183,7 @@ def join(features: Tensor) -> Tensor:
     return library.join_heads(features)
 
 
-JOIN_HEADS = PlainExercise(
+JOIN_HEADS = LayerExercise(
     name="join_heads",
     lesson="many_heads",
     inputs=("features",),
@@ -194,77 +247,102 @@ JOIN_HEADS = PlainExercise(
 # ---- attention in every head
 
 
-def in_every_head(query, keys, values, may_look=None, causal=False):
+def in_every_head(query, keys, values, may_look=None, causal=False, with_weights=True):
     return library.multi_head(query, keys, values, may_look=may_look, causal=causal, with_weights=True)
 
 
-def masks_added(query, keys, values, may_look=None, causal=False):
-    if causal:
-        may_look = torch.ones(query.shape[-2], keys.shape[-2]).triu() == 1
-    return attend(query, keys, values, may_look=may_look)
+def with_triangle(triangle: Callable[[Tensor], Tensor]) -> Callable:
+    """Attention whose causal mask is cut in another way."""
+
+    def attends(query, keys, values, may_look=None, causal=False, with_weights=True):
+        if causal:
+            may_look = triangle(torch.ones(query.shape[-2], keys.shape[-2])) == 1
+        return attend(query, keys, values, may_look=may_look)
+
+    return attends
 
 
-def heads_together(query, keys, values, may_look=None, causal=False):
+def heads_together(query, keys, values, may_look=None, causal=False, with_weights=True):
     _, weights = in_every_head(query, keys, values, may_look, causal)
     shared = weights.mean(1, keepdim=True).expand_as(weights)
     return shared @ values, shared
 
 
-MULTI_HEAD = PlainExercise(
+def heads_case(seed: int, may_look: Tensor | None = None, *, causal: bool = False, times: float = 1.0):
+    shape = (2, 3, 4, 5)
+    return lambda: (
+        times * random(*shape, seed=seed),
+        random(*shape, seed=seed + 1),
+        random(*shape, seed=seed + 2),
+        may_look,
+        causal,
+        True,
+    )
+
+
+SHORTER = (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None]  # sentences of 3 and of 2 words
+LN3_WIDE = [LN3, 0.0, 0.0, 0.0]
+MULTI_HEAD = LayerExercise(
     name="multi_head",
     lesson="many_heads",
-    inputs=("query", "keys", "values", "may_look", "causal"),
+    inputs=("query", "keys", "values", "may_look", "causal", "with_weights"),
     reference=in_every_head,
     library=library.multi_head,
     by_hand=ByHand(
         inputs={
-            "query": torch.tensor([[[[1.0], [1.0]], [[-1.0], [0.0]]]]),
-            "keys": torch.tensor([[[[0.0], [LN3]], [[0.0], [LN3]]]]),
+            "query": torch.tensor([[[[2.0, 0, 0, 0], [2.0, 0, 0, 0]], [[-2.0, 0, 0, 0], [0.0, 0, 0, 0]]]]),
+            "keys": torch.tensor([[[[0.0] * 4, LN3_WIDE], [[0.0] * 4, LN3_WIDE]]]),
             "values": torch.tensor([[[[4.0], [8.0]], [[40.0], [80.0]]]]),
             "may_look": None,
             "causal": False,
+            "with_weights": True,
         },
         answer=(
             torch.tensor([[[[7.0], [7.0]], [[50.0], [60.0]]]]),
             torch.tensor([[[[0.25, 0.75], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]]]),
         ),
-        says="Keys have one number, and √1 = 1. In head 0 both queries score 0 and ln 3: weights 1/4, 3/4, "
-        "1/4 · 4 + 3/4 · 8 = 7. In head 1 the first query scores 0 and −ln 3: weights 3/4 and 1/4, "
-        "3/4 · 40 + 1/4 · 80 = 50; the second scores 0 twice: 60.",
+        says="Keys have four numbers, and √4 = 2. In head 0 both queries score 0 and 2 · ln 3 / 2 = ln 3: "
+        "weights 1/4, 3/4, and 1/4 · 4 + 3/4 · 8 = 7. In head 1 the first query scores 0 and −ln 3: weights "
+        "3/4 and 1/4, 3/4 · 40 + 1/4 · 80 = 50; the second scores 0 twice: 60.",
     ),
     others=(
-        lambda: (random(2, 3, 4, 5), random(2, 3, 6, 5, seed=1), random(2, 3, 6, 7, seed=2), None, False),
         lambda: (
-            *(random(2, 3, 4, 5, seed=s) for s in (3, 4, 5)),
-            (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None],
+            random(2, 3, 4, 5),
+            random(2, 3, 6, 5, seed=1),
+            random(2, 3, 6, 7, seed=2),
+            None,
             False,
+            True,
         ),
-        lambda: (*(random(2, 3, 4, 5, seed=s) for s in (6, 7, 8)), None, True),
-        lambda: (
-            *(random(1, 2, 5, 4, seed=s) for s in (9, 10, 11)),
-            (torch.ones(5, 5).tril() == 1) & (torch.arange(5) < 4),
-            False,
-        ),
+        heads_case(3, SHORTER),
+        heads_case(6, causal=True),
+        heads_case(9, (torch.ones(4, 4).tril() == 1) & (torch.arange(4) < 3)),
+        heads_case(12, SHORTER, times=30.0),  # a hidden score far above the others
     ),
     slips=(
         Slip(
             "ignores-causal",
-            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, may_look),
+            lambda q, k, v, may_look, causal, with_weights: in_every_head(q, k, v, may_look),
             "`causal=True` changes nothing. Then each word may look at itself and back, never ahead.",
         ),
         Slip(
             "ignores-mask",
-            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, None, causal),
+            lambda q, k, v, may_look, causal, with_weights: in_every_head(q, k, v, None, causal),
             "`may_look` changes nothing: hidden keys still get weight.",
         ),
         Slip(
             "looks-ahead",
-            masks_added,
+            with_triangle(torch.triu),
             "with `causal` each word looks ahead, not back. Row i may be True in columns 0 to i: `tril`.",
         ),
         Slip(
+            "not-at-itself",
+            with_triangle(lambda ones: ones.tril(-1)),
+            "with `causal` a word looks back, but not at itself. The diagonal is True too: `tril()`.",
+        ),
+        Slip(
             "turned-mask",
-            lambda q, k, v, may_look=None, causal=False: in_every_head(
+            lambda q, k, v, may_look, causal, with_weights: in_every_head(
                 q, k, v, None if may_look is None else ~may_look, causal
             ),
             "the mask is turned round. `True` means *may look*.",
@@ -276,14 +354,17 @@ MULTI_HEAD = PlainExercise(
         ),
         Slip(
             "only-context",
-            lambda q, k, v, may_look=None, causal=False: in_every_head(q, k, v, may_look, causal)[0],
+            lambda *given: in_every_head(*given)[0],
             "only the context came back. Return two things: context and weights.",
         ),
         Slip(
+            "not-scaled",
+            lambda q, *rest: in_every_head(q * math.sqrt(q.shape[-1]), *rest),
+            "the scores are not divided by the root of a key's width (lesson 08).",
+        ),
+        Slip(
             "root-of-all-heads",
-            lambda q, k, v, may_look=None, causal=False: in_every_head(
-                q / math.sqrt(q.shape[1]), k, v, may_look, causal
-            ),
+            lambda q, *rest: in_every_head(q / math.sqrt(q.shape[1]), *rest),
             "the scores are divided by √d_model, the width of all heads together. Each head divides by the "
             "root of its own width.",
             misconception="M08",
@@ -323,7 +404,7 @@ def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, mask
 
 
 EYE = torch.eye(2)
-MANY_HEADS = PlainExercise(
+MANY_HEADS = LayerExercise(
     name="many_heads",
     lesson="many_heads",
     inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "may_look"),
@@ -348,7 +429,7 @@ MANY_HEADS = PlainExercise(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),
         layer_case(10, 2, 4, 4, 6, 3, masked=True),
         layer_case(20, 1, 2, 3, 8, 1, masked=False),
-        layer_case(30, 3, 3, 4, 8, 8, masked=True),
+        layer_case(30, 3, 4, 4, 8, 8, masked=True),  # m = n where masked: x for source raises nothing
     ),
     slips=(
         Slip(
@@ -380,8 +461,13 @@ MANY_HEADS = PlainExercise(
         ),
         Slip(
             "everything-from-x",
-            lambda x, source, *rest: layer(x, x, *rest[:-1], None),
+            lambda x, source, *rest: layer(x, x, *rest),
             "keys and values are made from `x`. They come from `source`.",
+        ),
+        Slip(
+            "x-and-source-swapped",
+            lambda x, source, *rest: layer(source, x, *rest),
+            "`x` and `source` are swapped. `x` asks: queries. `source` is looked at: keys and values.",
         ),
         Slip(
             "root-of-d-model",
@@ -396,6 +482,11 @@ MANY_HEADS = PlainExercise(
             "`may_look` changes nothing.",
         ),
         Slip(
+            "no-weights",
+            lambda *given: (layer(*given)[0], None),
+            "the weights are None. The library's `multi_head` gives them when asked: `with_weights=True`.",
+        ),
+        Slip(
             "mean-weights",
             mean_weights,
             "the weights are averaged over the heads. Return a table for each head.",
@@ -408,65 +499,4 @@ MANY_HEADS = PlainExercise(
     ),
 )
 
-
-# ---- a measure
-
-
-def share(weights: Tensor, offset: int) -> Tensor:
-    return weights.diagonal(offset, dim1=-2, dim2=-1).mean(-1)
-
-
-SHARE_AT = PlainExercise(
-    name="share_at",
-    lesson="many_heads",
-    inputs=("weights", "offset"),
-    reference=share,
-    by_hand=ByHand(
-        inputs={
-            "weights": torch.tensor([[[1.0, 0.0, 0.0], [0.6, 0.3, 0.1], [0.2, 0.8, 0.0]]]),
-            "offset": -1,
-        },
-        answer=torch.tensor([0.7]),
-        says="Offset −1: the word before. The second word gives the first 0.6, the third the second 0.8. "
-        "The first has no word before it and does not count: (0.6 + 0.8) / 2 = 0.7.",
-    ),
-    others=(
-        lambda: (random(4, 6, 6).softmax(-1), -1),
-        lambda: (random(4, 6, 6, seed=1).softmax(-1), 1),
-        lambda: (random(3, 5, 5, seed=2).softmax(-1), 0),
-        lambda: (random(2, 7, 7, seed=3).softmax(-1), -3),
-    ),
-    slips=(
-        Slip(
-            "other-side",
-            lambda weights, offset: share(weights, -offset),
-            "it looks to the other side: offset −1 is the word *before*, column i − 1 of row i.",
-        ),
-        Slip(
-            "divided-by-all",
-            lambda weights, offset: (
-                share(weights, offset) * (weights.shape[-1] - abs(offset)) / weights.shape[-1]
-            ),
-            "the sum is divided by all words. Those without such a neighbour do not count.",
-        ),
-        Slip(
-            "not-divided",
-            lambda weights, offset: share(weights, offset) * (weights.shape[-1] - abs(offset)),
-            "the weights are added up, not averaged.",
-        ),
-        Slip(
-            "over-all-heads",
-            lambda weights, offset: share(weights, offset).mean(),
-            "one number for all heads together. Give one for each head.",
-        ),
-        Slip(
-            "wraps-round",
-            lambda weights, offset: torch.stack(
-                [weights[:, i, (i + offset) % weights.shape[-1]] for i in range(weights.shape[-1])]
-            ).mean(0),
-            "at the edge it wraps round: index −1 is the *last* word in Python. Leave such rows out.",
-        ),
-    ),
-)
-
-EXERCISES = (SPLIT_HEADS, TEST_SPLIT, JOIN_HEADS, MULTI_HEAD, MANY_HEADS, SHARE_AT)
+EXERCISES = (SPLIT_HEADS, TEST_SPLIT, JOIN_HEADS, MULTI_HEAD, MANY_HEADS)

@@ -8,6 +8,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+from course_lib.layers.multi_head import multi_head, split_heads
+
 
 def cut(features, n_heads):
     *lead, n, width = features.shape
@@ -51,6 +53,14 @@ def split_reversed(features, n_heads):
     return torch.flip(cut(features, n_heads), dims=(-3,))
 
 
+def split_detached(features, n_heads):
+    return cut(features, n_heads).detach()
+
+
+def split_by_numpy(features, n_heads):
+    return torch.from_numpy(cut(features, n_heads).numpy())
+
+
 def split_by_slices(features, n_heads):
     size = features.shape[-1] // n_heads
     return torch.stack([features[..., i * size : i * size + size] for i in range(n_heads)], -3)
@@ -92,6 +102,34 @@ def test_returns_bool(split):
     return torch.equal(split(torch.arange(12.0).reshape(1, 3, 4), 2)[0, 0, 1], torch.tensor([4.0, 5.0]))
 
 
+def test_head_zero(split):
+    words = torch.arange(60.0).reshape(1, 5, 12)
+    assert torch.equal(split(words, 3)[:, 0], words[..., :4])
+
+
+def test_last_head(split):
+    words = torch.arange(60.0).reshape(1, 5, 12)
+    assert torch.equal(split(words, 3)[:, 2], words[..., 8:])
+
+
+def test_one_number(split):
+    words = torch.arange(60.0).reshape(1, 5, 12)
+    assert split(words, 3)[0, 2, 3, 1] == words[0, 3, 9]
+
+
+def test_first_words(split):
+    words = torch.arange(60.0).reshape(1, 5, 12)
+    heads = split(words, 3)
+    for number in range(3):
+        assert torch.equal(heads[:, number, 0], words[:, 0, 4 * number : 4 * number + 4])
+
+
+def test_all_but_the_last_word(split):
+    words = torch.arange(12.0).reshape(1, 3, 4)
+    heads = split(words, 2)
+    assert heads[0, :, :2].tolist() == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
+
+
 def test_nothing(split):
     split(torch.randn(2, 5, 12), 3)
 
@@ -106,6 +144,11 @@ def test_by_hand(split):
     got = split(torch.arange(12.0).reshape(1, 3, 4), n_heads=2)
     right = [[[[0.0, 1.0], [4.0, 5.0], [8.0, 9.0]], [[2.0, 3.0], [6.0, 7.0], [10.0, 11.0]]]]
     assert got.tolist() == right
+
+
+def test_two_words(split):
+    heads = split(torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 8]]), 2)
+    assert heads.tolist() == [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]
 
 
 def test_by_chunks(split):
@@ -217,6 +260,34 @@ def attends_and_keeps_weights(query, keys, values, may_look=None, causal=False, 
     return context, weights if with_weights else None
 
 
+def attends_without_flag(query, keys, values, may_look=None, causal=False):
+    return attends(query, keys, values, may_look, causal)
+
+
+def attends_hidden_by_20(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if causal:
+        may_look = torch.ones(scores.shape[-2:]).tril() == 1
+    if may_look is not None:
+        scores = scores - 20.0 * ~may_look
+    return blend(scores, values)
+
+
+def attends_strictly_back(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scored(query, keys)
+    if causal:
+        may_look = torch.ones(scores.shape[-2:]).tril(-1) == 1
+    if may_look is None:
+        return blend(scores, values)
+    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+    return weights @ values, weights
+
+
+def attends_detached(query, keys, values, may_look=None, causal=False, with_weights=False):
+    context, weights = attends(query, keys, values, may_look, causal)
+    return context.detach(), weights
+
+
 def attends(query, keys, values, may_look=None, causal=False, with_weights=False):
     scores = scored(query, keys)
     if causal:
@@ -269,6 +340,37 @@ def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     return torchs(x, source, source, key_padding_mask=hidden, average_attn_weights=False)
 
 
+def layered_by_einsum(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    query, keys, values = (
+        made.unflatten(-1, (n_heads, -1)) for made in (x @ w_q, source @ w_k, source @ w_v)
+    )
+    scores = torch.einsum("bmhd,bnhd->bhmn", query, keys) / math.sqrt(query.shape[-1])
+    if may_look is not None:
+        scores = scores.masked_fill(~may_look, -math.inf)
+    weights = scores.softmax(dim=-1)
+    return torch.einsum("bhmn,bnhd->bmhd", weights, values).flatten(-2) @ w_o, weights
+
+
+def layered_from_x(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layered(x, x, w_q, w_k, w_v, w_o, n_heads, may_look)
+
+
+def layered_by_parts(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    heads = [split_heads(made, n_heads=n_heads) for made in (x @ w_q, x @ w_k, x @ w_v)]
+    context, weights = multi_head(*heads, may_look=may_look, with_weights=True)
+    return lay(context) @ w_o, weights
+
+
+def layered_without_asking(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    heads = [split_heads(made, n_heads=n_heads) for made in (x @ w_q, source @ w_k, source @ w_v)]
+    context, weights = multi_head(*heads, may_look=may_look)
+    return lay(context) @ w_o, weights
+
+
+def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+    return layered(source, x, w_q, w_k, w_v, w_o, n_heads, may_look)
+
+
 def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
     context, weights = attends(query, keys, values, may_look)
@@ -308,53 +410,6 @@ def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     return lay(context), weights
 
 
-# ---- share_at
-
-
-def share_by_loop(weights, offset):
-    n = weights.shape[-1]
-    rows = [i for i in range(n) if 0 <= i + offset < n]
-    return torch.stack([weights[:, i, i + offset] for i in rows]).mean(dim=0)
-
-
-def share_by_mask(weights, offset):
-    n = weights.shape[-1]
-    there = torch.arange(n) == torch.arange(n)[:, None] + offset
-    return (weights * there).sum(dim=(-2, -1)) / there.sum()
-
-
-def share_by_diagonal(weights, offset):
-    return torch.diagonal(weights, offset, -2, -1).sum(-1) / (weights.shape[-1] - abs(offset))
-
-
-def share_wraps(weights, offset):
-    n = weights.shape[-1]
-    return sum(weights[:, i, (i + offset) % n] for i in range(n)) / n
-
-
-def share_other_side(weights, offset):
-    return share_by_loop(weights.mT, offset)
-
-
-def share_trace_over_n(weights, offset):
-    return torch.diagonal(weights, offset, -2, -1).sum(-1) / weights.shape[-1]
-
-
-def share_summed(weights, offset):
-    return torch.diagonal(weights, offset, -2, -1).sum(-1)
-
-
-def share_of_all(weights, offset):
-    return torch.diagonal(weights, offset, -2, -1).mean()
-
-
-def share_how_often_largest(weights, offset):
-    n = weights.shape[-1]
-    rows = [i for i in range(n) if 0 <= i + offset < n]
-    hits = [(weights[:, i].argmax(-1) == i + offset).float() for i in rows]
-    return torch.stack(hits).mean(0)
-
-
 WRONG = {
     "split_heads": [
         (split_by_view, "what the first version did"),
@@ -364,6 +419,8 @@ WRONG = {
         (split_for_three_axes, "raises"),
         (split_swaps_the_wrong_axes, None),
         (split_reversed, "heads-from-the-back"),
+        (split_detached, "no-gradient"),
+        (split_by_numpy, "no-gradient"),
     ],
     "test_split": [
         (test_shape_only, "cuts the memory as it lies"),
@@ -372,6 +429,11 @@ WRONG = {
         (test_square, "let"),
         (test_returns_bool, "A test says no by raising"),
         (test_nothing, "let"),
+        (test_head_zero, "hands the last head the slice of head 0"),
+        (test_last_head, "hands head 0 the slice of the last head"),
+        (test_one_number, "is right for every word but the last"),
+        (test_first_words, "is right for the first word alone"),
+        (test_all_but_the_last_word, "is right for every word but the last"),
     ],
     "join_heads": [
         (join_by_reshape, "reshape-alone"),
@@ -387,10 +449,13 @@ WRONG = {
         (attends_unless_causal, "ignores-causal"),
         (attends_without_mask, "ignores-mask"),
         (attends_turned, "turned-mask"),
-        (attends_unscaled, None),
+        (attends_unscaled, "not-scaled"),
         (attends_over_all_heads, "root-of-all-heads"),
         (attends_weights_first, None),
-        (attends_and_keeps_weights, None),
+        (attends_without_flag, "parameters"),
+        (attends_hidden_by_20, None),
+        (attends_strictly_back, "not-at-itself"),
+        (attends_detached, "no-gradient"),
     ],
     "many_heads": [
         (layered_no_output, "no-output-projection"),
@@ -400,22 +465,18 @@ WRONG = {
         (layered_mean_weights, "mean-weights"),
         (layered_unmasked, "ignores-mask"),
         (layered_output_first, None),
-    ],
-    "share_at": [
-        (share_wraps, "wraps-round"),
-        (share_other_side, "other-side"),
-        (share_trace_over_n, "divided-by-all"),
-        (share_summed, "not-divided"),
-        (share_of_all, "over-all-heads"),
-        (share_how_often_largest, None),
+        (layered_from_x, "everything-from-x", "by hand"),
+        (layered_by_parts, "everything-from-x", "by hand"),
+        (layered_swapped, "x-and-source-swapped"),
+        (layered_without_asking, "no-weights"),
+        (layered_by_torch, "no-gradient"),
     ],
 }
 
 RIGHT = {
     "split_heads": [split_by_slices, split_by_tensor_chunks, split_by_movedim, cut],
-    "test_split": [test_every_slice, test_by_hand, test_by_chunks],
+    "test_split": [test_every_slice, test_by_hand, test_by_chunks, test_two_words],
     "join_heads": [join_by_cat, join_by_reshape_after_swap, join_by_movedim],
-    "multi_head": [attends, attends_head_by_head, attends_fused],
-    "many_heads": [layered, layered_by_loop, layered_by_torch],
-    "share_at": [share_by_loop, share_by_mask, share_by_diagonal],
+    "multi_head": [attends, attends_head_by_head, attends_fused, attends_and_keeps_weights],
+    "many_heads": [layered, layered_by_loop, layered_by_einsum],
 }

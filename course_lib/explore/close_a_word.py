@@ -5,7 +5,7 @@
 
 A closed word still asks, but nobody can look at it (`translation/closing.py`). Words are counted from 1, for
 0 stands for none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean
-of its twelve attentions; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+of its twelve heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
-from traitlets import Enum, Int
+from traitlets import Enum
 
 from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
@@ -36,6 +36,8 @@ SENTENCES = {
     "women … good": "the women eat the mushrooms because they are good",
 }
 PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
+ROLES = ("the", "first noun", "verb", "the", "second noun", "because", "it, they", "was, are", "last word")
+CLOSED = {0: "none"} | {place: f"{place} · {role}" for place, role in enumerate((*ROLES, "</s>"), start=1)}
 WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 
@@ -83,7 +85,7 @@ def quiet_but_needed(now: Facts, start: Facts) -> bool:
 
 def draw_shares(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
-    axes.set_xlabel("mean weight of 12 attentions")
+    axes.set_xlabel("mean weight of 12 heads")
     axes.spines["left"].set_visible(False)
     bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
@@ -114,11 +116,11 @@ class CloseAWord(Explorable):
     question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
     size = (9.6, 4.2)
     sentence = Enum(tuple(SENTENCES), default_value="cat … thirsty")
-    closed = Int(0, min=0, max=N_SOURCE)
+    closed = Enum(tuple(CLOSED), default_value=0)
     to = Enum(TO, default_value="all")
     controls = (
         Control("sentence", "sentence", buttons=True),
-        Control("closed", "close word"),
+        Control("closed", "close word", text=CLOSED.get),
         Control("to", "closed to", text=WHO.get, buttons=True),
     )
     presets: ClassVar = {

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
-from traitlets import Enum
+from traitlets import Enum, Int
 
 from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
@@ -36,8 +36,6 @@ SENTENCES = {
     "women … good": "the women eat the mushrooms because they are good",
 }
 PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
-ROLES = ("the", "first noun", "verb", "the", "second noun", "because", "it, they", "was, are", "last word")
-CLOSED = {0: "none"} | {place: f"{place} · {role}" for place, role in enumerate((*ROLES, "</s>"), start=1)}
 WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 
@@ -116,11 +114,11 @@ class CloseAWord(Explorable):
     question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
     size = (9.6, 4.2)
     sentence = Enum(tuple(SENTENCES), default_value="cat … thirsty")
-    closed = Enum(tuple(CLOSED), default_value=0)
+    closed = Int(0, min=0, max=N_SOURCE)
     to = Enum(TO, default_value="all")
     controls = (
-        Control("sentence", "sentence", buttons=True),
-        Control("closed", "close word", text=CLOSED.get),
+        Control("sentence", "sentence", text=lambda name: name.replace(" … ", "…"), buttons=True),
+        Control("closed", "close word"),
         Control("to", "closed to", text=WHO.get, buttons=True),
     )
     presets: ClassVar = {
@@ -146,7 +144,8 @@ class CloseAWord(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return facts["french"]
+        closed = f"✕ {facts['words'][facts['closed'] - 1]}   ·   " if facts["closed"] else ""
+        return closed + facts["french"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -5,7 +5,7 @@
 
 A closed word still asks, but nobody can look at it (`translation/closing.py`). Words are counted from 1, for
 0 stands for none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean
-of its twelve attentions; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+of its twelve heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def quiet_but_needed(now: Facts, start: Facts) -> bool:
 
 def draw_shares(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
-    axes.set_xlabel("mean weight of 12 attentions")
+    axes.set_xlabel("mean weight of 12 heads")
     axes.spines["left"].set_visible(False)
     bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
@@ -117,7 +117,7 @@ class CloseAWord(Explorable):
     closed = Int(0, min=0, max=N_SOURCE)
     to = Enum(TO, default_value="all")
     controls = (
-        Control("sentence", "sentence", buttons=True),
+        Control("sentence", "sentence", text=lambda name: name.replace(" … ", "…"), buttons=True),
         Control("closed", "close word"),
         Control("to", "closed to", text=WHO.get, buttons=True),
     )
@@ -144,7 +144,8 @@ class CloseAWord(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return facts["french"]
+        closed = f"✕ {facts['words'][facts['closed'] - 1]}   ·   " if facts["closed"] else ""
+        return closed + facts["french"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

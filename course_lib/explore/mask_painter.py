@@ -37,7 +37,7 @@ N_REAL, N = 1 + len(WORDS), 10
 LABELS = ("<s>", *WORDS, *("·",) * (N - N_REAL))
 N_HEADS = 4
 
-NONE, PADDING, CAUSAL, BOTH, CLOSED = "none", "padding", "causal", "both", "a closed row"
+NONE, PADDING, CAUSAL, BOTH, BLIND = "none", "padding", "causal", "both", "a blind row"
 BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0 after, ÷ sum"
 
 
@@ -47,14 +47,14 @@ def masks() -> dict[str, np.ndarray]:
     everything = np.ones((N, N), dtype=bool)
     padding = everything & (np.arange(N) < N_REAL)
     causal = np.tril(everything)
-    closed = everything.copy()
-    closed[4] = False
+    blind = everything.copy()
+    blind[4] = False
     return {
         NONE: everything,
         PADDING: padding,
         CAUSAL: causal,
         BOTH: padding & causal,
-        CLOSED: closed,
+        BLIND: blind,
     }
 
 
@@ -172,7 +172,7 @@ class MaskPainter(Explorable):
     title = "Mask painter"
     question = "A stroke marks what is hidden. What does each way of masking do to the weights?"
     size = (9.6, 4.0)
-    mask = Enum((NONE, PADDING, CAUSAL, BOTH, CLOSED), default_value=NONE)
+    mask = Enum((NONE, PADDING, CAUSAL, BOTH, BLIND), default_value=NONE)
     method = Enum((BEFORE, TIMES_0, AFTER, RENORMED), default_value=BEFORE)
     head = Int(1, min=1, max=N_HEADS)
     controls = (

@@ -95,13 +95,20 @@ def speak(
     states: Float[Tensor, "1 src model"],
     may_look: Bool[Tensor, " src"] | None = None,
     own: Tensor | None = None,
+    *,
+    values: Float[Tensor, "1 src model"] | None = None,
 ) -> Heard:
-    """What the decoder makes of these states; the pronoun is looked for where `text` itself has it."""
+    """What the decoder makes of these states; the pronoun is looked for where `text` itself has it.
+
+    Where `values` is given, the decoder's values are made from those states, and only its keys from `states`.
+    """
     model, tokenizer = shipped.model, shipped.tokenizer
     if may_look is None:
         may_look = torch.ones(states.shape[1], dtype=torch.bool)
     with resting(model):
         memory: Rows = {**model.decoder.read_source(states), "may_look": _four_axes(may_look)}
+        if values is not None:
+            memory["values"] = model.decoder.read_source(values)["values"]
         said = greedy(model, memory, max_len=LONGEST).ids[0].tolist()
         logits, weights = model.decode(
             memory, torch.tensor([[BOS, *before_pronoun(shipped, text)]]), with_weights=True

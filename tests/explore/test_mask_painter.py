@@ -8,9 +8,9 @@ import pytest
 from course_lib.explore.mask_painter import (
     AFTER,
     BEFORE,
+    BLIND,
     BOTH,
     CAUSAL,
-    CLOSED,
     N_HEADS,
     N_REAL,
     NONE,
@@ -50,9 +50,9 @@ def test_dividing_by_the_sum_is_as_good_as_minus_infinity_for_ordinary_scores(ma
     assert not right["broken"].any()
 
 
-def test_a_closed_row_is_no_number():
+def test_a_blind_row_is_no_number():
     for method in (BEFORE, RENORMED):
-        broken = compute(mask=CLOSED, method=method, head=1)["broken"]
+        broken = compute(mask=BLIND, method=method, head=1)["broken"]
         assert np.flatnonzero(broken).tolist() == [4]
 
 

@@ -37,7 +37,7 @@ def test_08_tells_of_one_matrix_and_two_what_was_found():
     told = [f"{surprise[name]:.1f}" for name in ("lstm_lm", "attention_lm", "key_value_lm")]
     assert told == ["7.6", "8.0", "8.3"] and f"{right['width 2, one matrix']:.0%}" == "15%"
     text = source("query_key_value")
-    assert "has 7.6 on our toy French; with attention 8.0, with key and value split 8.3" in text
+    assert "a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3" in text
     assert "(15% is below choosing among the four" in text
     rest = ("attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm")
     assert all(surprise["lstm_lm"] < surprise[name] for name in rest)

@@ -74,7 +74,7 @@ def test_seeds_of_local_p_are_as_told():
         for run in range(3)
     }  # the mean over three seeds of which two count as 0
     found = sorted(round(300 * of_seed["luong_local_p"]) for of_seed in seeds.values())
-    assert found == [67, 68, 91] and "67%, 68% and 91% with three seeds" in SOURCE
+    assert found == [67, 68, 91] and "67%, 68% and 91% in three trainings" in SOURCE
 
 
 def test_sizes_are_as_told():

@@ -27,6 +27,15 @@ def transformer():
     return load_shipped("transformer")
 
 
+def test_values_may_be_made_from_other_states_than_the_keys(transformer):
+    states, other = source_states(transformer, THIRSTY)[0], source_states(transformer, COLD)[0]
+    usual, same = speak(transformer, THIRSTY, states), speak(transformer, THIRSTY, states, values=states)
+    assert (same.french, same.il) == (usual.french, usual.il)
+    looked = speak(transformer, THIRSTY, states, values=other).at_pronoun
+    torch.testing.assert_close(looked[0], usual.at_pronoun[0])  # the first layer asks the same keys
+    assert speak(transformer, THIRSTY, states, values=other).french != usual.french
+
+
 def test_with_nothing_closed_it_is_the_translation_itself(transformer):
     for text in (THIRSTY, COLD):
         usual = transformer(text, with_weights=True)

@@ -53,7 +53,7 @@ r"""
 
 The encoder of lesson 04 reads a whole sentence and hands over **one** vector. Everything the decoder will ever know has to fit into it. Long sentences do not.
 
-Yet while it read, the encoder had a state for *every* word, and threw all but the last away. So keep them. Now the decoder has the opposite trouble: ten vectors, twenty, and it has to know which one matters for the next French word.
+Yet while it read, the encoder had a state for *every* word, and threw all but the last away. So keep them, as the suitcase did with *one per word*. Now the decoder has the opposite trouble: ten vectors, twenty, and it has to know which one matters for the next French word.
 
 How would *you* do it? Dzmitry Bahdanau went through three ideas in 2014. (He told the story in a letter that Andrej Karpathy made public ten years later.)
 
@@ -77,7 +77,7 @@ estimate("06", "diagonal", on_the_diagonal)
 r"""
 *la petite boîte rouge*, *the small red box*: an adjective behind its noun swaps two places. *ne … pas* for *not* and *a bu* for *drank* add a word and push all that follows off the diagonal. Where to look depends on the sentence, so the network must work it out from the sentence.
 
-**What is looked at.** One state for each word, and a good one: a GRU reads the sentence forwards and another reads it backwards, and word $j$ gets both states side by side. Such a reader is called {term:bidirectional}. The double state $h_j$ is the word's {term:annotation}: the word, and what stands before *and* after it.
+**What is looked at.** One state for each word, and a good one. A {term:bidirectional} reader is two GRUs: one reads the sentence forwards, the other backwards, and word $j$ gets both states side by side. The double state $h_j$ is the word's {term:annotation}: the word, and what stands before *and* after it.
 
 **Who looks.** The decoder's state just before the next word, $s_{i-1}$: what has been said so far, and so what is wanted now. ($j$ counts source words, $i$ target words.)
 
@@ -114,7 +114,7 @@ $W$ brings the state to some width, $U$ brings the annotation to the same width,
 - First word: $2 \tanh(1 - 0) = 2 \cdot 0.76 = 1.52$.
 - Second word: $2 \tanh(1 - 1) = 0$.
 
-With these weights a word fits best if its number is *far below* the state's. The network chooses $W$, $U$ and $v$ so that fitting means something useful.
+With these numbers a word fits best if its number is *far below* the state's. The network chooses $W$, $U$ and $v$ so that fitting means something useful.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="additive_scores"
@@ -163,7 +163,7 @@ Now the whole look, in six steps:
 | 5 | share out | $\alpha = \text{softmax}(e)$ |
 | 6 | blend the annotations | $c = \sum_j \alpha_j h_j$ |
 
-The blend $c$ is the {term:context}: what the decoder learns about the source at this step. At the next step the state is another one, so the scores are, and so is the context. In lesson 04 the decoder got the same vector at every step.
+The shares $\alpha_j$ that the softmax gives are called the {term:attention weight|attention weights}, weights for short: computed anew at every step, unlike the learned weights of lesson 01. The blend $c$ is the {term:context}: what the decoder learns about the source at this step. (In lesson 04 $c$ was one for all steps; now there is one for each.)
 
 One thing to know about step 5: only differences count. Scores of 1.52 and 0 give the weights 0.82 and 0.18, and so do 11.52 and 10. A number added to *all* scores changes nothing.
 """
@@ -295,7 +295,7 @@ predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-It looks most at *thirsty* (0.46), and next at the end of the source (0.30). That is worth a second thought. *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
+It looks most at *thirsty* (0.46), and next at the end of the source (0.30). *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
 
 So a weight tells where something was **fetched from**, not what a word **means**. Keep that in mind for lesson 09.
 
@@ -319,7 +319,7 @@ views.heatmap(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The rings are the truth: our toy language knows which English word every French word comes from. That is its {term:word alignment|alignment}, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
+The rings are the truth. Which English word each French word comes from is the sentence's {term:word alignment|alignment}. Our toy language knows it, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
 
 How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.) The function that reads the links off the weights is written already.
 """
@@ -371,7 +371,7 @@ print("alignment error:", fixed(error, 2))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A map like the one above and an error near 0.9 do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: 0.07 on these sixty sentences. Recorded over the whole test set, with three seeds, while the system reads the right translation, it is 0.06. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
+A map like the one above and an error near 0.9 do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: 0.07 on these sixty sentences. Recorded over the whole test set, over three trainings, while the system reads the right translation, it is 0.06. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
 
 ## 4 · By length, again
 
@@ -398,18 +398,12 @@ figure = views.lines(
 )
 predict("06", "length-curve", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
-Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is 95% where it was 22%. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough. The Transformer looks at every word too; how it is told their *places* decides whether it gets 5% or 38% of 21 to 30 words. That is lesson 11.)
+Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is 95% where it was 22%. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough: the Transformer looks at every word too, and has 22%. Why, lesson 11 asks.)
 
-What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: both halves still go word by word, and the decoder's very first state is still one vector, made of the backward GRU's last.
+What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: the decoder's very first state is still one vector, made of the backward GRU's last.
 """
-
-# %% kind="diagram" minutes=0.5 hide_input=true
-views.diagram(
-    PARTS, ARROWS, lit=("annotations", "scores", "weights", "context"),
-    title="What is new since lesson 04",
-)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
@@ -581,9 +575,15 @@ r"""
 - A weight says where something was fetched, not what a word refers to.
 - The order of the words is inside the annotations, not in the look.
 
-The five wishes of lesson 05: more information, equal treatment of places and emphasis: granted. A short distance: one hop from the decoder to any source word, though inside the encoder words are still as far apart as before. Looking both ways: by the encoder's two GRUs.
+| | the wish of lesson 05 | granted by |
+|---|---|---|
+| ☑ | more information | a vector for every word |
+| ☑ (half) | short distance | one hop from the decoder to any source word; inside the encoder as far as before |
+| ☑ | equal treatment | the same score for every place |
+| ☑ | emphasis | weights computed from the sentence |
+| ☑ | looking both ways | two GRUs |
 
-**Still missing.** Is a small network the best judge of a fit? Lesson 07 tries others. And both halves still read and write one word after the other: that waits until lesson 09.
+**Still missing.** Is a small network the best judge of a fit? Lesson 07 tries others. And the encoder still reads one word after the other: that waits until lesson 09. Writing stays word by word to the end of the course.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

@@ -1,4 +1,4 @@
-"""The exercises of lesson 07: general and concat scores, cosine, local-p's bell, and its test."""
+"""The exercises of lesson 07: general and concat scores, cosine and local-p's bell."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from course_lib.layers.local import gaussian as bell
 from course_lib.layers.local import predicted_centres
 from course_lib.layers.scores import concat, cosine, general
 from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
-from course_lib.teaching.written_test import TestExercise
 
 LESSON = "score_functions"
 TANH_1 = 0.761594  # tanh(1)
@@ -402,62 +400,4 @@ LOCAL_P_WEIGHTS = Exercise(
 )
 
 
-def loop_by_loop(query, states, w, w_p, v_p, half_width):
-    """As a careful learner writes it: one place after the other."""
-    n = len(states)
-    centre = n * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
-    scores = [query @ w @ state for state in states]
-    seen = [place for place in range(n) if abs(place - centre) <= half_width]
-    shares = torch.stack([scores[place] for place in seen]).softmax(0)
-    weights = torch.zeros(n)
-    for place, share in zip(seen, shares, strict=True):
-        weights[place] = share * torch.exp(-((place - centre) ** 2) / (2 * (half_width / 2) ** 2))
-    return weights, centre
-
-
-def by_indexing(query, states, w, w_p, v_p, half_width):
-    places = torch.arange(len(states))
-    centre = len(states) * torch.sigmoid(torch.tanh(w_p @ query) @ v_p)
-    inside = (places - centre).abs() <= half_width
-    weights = torch.zeros(len(states))
-    weights[inside] = F.softmax((states @ (w.T @ query))[inside], dim=0)
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def careful_test(implementation: Callable) -> None:
-    for seed in range(6):
-        generator = torch.Generator().manual_seed(seed)
-        sizes = [(3,), (9, 4), (3, 4), (6, 3), (6,)]
-        given = [torch.randn(size, generator=generator) for size in sizes]
-        for width in (1.0, 3.0):
-            asked = (*given, torch.tensor(width))
-            for got, expected in zip(implementation(*asked), local_p(*asked), strict=True):
-                torch.testing.assert_close(got, expected)
-
-
-TEST_LOCAL_WEIGHTS = TestExercise(
-    name="test_local_weights",
-    lesson=LESSON,
-    inputs={"look": "a function"},
-    of=LOCAL_P_WEIGHTS,
-    what="look",
-    accepts={"place by place": loop_by_loop, "with an index": by_indexing},
-    rejects={
-        "sums-to-one-again": "makes the weights sum to 1 again",
-        "sigma-is-D": "takes D for σ",
-        "no-window": "lets every word take part in the softmax",
-        "cut-after-softmax": "cuts the window out after the softmax",
-        "no-bell": "leaves the bell out",
-        "bell-on-scores": "puts the bell on the scores",
-        "no-two": "forgets the 2 in the exponent",
-        "whole-centre": "rounds the centre",
-        "last-place": "takes n − 1 for the length",
-        "no-softmax": "leaves the softmax out",
-        "all-alike-inside": "ignores the scores",
-        "share-for-centre": "has the right weights, but gives back another centre",
-    },
-    reference=careful_test,
-    stretch=True,
-)
-
-EXERCISES = (GENERAL_SCORES, CONCAT_SCORES, COSINE_SCORES, LOCAL_P_WEIGHTS, TEST_LOCAL_WEIGHTS)
+EXERCISES = (GENERAL_SCORES, CONCAT_SCORES, COSINE_SCORES, LOCAL_P_WEIGHTS)

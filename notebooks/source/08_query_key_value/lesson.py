@@ -6,7 +6,7 @@ r"""
 
 **The question:** how can a network look something up when nothing matches exactly?
 
-About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb) and the score functions from [lesson 07](07_score_functions.ipynb). In code, `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
+About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb) and the score functions from [lesson 07](07_score_functions.ipynb).
 """
 
 # %% [markdown] kind="goals" minutes=0.5
@@ -21,7 +21,6 @@ After this lesson you can
 """
 
 # %% kind="setup" minutes=0.5
-import itertools
 import math
 
 import torch
@@ -47,7 +46,7 @@ Answer from memory.
 # %% kind="recall" minutes=2
 quiz("08", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 1 · A dictionary that always answers
 
@@ -56,8 +55,7 @@ A Python dictionary hands you what is stored under a key: `menu["soup"]`. The ke
 - **Almost right counts as wrong.** `menu["something warm"]` is an error, though soup is on the menu.
 - **Nothing can be learned from it.** The answer is there or it is not. A network learns by small steps, so it needs *a little better* and *a little worse*.
 
-So we describe everything in numbers. Each dish has a label to be found by, its **key**, and a content you
-actually get, its {term:value}. You come with a wish in the same numbers as the labels: the **query**.
+So we describe everything in numbers.
 
 | dish | key: (warm, sweet) | value: (salt, sugar, fat) in grams |
 |---|---|---|
@@ -65,7 +63,7 @@ actually get, its {term:value}. You come with a wish in the same numbers as the 
 | cake | (0, 2) | (0, 9, 5) |
 | tea | (1, 1) | (0, 2, 0) |
 
-The query "something warm, please" is (1, 0). How well does a dish match? Multiply query and key number by number and add up: the dot product. For soup that is 1 · 3 + 0 · 0 = 3. This number is the dish's **score**.
+The query "something warm, please" is (1, 0). Query, key, dot score and softmax are those of lesson 07. New is the third column: the {term:value} is what a key hands out, and need not be what was searched.
 """
 
 # %% kind="example" minutes=0.5
@@ -77,13 +75,8 @@ query = torch.tensor([1.0, 0.0])
 for dish, key in zip(dishes, keys, strict=True):
     print(f"{dish}: score {fixed(query @ key, 0)}")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=0.5
 r"""
-One could take the dish with the best score. That always answers, but it still jumps: move the query a little, and nothing changes, until suddenly everything does. And tea, which is a little warm, gets no say.
-
-The cure is to **share instead of pick**. Every dish gets a share of the plate, its **weight**, and a better score gets a larger share. You know what turns scores into shares: the softmax. It raises $e = 2.718…$ to each score, which makes every number positive and the
-large ones much larger, then divides by the sum.
-
 **By hand, with two dishes.** Scores 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, together 4. The weights are ¼ and ¾. If the first dish has 4 g of sugar and the second 8 g, the plate has ¼ · 4 + ¾ · 8 = 7 g. No dish has 7 g: it is a **blend**, the context of lesson 06.
 
 > **Before you go on.** Our scores are 3, 0 and 1. Soup has three quarters of their sum. Will its weight be *less* than 75%, *just* that, or *more*?
@@ -91,16 +84,16 @@ large ones much larger, then divides by the sum.
 
 # %% [markdown] kind="text" minutes=0.5 exercise="soft_lookup"
 r"""
-Write the whole look-up for one query, just as it was done by hand: score every key, turn the scores into weights, blend the values. `torch.softmax(numbers, dim=-1)` is the softmax.
+Write the whole look-up for one query, just as it was done by hand: score every key, turn the scores into weights, blend the values.
 
 The lesson then goes on with **your** function where it passed its check, and says so; else with the library's.
 """
 
 # %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 minutes=5 track="core"
 def soft_lookup(query, keys, values):
-    """query (key_dim,), keys (n, key_dim), values (n, value_dim)
+    """query (d_k,), keys (n, d_k), values (n, d_v)
 
-    ->  context (value_dim,), weights (n,)
+    ->  context (d_v,), weights (n,)
     """
     # solution
     weights = torch.softmax(keys @ query, dim=-1)
@@ -125,7 +118,7 @@ Return both, the context first.
 
 ---
 ### "mat1 and mat2 shapes cannot be multiplied"
-The inner sizes must meet: (n, key_dim) @ (key_dim,) gives (n,), and (n,) @ (n, value_dim) gives (value_dim,).
+The inner sizes must meet: (n, d_k) @ (d_k,) gives (n,), and (n,) @ (n, d_v) gives (d_v,).
 """
 
 # %% kind="see" minutes=0.5
@@ -142,7 +135,7 @@ quiz("08", "first-blend")
 r"""
 Soup got more than 75%, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, the same proportions, it would get 39%: a softmax looks at differences, not at proportions.
 
-Now a larger cafeteria. You can turn the temperature, by which all scores are divided before the softmax (hot shares, cold picks; the dial of lesson 00 turned round), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
+Now a larger cafeteria. You can turn the temperature, by which all scores are divided before the softmax (hot shares, cold picks: the temperature of lesson 01), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
 
 # %% kind="predict" minutes=2
@@ -158,12 +151,12 @@ $$ \text{weights}_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
 
 | symbol | name in code | shape | here |
 |---|---|---|---|
-| $q$ | `query` | (key_dim) | 2 |
-| $k_j$ | `keys[j]` | (keys, key_dim) for all | 3 × 2 |
-| $v_j$ | `values[j]` | (keys, value_dim) for all | 3 × 3 |
+| $q$ | `query` | ($d_k$) | 2 |
+| $k_j$ | `keys[j]` | (keys, $d_k$) for all | 3 × 2 |
+| $v_j$ | `values[j]` | (keys, $d_v$) for all | 3 × 3 |
 | $\text{weights}_j$ | `weights[j]` | (keys) | 3, sum to 1 |
 
-Query and keys must share their width, because they are compared. Values may have any width. There is no $v$ in the formula for the weights: within one look-up no value can move a weight.
+Query and keys must share their width $d_k$, because they are compared. Values may have any width $d_v$. ($v_j$ is a value. The $v$ of lessons 06 and 07, which judged a fit, is not meant.) No $v_j$ stands in the formula for the weights: within one look-up no value can move a weight.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -185,15 +178,14 @@ r"""
 autocorrect, a helpful librarian. Follow-up: which part is the query, which the key, which the value?
 """
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 2 · Why the key and the value part ways
 
 Think of a video search. You type a few words: the query. They are compared with titles: the keys. A film plays: the
 value. Nobody compares your words with the film, picture by picture. And nobody wants the title handed back.
 
-The first attention for translation had no such split. In Bahdanau's network (2015) one part, the *encoder*, reads the source and makes a vector for each of its words; another, the *decoder*, writes the translation and asks. The vectors of the source words are what it gets, and also what it searches, though for searching they pass through a matrix first: half a split.
-In Luong's dot score, the same year, key and value are one and the same vector. What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
+In lesson 06 $U h_j$ was searched and $h_j$ handed out: half a split. In Luong's dot score both are $h_j$. What if one vector must do both jobs? With our menu you would be served the label: so much of *warm*, so much of *sweet*, and no salt at all.
 
 So here is a test with room for both, run beforehand. Four pairs are stored, each of a name and a content; there are 16 names and 16 contents. A name is asked for, its content is wanted. A tiny network has to learn the whole look-up. It makes keys by multiplying each pair's vector with a learned matrix. In one version these keys are also what is handed
 out; in the other a second matrix makes values. The made vectors are 2 to 32 numbers wide; three trainings each. (Guessing blindly is right one time in 16, guessing among the four contents one time in four.)
@@ -212,14 +204,12 @@ figure = views.lines(
 )
 predict("08", "one-or-two", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. (15% is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
 other's way, and that each may have its own width.
 
-Does it help larger models? Memory networks (Sukhbaatar and others, 2015) had a matrix for each of the three roles, and key–value memories (Miller and others, 2016) made keys and values different texts altogether. Daniluk and others (2017) tried it in language models, networks that guess the next word of a text (lesson 01). They report gains from each split, and two honest surprises: their models hardly looked back more than five words, and a plain network that just joins its
-last few states kept up. Ours say something else again. Each is measured by its perplexity: among how many words, all equally likely, it would be as unsure (lower is better). With equal parameters and one untuned recipe, a recurrent network without attention (an LSTM, lesson 03) has 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys
-less. So it is no law. What the Transformer makes of it, with a query for every word too, is another story, and it begins below.
+Does it help larger models? Daniluk and others (2017) tried it in language models. They report gains from each split, and two surprises: their models hardly looked back more than five words, and a plain network that just joins its last few states kept up. Ours say something else again. With equal parameters and one untuned recipe, the LSTM of lesson 03 has a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys less. So it is no law.
 """
 
 # %% kind="quiz" minutes=1.5
@@ -229,23 +219,13 @@ quiz("08", "keys-and-values")
 r"""
 ## 3 · Why the square root of d_k
 
-$d_k$ is the width of a key. Ours had two numbers; those of our Transformer have 16, those of the 2017 paper 64. Does the width matter?
+Lesson 07 ended on a general score whose best word had a weight of 1.00 and that could be turned down to a quarter without harm: it had run to where the softmax has no slope. Can scores be too large before anything is learned? That depends on $d_k$, the width of a key: 2 in our menu, 16 in our Transformer, 64 in the paper of 2017.
 
-Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean; its root, the {term:standard deviation}, is a typical distance. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
+Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean. Its root, the {term:standard deviation}, is a typical distance from the mean. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
 """
 
 # %% kind="quiz" minutes=2.5
 quiz("08", "variance")
-
-# %% kind="example" minutes=1
-# The smallest case there is: every number a coin flip, +1 or -1. Then each product
-# is one too, and a score is a sum of d_k of them. The loop lists every outcome.
-for d_k in (1, 4, 16):
-    products = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d_k)))
-    scores = products.sum(dim=-1)
-    low, high, spread = scores.min(), scores.max(), scores.std(correction=0)
-    numbers = fixed([low, high, spread], 0)
-    print(f"d_k {d_k:>2}: smallest, largest, standard deviation", numbers)
 
 # %% [markdown] kind="formula" minutes=0.5
 r"""
@@ -274,7 +254,7 @@ for gap in (0.0, 2.0, 8.0, 20.0):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-At a gap of 20 a nudge moves the weight by less than a billionth. That slope, change of the result per change of a number, is the gradient training follows (lesson 01). Where it is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
+At a gap of 20 a nudge moves the weight by less than a billionth. Where the slope is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
 **start**. The divisor also acts later: it decides how far one step of training moves a score, as you will see below.
 
 It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble. (In half precision a score itself can become infinite before that; there one divides the queries first.)
@@ -304,20 +284,20 @@ views.diagram(
 
 # %% [markdown] kind="text" minutes=1 exercise="scaled_attention"
 r"""
-**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09 to 14, where it drives a trained Transformer.
+**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09, 12 and 14.
 
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
 
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 minutes=15 track="core"
 def scaled_attention(queries, keys, values):
-    """queries (..., m, key_dim), keys (..., n, key_dim), values (..., n, value_dim)
+    """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v)
 
-    ->  context (..., m, value_dim), weights (..., m, n)
+    ->  context (..., m, d_v), weights (..., m, n)
     """
     # solution
-    key_dim = keys.shape[-1]
-    scores = queries @ keys.transpose(-2, -1) / math.sqrt(key_dim)
+    d_k = keys.shape[-1]
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(d_k)
     weights = torch.softmax(scores, dim=-1)
     return weights @ values, weights
     # end solution
@@ -377,7 +357,7 @@ Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and valu
 # %% [markdown] kind="text" minutes=1
 r"""
 **Does the divisor matter for learning?** A small task: eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn two matrices so that
-the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate (the size of a step), 0.003, run live. The loss says how wrong the answers are. You need not read the first cell: it is the training loop of lesson 01.
+the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate, 0.003, run live. You need not read the first cell: it is the training loop of lesson 01.
 """
 
 # %% kind="train" minutes=0.5
@@ -427,7 +407,7 @@ predict("08", "divisor-map", figure)
 r"""
 The root is best, or as good as the best, at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And at *some* rate each divisor learns, though dividing by 1 at width 512 never gets as far as the others. So the root is a good start, not a law.
 
-One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation somewhat below 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, attentions side by side: lesson 12.)
+One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation somewhat below 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, looks side by side: lesson 12.)
 """
 
 # %% kind="estimate" minutes=1.5
@@ -448,7 +428,7 @@ estimate("08", "trained-spread", measure)
 r"""
 ## 4 · Two matrices, because asking is not being found
 
-In the Transformer every word asks and every word is asked. Its vector $x$ is turned into three: a query $xW_Q$, a key $xW_K$ and a value $xW_V$. The three matrices are learned. Why not one for query and key?
+In the Transformer every word asks and every word is asked. Its vector $x$ is turned into three: a query $xW_Q$, a key $xW_K$ and a value $xW_V$. The three matrices are learned. (A row times a matrix, as the 2017 paper writes it: $W_Q$ is (in, out). In lessons 02 to 06 it lay the other way, as torch keeps it, and needed a `.T`.) The width of a word's vector is called `d_model`, that of a query or key $d_k$. Why not one matrix for query and key?
 
 Take words described by two numbers: is it a noun, is it a pronoun? And wire two matrices by hand: pronouns ask for nouns, nouns can be found. Then look what happens to random words and matrices if we save a matrix and set $W_Q = W_K$.
 """
@@ -638,12 +618,12 @@ r"""
 
 | name | what it is | shape |
 |---|---|---|
-| query | what a position looks for | (queries, key_dim) |
-| key | what a position is found by | (keys, key_dim) |
-| value | what a position hands out | (keys, value_dim) |
+| query | what a position looks for | (queries, $d_k$) |
+| key | what a position is found by | (keys, $d_k$) |
+| value | what a position hands out | (keys, $d_v$) |
 | scores | $QK^\top / \sqrt{d_k}$, before the softmax | (queries, keys) |
 | weights | after the softmax, each row sums to 1 | (queries, keys) |
-| context | the blend: weights times values | (queries, value_dim) |
+| context | the blend: weights times values | (queries, $d_v$) |
 
 - Attention is a look-up that always answers: picking the best match alone is its cold end.
 - Keys and queries settle the weights. Values are handed out afterwards and cannot move them.
@@ -651,8 +631,7 @@ r"""
 - Two matrices, because asking and being found are two jobs.
 - What is learned are the matrices. The weights are computed anew for every sentence.
 
-**Still missing.** Our matrices were wired by hand or random. What do words learn to look for in each other? And nothing here knows which word comes
-first: shuffle the keys and values together, and the answer is the same. Lesson 09 takes up the first question, lesson 10 hides what must not be seen, lesson 11 brings the order.
+**Still missing.** Our matrices were wired by hand or random. What do words learn to look for in each other? And still nothing knows which word comes first. Lesson 09 takes up the first question, lesson 10 hides what must not be seen, lesson 11 brings the order.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

@@ -58,6 +58,7 @@ def adds_keys(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
 READ_TWICE = Exercise(
     name="read_twice",
     lesson="self_attention",
+    stretch=True,
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n d")},
     returns={"answer": "d", "first": "n", "second": "n"},
     sizes={"n": 5, "d": 4},

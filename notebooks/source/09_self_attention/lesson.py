@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **say** what a memory tape, a second read and a learned query each added on the way;
-2. **build** a self-attention layer, and run it with the weights of a trained Transformer;
+2. **build** a self-attention layer, and run it with the matrices of a trained Transformer;
 3. **find** by intervention which words a translation hangs on;
 4. **write a test** that tells whether a layer sees the order of its words;
 5. **explain** why a heat map alone is no explanation.
@@ -55,7 +55,7 @@ r"""
 
 In lesson 06 one sentence looked at another: the French side at the English words. But why should a sentence not look at *itself*? Three systems took that step before the Transformer did, each a part of the way.
 
-The first began with the LSTM of lesson 03. Its past is one card, the state, written over at every word. Cheng, Dong and Lapata (2016) pinned every card to the wall: the state of each word is kept on a {term:memory tape}. A new word scores all of them (additively, as in lesson 06), and with its weights blends the old hidden states into one, and the old memory cells too. From there on it is an LSTM cell, with the blends where the last state used to be. They called it {term:LSTMN}, a long short-term memory *network*.
+The first began with the LSTM of lesson 03. Its past is one card, the state, written over at every word. Cheng, Dong and Lapata (2016) pinned every card to the wall: the state of each word is kept on a {term:memory tape}. A new word scores all of them (additively, as in lesson 06), and with its weights blends the old hidden states into one, and the old memory cells too. From there on it is an LSTM cell, with the blends where the last state used to be. This is {term:LSTMN}, a long short-term memory *network*: an LSTM that looks back at all its earlier states.
 
 **By hand.** Three words have left the memories 2, 6 and 4. The fourth gives them the weights ½, ¼ and ¼. Its cell starts from ½ · 2 + ¼ · 6 + ¼ · 4 = 3.5; an LSTM would start from 4, the last one, whatever the word.
 
@@ -77,11 +77,9 @@ figure = views.heatmap(
 )
 predict("09", "tape-neighbour", figure)
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text" minutes=1.5
 r"""
 Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. Here, no.
-
-For translation both sides have a tape, and the French side also looks at the English one. What it fetches stands beside the next input word, as in lesson 06 (*shallow* fusion), or flows into the memory cell through a gate of its own (*deep* fusion). *Il* or *elle* is then right in 98.2% and 99.1% of the cases (means of 3 seeds, which vary): no worse than lesson 06 with 96.3%; without attention it was 87.4%.
 
 One thing stayed: the weights at a word need the blend of the word before, which needed its weights. So the tape is written word after word, like every recurrent network.
 
@@ -102,7 +100,7 @@ r"""
 Write it for two reads. `soft_lookup(query, keys, values)` is your look-up of lesson 08: it returns a context and its weights. Everything has the same width here, so that a context can be added to a query. Return the **second** context (the answer) and the weights of both reads.
 """
 
-# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 minutes=4 track="stretch"
 def read_twice(query, keys, values):
     """query (d,), keys (n, d), values (n, d)
 
@@ -142,13 +140,13 @@ for fact, one, two in zip(facts, first, second, strict=True):
     print(f"{fact:24} first read {fixed(one, 2)}   second read {fixed(two, 2)}")
 print("the milk is near:", things[answer.argmax()])
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
-One read would have answered "Mary". Remember this: what a word has looked up in one round, it can use to ask in the next. It is why Transformers stack their attentions.
+One read would have answered "Mary". Remember this: what a word has looked up in one round, it can use to ask in the next. It is why Transformers stack their attentions (lesson 13).
 
 ## 3 · A sentence in four looks
 
-Who asks, when there is no decoder? Lin and others (2017) let a sentence be read by a bidirectional LSTM and put a few **learned queries** before its states, the same for every sentence. Each gives one weighted view of the whole, and the views side by side are the {term:structured self-attentive embedding}. (They call a view a *hop*. It is not the hop of lesson 05.)
+Who asks, when there is no decoder? Lin and others (2017) let a sentence be read by a bidirectional LSTM and put a few **learned queries** before its states, the same for every sentence. Each gives one weighted view of the whole, and the views side by side are the {term:structured self-attentive embedding}.
 
 Ours has four such views, and one task: to say which pronoun the French sentence will need. On its test sentences it is right 999 times in 1,000. Where does it look, for *thirsty* and for *cold*?
 """
@@ -201,7 +199,7 @@ $$ Q = X W_Q \qquad K = X W_K \qquad V = X W_V \qquad\quad \text{outputs} = \ope
 | $W_Q, W_K$ | `w_q`, `w_k` | (d_model, d_k) | 64 × 16 |
 | $W_V$ | `w_v` | (d_model, d_v) | 64 × 16 |
 | softmax(…) | `weights` | (words, words) | 10 × 10 |
-| outputs | `outputs` | (words, d_v) | 10 × 16 |
+| outputs: the contexts, one for each word | `outputs` | (words, d_v) | 10 × 16 |
 
 The formula is that of lesson 08. What is new stands on the left: **one** $X$ makes all three.
 """
@@ -263,7 +261,7 @@ All words ask: never take rows from the queries. Take them from keys and values 
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. (They are called *heads*; why four, lesson 12 tells.) Name them 1a to 3d. `taken_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
+Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. Name them 1a to 3d. (Lesson 12 counts layer and head from 0, as code does: there 2b is 1.1.) `taken_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
 """
 
 # %% kind="library" minutes=1
@@ -274,29 +272,29 @@ layer = yours("self_attention")
 
 x, w_q, w_k, w_v = taken_apart(transformer, thirsty, "2b")
 outputs, weights = layer(x, w_q, w_k, w_v, all_open)
-inside = listen(transformer, thirsty).own[1, 1]  # from 0: layer 2, attention b
+inside = listen(transformer, thirsty).own[1, 1]  # from 0: layer 2, head b
 assert torch.allclose(weights, inside, atol=1e-4)
 assert torch.allclose(outputs, inside @ (x @ w_v), atol=1e-4)
-print("your weights are those inside the Transformer, all", weights.numel())
+print("your attention weights are those inside the Transformer, all", weights.numel())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Your code, its weights. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, attention 2b looks from *it* at *water*, with a weight of 0.75.
+Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head 2b looks from *it* at *water*, with a weight of 0.75.
 
 > Now let the sentence end in **thirsty**. *It* is the cat.
 """
 
 # %% kind="predict" minutes=1.5
-def where_it_looks(sentence, attention="2b"):
+def where_it_looks(sentence, head="2b"):
     """The weights of "it" over its sentence, by your layer."""
-    x, w_q, w_k, w_v = taken_apart(transformer, sentence, attention)
+    x, w_q, w_k, w_v = taken_apart(transformer, sentence, head)
     return layer(x, w_q, w_k, w_v, all_open)[1][it]
 
 
 figure = views.word_rows(
     [where_it_looks(cold), where_it_looks(thirsty)],
     words=[[*cold.split(), "</s>"], words], marked=["it", "it"],
-    title="Attention 2b: where 'it' looks, for cold and for thirsty",
+    title="Head 2b: where 'it' looks, for cold and for thirsty",
 )
 predict("09", "same-look", figure)
 
@@ -307,10 +305,10 @@ first_look = [(row, 10 * half + int(place)) for half in (0, 1)
               for row, place in enumerate(own[half].argmax(dim=-1))]
 figure = views.heatmap(
     torch.cat(own, dim=-1), rows=ATTENTIONS, columns=[*words, *cold.split(), "</s>"],
-    numbers=False, marks=first_look, row_name="attention",
+    numbers=False, marks=first_look, row_name="head",
     title="Where 'it' looks: thirsty on the left, cold on the right",
     column_name="two sentences; a ring where most weight is",
-    alt="Weights of it over both sentences, in each of the twelve attentions.",
+    alt="Weights of it over both sentences, in each of the twelve heads.",
 )
 predict("09", "it-in-twelve", figure)
 
@@ -320,9 +318,9 @@ In eleven of the twelve *it* looks first at the same place in both sentences, an
 
 ## 5 · Close a word and listen
 
-Which wire lights the lamp? Cut one, and look. To change one thing in a system and leave everything else as it is, is an {term:intervention}. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word.
+Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word.
 
-Closed to *everybody*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (What the two lack to 1, other words have.)
+Closed to *everybody*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (Other words have the rest.)
 """
 
 # %% kind="predict" minutes=3
@@ -388,24 +386,33 @@ quiz("09", "rule")
 r"""
 Without its last word this model falls back on the second noun: closing *thirsty* or *hungry* flips the pronoun, closing *cold* or *good* does not. And it needs the noun that is meant. (With *mouse* and *milk* that comes close, and does not flip.) What it does not need is *it*: closing *it* or *they* flips no gender. (*They* has another task, the plural: without it the women are hungry as *elle ont faim*.)
 
-Then is the work done inside the source at all, by words looking at each other? A finer intervention: leave every word open, and **swap one state**. Take the encoder's last states for *thirsty*, and put a single one from *cold* in its place.
+Then is the work done inside the source at all, by words looking at each other? A finer intervention: leave every word open, and **swap one state**. Take the encoder's last states for *thirsty*, and put a single one from *cold* in its place. Then finer still: the decoder makes keys and values from these states, so swap the keys alone, or the values.
 """
 
 # %% kind="see" minutes=1
 from_thirsty, _ = source_states(transformer, thirsty)
 from_cold, _ = source_states(transformer, cold)
-for place in map(words.index, ("cat", "water", "it", "thirsty")):
+
+
+def swapped(place):
+    """The states of thirsty, but for the one in this place: that is from cold."""
     mixed = from_thirsty.clone()
     mixed[0, place] = from_cold[0, place]
-    heard = speak(transformer, thirsty, mixed)
-    apart = (from_cold - from_thirsty)[0, place].norm() / from_thirsty[0, place].norm()
-    share = fixed(100 * apart, 0)
-    print(f"{words[place]:8} differs by {share:>2}% of its length,", end=" ")
-    print(f"swapped: il {fixed(heard.il, 2)}, elle {fixed(heard.elle, 2)}")
+    return mixed
+
+
+for name, states, values in (
+    ("the state of it", swapped(it), None),
+    ("the state of thirsty", swapped(8), None),
+    ("all keys", from_cold, from_thirsty),
+    ("all values", from_thirsty, from_cold),
+):
+    heard = speak(transformer, thirsty, states, values=values)
+    print(f"{name:20}: il {fixed(heard.il, 1)}, elle {fixed(heard.elle, 1)}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The state of *it* is nearly the same in both sentences, and swapping it does nothing. Swap the state of the last word, and everything flips. Our decoder, about to say the pronoun, looks straight at *thirsty* (one of its attentions with a weight of 1.00) and takes it from there.
+Swapping the state of *it* does nothing. Swap that of the last word, and everything flips. And it flips by its **values**: with the keys of *thirsty* and the values of *cold*, *elle* has 0.92; the other way round nothing changes. Our decoder, about to say the pronoun, looks straight at the last word in both (one of its heads with a weight above 0.99), and what it is handed there decides. No map of weights shows that.
 
 So is self-attention idle here? Go on cutting. Let every source word see **itself alone**.
 """
@@ -457,7 +464,7 @@ r"""
 
 ## 6 · Shuffle the meeting
 
-In the meeting of section 4 nobody had a seat. Shuffle the people, and everybody goes home with the same as before. Shuffle the inputs, and the outputs are shuffled in the same way, and not changed otherwise. That is {term:permutation equivariance}.
+You dropped the annotations like cards in lesson 06, and the decoder did not notice. Now the words that ask are shuffled too. In the meeting of section 4 nobody had a seat: shuffle the people, and everybody goes home with the same as before. {term:permutation equivariance|Permutation equivariance}: shuffle the inputs, and the outputs are shuffled in the same way and not changed otherwise.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="unshuffle"
@@ -530,47 +537,26 @@ Random `x` of about six words. An `order` that is neither the reverse nor a rota
 Shuffle the outputs too: `layer(x)[order]`. And allow for rounding.
 """
 
-# %% kind="quiz" minutes=1
-quiz("09", "order")
-
 # %% [markdown] kind="text" minutes=1
 r"""
 So self-attention reads a *bag* of words: "the cat drank the water" and "the water drank the cat" give each word the same. The Transformer is saved by a trick outside the layer: it adds a vector for its place to every word, before the first layer (that is in the `x` you were handed). Lesson 11 is about that trick.
 
 ## 7 · What weights do not tell
 
-A weight says how much of a value is taken. It does not say what was in it, nor whether the result is used. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 attentions, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of 0.03 just then, yet closed to the decoder alone it takes *il* from 0.94 to 0.48. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
+Lessons 06 and 07 forced a look and saw this already; here it is for attention inside the source. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 heads, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of 0.03 just then, yet closed to the decoder alone it takes *il* from 0.94 to 0.48. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
 
-There is a harder test: leave all words open and spoil the weights themselves. Set an attention's queries to 0; then all its scores are 0, and each word looks at every word with the same weight.
+There is a harder test: leave all words open and spoil the weights themselves. Set a head's queries to 0; then all its scores are 0, and each word looks at every word with the same weight. We do it to 2b, with its telling look at *water*, and to another, 1d.
 """
 
-# %% kind="predict" minutes=1.5
-def spoilt(side):
-    """For each attention with equal weights: does either translation change?"""
-    usual = [transformer(one).target for one in (thirsty, cold)]
-    found = {}
-    for attention in ATTENTIONS:
-        with equal_weights(transformer, side, [attention]):
-            said = [transformer(one).target for one in (thirsty, cold)]
-        found[attention] = [new != old for new, old in zip(said, usual, strict=True)]
-    return found
-
-
-changed = {side: spoilt(side) for side in ("source", "decoder")}
-table = [[float(row[i]) for row in changed[side].values()]
-         for side in changed for i in range(2)]
-names = ["source, thirsty", "source, cold", "decoder, thirsty", "decoder, cold"]
-figure = views.heatmap(
-    table, rows=names, columns=list(ATTENTIONS), numbers=False,
-    title="Filled: the translation changes when this attention shares out evenly",
-    row_name="", column_name="attention with equal weights",
-    alt="Which of 24 attentions change a translation when their weights are equal.",
-)
-predict("09", "spoilt-weights", figure)
+# %% kind="see" minutes=0.5
+for head in ("2b", "1d"):
+    with equal_weights(transformer, "source", [head]):
+        for sentence in (thirsty, cold):
+            print(f"{head} even: {transformer(sentence).target}")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Two attentions of 24 matter for this pair. Attention 2b, with its telling look at *water*, is not among them: with even weights it leaves all 200 test sentences as right as before (195), and all of 200 sentences with pronouns too. Between source words it is 1d: spoil it, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
+Nothing hangs on 2b: with even weights it leaves all 200 test sentences as right as before (195), and all of 200 sentences with pronouns too. But spoil 1d, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
 """
 
 # %% kind="see" minutes=0.5
@@ -578,7 +564,7 @@ x, w_q, w_k, w_v = taken_apart(transformer, cold, "1d")
 _, weights = layer(x, w_q, w_k, w_v, all_open)
 views.word_rows(
     weights[[it, 8]], words=[[*cold.split(), "</s>"]] * 2, marked=["it", "cold"],
-    title="Attention 1d: where 'it' looks, and where 'cold' looks",
+    title="Head 1d: where 'it' looks, and where 'cold' looks",
 )
 
 # %% [markdown] kind="text" minutes=1
@@ -597,7 +583,7 @@ explain("09", "same-map")
 r"""
 ## Break it
 
-One even attention did little. Now all twelve between source words share out evenly: every word gets the same mean of its sentence, in every layer.
+One even head did little. Now all twelve between source words share out evenly: every word gets the same mean of its sentence, in every layer.
 
 > Think of what *cold* needs to know.
 """
@@ -624,7 +610,7 @@ r"""
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3
 quiz("09", "closing")
 
 # %% [markdown] kind="instructor"
@@ -659,7 +645,7 @@ r"""
 | `is_open` | who may be looked at | (words) |
 
 - A tape keeps every state (LSTMN), a second read asks with what the first one found (memory networks), learned queries sum a sentence up (2017). Self-attention lets every word ask, all at once.
-- In our Transformer *it* looks at the same place in both sentences in 11 of 12 attentions. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (1d, from *cold*).
+- In our Transformer *it* looks at the same place in both sentences in 11 of 12 heads. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (1d, from *cold*).
 - An intervention tells what a result hangs on, and which map to open. One that changes nothing may only mean that something else stands in.
 - Shuffle the words, and the outputs are shuffled along: order is invisible.
 

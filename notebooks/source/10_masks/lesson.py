@@ -51,9 +51,11 @@ quiz("10", "recall")
 r"""
 ## 1 · Words that are not there
 
+In lesson 09 you closed a word by taking its key and value away. That serves as long as all queries close the same words. In a batch each sentence closes others, and in a decoder each word does: so we need a table.
+
 A batch is a rectangle, and sentences are not. So the short ones are filled up with a word that means nothing, `<pad>`: the {term:padding}. It has a vector like any other word, hence a key and a value, and attention does not know that it is nothing.
 
-**By hand.** A sentence of two words in a batch of width four. Say all four scores are 0. Then each gets a weight of ¼, and half of what this query fetches is padding. With two pads more it would be two thirds: the same sentence would mean something else in another batch.
+**By hand.** A sentence of two words in a batch of width four. Say all four scores are 0. Then each gets a weight of ¼, and half of what this query fetches is padding.
 
 What we want is the weights ½, ½, 0, 0: as if the padding were not there. A table that says who may look at whom is a {term:mask}. Ours has a row for each query and a column for each key, like the scores it lies on, and holds `True` where a query **may look**.
 """
@@ -74,7 +76,7 @@ How do we get there? Four ideas, and all have been seen in the wild:
 - the same, and then divide each row by its sum;
 - set the hidden scores to $-\infty$, **before** the softmax.
 
-In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a closed row* hides everything from one word. Think first.
+In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a blind row* hides everything from one word. Think first.
 """
 
 # %% kind="predict" minutes=4
@@ -114,9 +116,10 @@ Then the hard part: a query that may look nowhere shall get weights of 0 and a c
 
 # %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 minutes=15 track="core"
 def masked_attention(queries, keys, values, may_look):
-    """queries (..., m, d), keys (..., n, d), values (..., n, v), may_look (..., m, n)
+    """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v),
+    may_look (..., m, n)
 
-    ->  context (..., m, v), weights (..., m, n)
+    ->  context (..., m, d_v), weights (..., m, n)
     """
     # solution
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
@@ -136,23 +139,23 @@ r"""
 First without the hard part: scores, then `masked_fill` with `-math.inf` where a query may *not* look, then softmax, then blend.
 
 ---
-### The closed rows
+### The blind rows
 `may_look.any(dim=-1, keepdim=True)` tells which queries may look at something. Make the others harmless *before* the softmax (let them look everywhere), and empty their weights *after* it.
 
 ---
 ### Could one simply replace the NaN afterwards?
-`weights.nan_to_num(0.0)` passes too: the closed row was filled with −∞ throughout, and what was filled in sends no gradient back. It also hides every other NaN that your network may ever make.
+`weights.nan_to_num(0.0)` passes too: the blind row was filled with −∞ throughout, and what was filled in sends no gradient back. It also hides every other NaN that your network may ever make.
 """
 
 # %% [markdown] kind="text" minutes=1
 r"""
 ## 2 · Words that are not there *yet*
 
-A language model guesses the next word. Trained one word at a time, a sentence of 20 words would take 20 runs of the network. With self-attention, where every word's vector makes its own query, key and value, there is a better way: give it all 20 words at once, and let position $i$ guess word $i + 1$.
+A language model guesses the next word. Lesson 01 cut a text into windows and guessed all places at once. With self-attention one run over the whole sentence does it: let position $i$ guess word $i + 1$. This is teacher forcing, with the shift of lesson 04.
 
-But then position $i$ must not see word $i + 1$: it stands right there in the input. Each position may look at itself and back, never ahead. That is the {term:causal mask}.
+But then position $i$ must not see word $i + 1$: it stands right there in the input. The {term:causal mask} lets each position look at itself and back, never ahead, as your windows of lesson 05 did.
 
-Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
+Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. (Here the table that reads is also the matrix that guesses; in lesson 01 they were two. And $x$ is added to what was fetched: lesson 13 says why.) **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
 """
 
 # %% kind="code" minutes=1.5
@@ -292,7 +295,7 @@ Much worse, and honest: this one has learned some French.
 
 What happened in the first run is a **leak**, as in lesson 04: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet. In its place stands padding, which it never had to copy, and what it says then means nothing.
 
-A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, with three seeds (`leak_language_model`).
+A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, three times each (`leak_language_model`).
 """
 
 # %% kind="see" minutes=1.5
@@ -320,9 +323,9 @@ A Transformer that translates (lesson 14) attends in three places, and each want
 |---|---|---|---|
 | encoder | source words | source words | source padding |
 | decoder | target words | target words | target padding, **and** what is ahead |
-| across (cross-attention) | target words | source words | source padding |
+| across | target words | source words | source padding |
 
-Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter: its key is hidden from all, and the loss does not count its guess. Masks join with `&`: may look by this one *and* by that one.
+In {term:cross-attention} the queries come from the target, keys and values from the source: the look of lesson 06, with the formula of lesson 08. Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter: its key is hidden from all, and the loss does not count its guess. Masks join with `&`: may look by this one *and* by that one. (With many heads, lesson 12, one more axis of size 1 stands before the rows.)
 """
 
 # %% kind="quiz" minutes=2
@@ -362,11 +365,11 @@ A padding mask is the same for every query, so its middle axis may have size 1: 
 4. Across, the keys are the source's.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 4 · Twenty guesses for one
 
-Without the mask, training would have to hide the future by *not giving it*: run the network on the first word, then on the first two, and so on. Do both give the same guesses? They must, and it is worth seeing: with a causal mask, position $i$ of the long run knows exactly what the short run knows.
+One can also hide the future by not giving it: a run on the first word, one on the first two, and so on. Do both give the same guesses? They must: with a causal mask, position $i$ of the long run knows exactly what the short run knows.
 """
 
 # %% kind="tensor" minutes=1
@@ -439,7 +442,7 @@ With our mask as it is, every word sees only the *future*, and the last sees not
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3
 quiz("10", "closing")
 
 # %% [markdown] kind="instructor"

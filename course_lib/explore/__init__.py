@@ -4,6 +4,7 @@ from course_lib.explore.attention_stepper import AttentionStepper
 from course_lib.explore.base import Explorable
 from course_lib.explore.clock_hands import ClockHands
 from course_lib.explore.close_a_word import CloseAWord
+from course_lib.explore.cost_explorer import CostExplorer
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.head_count import HeadCount
@@ -25,6 +26,7 @@ __all__ = [
     "AttentionStepper",
     "ClockHands",
     "CloseAWord",
+    "CostExplorer",
     "Explorable",
     "GateMixer",
     "GradientTelephone",

@@ -155,14 +155,20 @@ def part_ways(n: int, d: int, n_heads: int) -> dict[str, Callable[[], Any]]:
 def main() -> None:
     """Measure and print; what FLOPs predict stands beside it."""
     print(machine("torch"), "", ABOUT, "", sep="\n")
-    print("d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS) + "   meet at  FLOPs say")
+    print(
+        "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS) + "   meet at  FLOPs say"
+    )
     for d in WIDTHS:
         rows = {f"the rest, {way}": (found, 6 * d) for way, found in block_ratios(d).items()}
         rows["a recurrent network"] = (recurrent_ratios(d), d)
         for name, (found, said) in rows.items():
             told = "".join(f"{ratio:>8.2f}" for ratio in found)
             print(f"{d:<6}{name:<28}{told}{meeting(LENGTHS, found):>10.0f}{said:>11}")
-    print("", f"Explicit attention at n = {6 * 64}, d = 64: seconds of each step over those of the rest", sep="\n")
+    print(
+        "",
+        f"Explicit attention at n = {6 * 64}, d = 64: seconds of each step over those of the rest",
+        sep="\n",
+    )
     for n_heads in (1, N_HEADS):
         taken = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
         told = ", ".join(f"{step} {taken[step] / taken['rest']:.2f}" for step in ("products", "softmax"))

@@ -83,7 +83,9 @@ def draw_shares(axes: Axes) -> Show:
 
 
 def draw_growth(axes: Axes) -> Show:
-    axes.set(xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs", xlim=(13, 10_000), ylim=(1e5, 1e13))
+    axes.set(
+        xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs", xlim=(13, 10_000), ylim=(1e5, 1e13)
+    )
     axes.set_xticks((16, 64, 256, 1024, 4096))
     axes.set_yticks((1e6, 1e8, 1e10, 1e12), ("1 million", "100 million", "10 billion", "1 trillion"))
     plain_powers(axes.xaxis)

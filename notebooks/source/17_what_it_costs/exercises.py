@@ -110,7 +110,9 @@ def sums(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return causal_linear_attend(query, keys, values), feature_map(keys).mT @ values
 
 
-def reads(query: Tensor, keys: Tensor, values: Tensor, *, phi=feature_map, phi_query=feature_map, first=False):
+def reads(
+    query: Tensor, keys: Tensor, values: Tensor, *, phi=feature_map, phi_query=feature_map, first=False
+):
     """The loop, with a few things that can be done wrongly."""
     summary, total = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
     outputs = []
@@ -314,7 +316,9 @@ def fits_the_budget(inputs: tuple, answer: Any) -> str:
     takes = cached(n_words, n_layers, d_model, *answer, bytes_each)
     if takes <= budget:
         return ""
-    return f"With {answer[0]} and {answer[1]} heads the cache takes {takes:,} bytes; the budget is {budget:,}."
+    return (
+        f"With {answer[0]} and {answer[1]} heads the cache takes {takes:,} bytes; the budget is {budget:,}."
+    )
 
 
 def wastes_nothing(inputs: tuple, answer: Any) -> str:

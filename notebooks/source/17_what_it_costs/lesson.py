@@ -71,7 +71,8 @@ PARTS = {
     "softmax": (3, 0.5), "mix": (4, 1), "W_O": (5, 1), "feed-forward": (6, 1),
 }
 ARROWS = [("words", name) for name in ("W_Q", "W_K", "W_V")]
-ARROWS += [("W_Q", "scores"), ("W_K", "scores"), ("scores", "softmax"), ("softmax", "mix")]
+ARROWS += [("W_Q", "scores"), ("W_K", "scores"), ("scores", "softmax")]
+ARROWS += [("softmax", "mix")]
 ARROWS += [("W_V", "mix"), ("mix", "W_O"), ("W_O", "feed-forward")]
 TITLE = "Where the work of a block is: lit, what grows with n²"
 views.diagram(PARTS, ARROWS, lit=("scores", "softmax", "mix"), title=TITLE)
@@ -83,7 +84,7 @@ r"""
 Return a dict with the keys `"projections"`, `"attention"` (scores and mix) and `"feed-forward"`.
 """
 
-# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 minutes=5 track="core"
 def block_flops(n, d, d_ff):
     """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
     # solution
@@ -123,7 +124,7 @@ def torch_counts(n, d, with_weights):
 
 mine = sum(count_flops(64, 64, 256).values())
 print(f"you {mine:,}, torch {torch_counts(64, 64, True):,}")
-print(f"fused attention, as torch counts it: {torch_counts(64, 64, False):,}")
+print(f"torch, with its own attention: {torch_counts(64, 64, False):,}")
 assert mine == torch_counts(64, 64, True)
 
 # %% [markdown] kind="text" minutes=0.5
@@ -146,19 +147,19 @@ The $O(\cdot)$ is {term:O-notation}: it keeps what grows and drops constant fact
 Two costs that grow differently must meet somewhere: the {term:crossover}. Against a recurrent layer, $4n^2d = 4nd^2$ at $n = d$. Against the rest of its own block? Work it out on paper, then commit.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("17", "cost-half", CostExplorer())
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is wrong for a sentence (2% of the work at 64 words), and "attention is cheaper than recurrence" is wrong for a chapter. But the tables' memory overtakes early: with 8 heads they are larger than the words themselves from 64 words on.
+Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is wrong for a sentence (2% of the work at 64 words), and "attention is cheaper than recurrence" is wrong for a chapter. But the tables' memory overtakes early: with 8 heads they are larger than the words themselves beyond 64 words.
 
 ## 3 · By the clock
 
 A prediction is worth something if it can fail. `cost.recurrent_ratios` times one head of attention and `torch.nn.RNN` side by side, in turn, the quickest of three rounds each, on one core, and gives seconds over seconds; `cost.meeting` reads off where that ratio passes 1. By FLOPs: at 64.
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate" minutes=1.5
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 
 
@@ -169,7 +170,7 @@ def by_the_clock():
 
 estimate("17", "cost-recurrent", by_the_clock)
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain" minutes=2
 explain("17", "cost-why-late")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -186,7 +187,8 @@ for d in (64, 128):
     curves |= cost.block_ratios(d, LENGTHS, rounds=3)
     curves["level"] = [1.0] * len(LENGTHS)
     title = f"d = {d}: attention / rest"
-    parts.append(views.Part(title, LENGTHS, curves, "ratio", log_x=True, log_y=True))
+    low_and_high = (0.06, 40)
+    parts.append(views.Part(title, LENGTHS, curves, "ratio", True, True, low_and_high))
 figure = views.panels(parts, x_name="words, n", alt="Ratios of time for two widths.")
 predict("17", "cost-seconds", figure)
 
@@ -211,10 +213,10 @@ Our record, at 384 words, where FLOPs predict exactly 1 for the products and 0 f
 
 | time, compared with the rest of the block | the two products | scaling and softmax |
 |---|---|---|
-| one head of width 64 | 0.94 | 0.56 |
-| four heads of width 16 | 1.48 | 1.84 |
+| one head of width 64 | 0.93 | 0.55 |
+| four heads of width 16 | 1.35 | 1.97 |
 
-So the count was **right about what it counted**: one head's products take 0.94 of the rest. Cut into narrow heads they get slower, and there are four tables to fill. What the count leaves out is more than what it counts.
+So the count was **right about what it counted**: one head's products take 0.93 of the rest. Cut into narrow heads they get slower, and there are four tables to fill. What the count leaves out is more than what it counts.
 
 ## 4 · The table that is never written
 
@@ -235,7 +237,7 @@ for n in (256, 512, 1024, 2048):
     heads = torch.randn(3, 1, 4, n, 16)
     ours = cost.bytes_written(lambda: cost.explicit(*heads)) / 1e6
     torchs = cost.bytes_written(lambda: F.scaled_dot_product_attention(*heads)) / 1e6
-    print(f"{n:>5} {fixed(ours, 1):>10} {fixed(torchs, 1):>8}")
+    print(f"{n:>5} {fixed(ours, 2):>10} {fixed(torchs, 2):>8}")
 
 same = F.scaled_dot_product_attention(*heads)
 assert torch.allclose(cost.explicit(*heads), same, atol=1e-5)
@@ -248,7 +250,7 @@ Fusing changes the memory and the factor. The $n^2$ of the work stays. Three way
 
 ## 5 · Look at fewer words
 
-{term:restricted attention|Restricted attention}: each word sees only $r$ neighbours on either side. The paper proposes it in section 4. The price stands in the table of section 2: a far word needs several layers, as with convolutions.
+{term:restricted attention|Restricted attention}: each word sees only its neighbours, $r$ of them on either side here. The paper proposes it in its section 4. The price stands in the table of section 2: a far word needs several layers, as with convolutions.
 
 A mask alone saves nothing: all $n^2$ scores are made, and most are hidden. `attend_nearby` cuts the sentence into blocks of $r$ words and lets each block look at three.
 """
@@ -298,7 +300,8 @@ def right_share(in_encoder=attend_fully, in_decoder=attend_fully):
 
 def window(radius):
     def nearby(query, keys, values, may_look=None, **_):
-        return attend_nearby(query, keys, values, radius=radius, may_look=may_look), None
+        options = {"radius": radius, "may_look": may_look}
+        return attend_nearby(query, keys, values, **options), None
 
     return nearby
 
@@ -314,7 +317,7 @@ views.lines(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Four out of five sentences survive with **one** neighbour, and with eight nothing is lost: our sentences are short, three layers of one neighbour reach three words, and the decoder still looks at everything. On books the same trick costs more; today's long models mix windows with a few layers that see all (Beltagy and others, 2020).
+Four out of five sentences survive with **one** neighbour, and with eight nothing is lost: our sentences are short, three layers of one neighbour reach three words, and the decoder still looks at everything. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
 
 ## 6 · A state of fixed size
 
@@ -334,9 +337,12 @@ r"""
 **Write it as a recurrent network.** Start with zeros. For each word: add it to the state, then ask. `feature_map` is $\phi$; `torch.outer(a, b)` is the table of all products $a_i b_j$. Return the outputs of all words, (n, d_v), and the last $S$, (d_k, d_v).
 """
 
-# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Attention as a reader" difficulty=3 importance=5 minutes=8 track="core"
+# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Attention as a reader" difficulty=3 importance=5 minutes=7 track="core"
 def linear_reader(query, keys, values):
-    """query (n, d_k), keys (n, d_k), values (n, d_v)  ->  outputs (n, d_v), S (d_k, d_v)"""
+    """query (n, d_k), keys (n, d_k), values (n, d_v)
+
+    ->  outputs (n, d_v), S (d_k, d_v)
+    """
     # solution
     summary = torch.zeros(keys.shape[1], values.shape[1])
     total, outputs = torch.zeros(keys.shape[1]), []
@@ -373,14 +379,15 @@ at_once = causal_linear_attend(query, keys, values)
 
 assert torch.allclose(as_attention, as_reader, atol=1e-5)
 assert torch.allclose(as_attention, at_once, atol=1e-5)
-print("a table of", tuple(weights.shape), "or a state of", tuple(state.shape), ": the same")
+table, size = tuple(weights.shape), tuple(state.shape)
+print(f"a table of {table} or a state of {size}: the same outputs")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
 The same outputs: once as attention over all words, once as a recurrent network whose state never grows. It can be *trained* like attention, all words at once, and *run* like a recurrent network, the same small cost for every word. The road has come full circle, and so has its old question: how much fits into a state of fixed size? **Break it** below asks that.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1.5
 quiz("17", "cheaper")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -396,7 +403,8 @@ The third way, then: let several query heads **share** one head of keys and valu
 """
 
 # %% kind="diagram" minutes=0 hide_input=true
-views.diagram(PARTS, ARROWS, lit=("W_K", "W_V"), title="Shared among heads: what is kept")
+KEPT = "Shared among heads: what is kept"
+views.diagram(PARTS, ARROWS, lit=("W_K", "W_V"), title=KEPT)
 
 # %% [markdown] kind="text" minutes=0 exercise="cache_bytes"
 r"""
@@ -431,14 +439,14 @@ The width of a head is fixed by the **query** heads, among which `d_model` is sh
 """
 
 # %% kind="library" minutes=0.5
-bytes_of = yours("cache_bytes")
+cache_bytes = yours("cache_bytes")
 words = torch.randn(1, 100, 64)
 for n_kv_heads in (4, 2, 1):
     block = Block(d_model=64, n_heads=4, n_kv_heads=n_kv_heads, d_ff=256)
     _, kept, _ = block(words, causal=True)
     measured = kept.keys.nbytes + kept.values.nbytes
-    assert measured == bytes_of(100, 1, 64, 4, n_kv_heads, 4)
-    print(f"{n_kv_heads} key heads: {measured:>6,} bytes for 100 words, as computed")
+    assert measured == cache_bytes(100, 1, 64, 4, n_kv_heads, 4)
+    print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="choose_heads"
 r"""
@@ -449,7 +457,7 @@ r"""
 - the cache fits into the budget;
 - and nothing is shared without need: with *your* `n_heads`, no larger `n_kv_heads` would fit.
 
-Many answers are right. Do one case on paper first: 40 million bytes, 4,096 words, 16 layers, width 1,024, 2 bytes. How many numbers may one word keep in one layer? Then write the search; `bytes_of` of the last cell helps. For some budgets wide heads do not fit at all, however few keys there are.
+Many answers are right. Do one case on paper first: 40 million bytes, 4,096 words, 16 layers, width 1,024, 2 bytes. How many numbers may one word keep in one layer? Then write the search; `cache_bytes` of the last cell helps. For some budgets wide heads do not fit at all, however few keys there are.
 """
 
 # %% kind="exercise" exercise="choose_heads" title="Grouped heads for a budget" difficulty=4 importance=5 minutes=15 track="core"
@@ -465,7 +473,7 @@ def choose_heads(budget, n_words, n_layers, d_model, bytes_each):
             if n_heads % n_kv_heads:
                 continue
             sizes = (n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
-            if bytes_of(*sizes) <= budget:
+            if cache_bytes(*sizes) <= budget:
                 best = max(best, (n_kv_heads * width, n_heads, n_kv_heads))
     return best[1:]
     # end solution
@@ -491,19 +499,20 @@ You stopped at the first that fits. Go on to the largest.
 
 # %% kind="see" minutes=0.5
 choose = yours("choose_heads")
-plain = bytes_of(4096, 16, 1024, 16, 16, 2)
+plain = cache_bytes(4096, 16, 1024, 16, 16, 2)
 print(f"16 heads, none shared: {plain / 1e6:.0f} million bytes")
 for budget in (300, 140, 40, 10):
     n_heads, n_kv_heads = choose(budget * 10**6, 4096, 16, 1024, 2)
-    takes = bytes_of(4096, 16, 1024, n_heads, n_kv_heads, 2)
+    takes = cache_bytes(4096, 16, 1024, n_heads, n_kv_heads, 2)
     assert takes <= budget * 10**6 and n_heads % n_kv_heads == 0
-    print(f"a budget of {budget:>3} million can be met")
+    print(f"budget {budget} million: {n_heads} heads, {n_kv_heads} of keys,", end=" ")
+    print(f"{takes / 1e6:.1f} million bytes")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
 What does sharing do to quality? One could take the trained translator, average its four key heads in pairs, and hope.
 
-> **Before you run it:** 97.5% of the sentences are right with four. With two? With one?
+> **Before you run it:** 98.5% of the sentences are right with four. With two? With one?
 """
 
 # %% kind="see" minutes=0.5
@@ -519,7 +528,7 @@ def pooled(n_kv_heads):
 
 for n_kv_heads in (4, 2, 1):
     share = right_share(in_decoder=pooled(n_kv_heads))
-    print(f"decoder with {n_kv_heads} key heads: {fixed(share, 1)}% right")
+    print(f"key heads in the decoder: {n_kv_heads}, right: {fixed(share, 1)}%")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -561,7 +570,7 @@ Four pairs, and half of them are lost. It is the bottleneck of lesson 04, and th
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz" minutes=3
 quiz("17", "closing")
 
 # %% [markdown] kind="instructor"

@@ -1,4 +1,4 @@
-"""What attention costs in seconds and in bytes, beside the rest of its block: `python3 -m course_lib.bench.cost`.
+"""What attention costs in seconds and bytes, beside its block: `python3 -m course_lib.bench.cost`.
 
     >>> bytes_written(lambda: torch.zeros(10, 10) + 1)         # two tensors of 100 numbers, 4 bytes each
     800
@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from math import exp, log
 from typing import Any
 
@@ -41,7 +42,7 @@ takes longer. "meet at" is where it passes 1 for good; the first length where it
 def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
     """The seconds of each way at its quickest, all taken in turn, after one round to warm up.
 
-    Seconds of one core, and only those it spent on this: other programs may wait in line without being counted.
+    Seconds that one core spent on this: what other programs take of it meanwhile is not counted.
     """
     found: dict[str, list[float]] = {name: [] for name in ways}
     with torch.no_grad(), one_thread():
@@ -65,9 +66,9 @@ def one_thread() -> Iterator[None]:
 
 
 def meeting(places: Sequence[float], ratios: Sequence[float]) -> float:
-    """Where a ratio passes 1 for good, along a straight line on log axes; the first or last place if never."""
+    """Where a ratio passes 1 for good, by straight lines on log axes; the first or last place if never."""
     pairs = list(zip(places, ratios, strict=True))
-    for (left, low), (right, high) in reversed(list(zip(pairs, pairs[1:], strict=False))):
+    for (left, low), (right, high) in reversed(list(pairwise(pairs))):
         if low < 1 <= high:
             part = log(1 / low) / log(high / low)
             return exp(log(left) + part * log(right / left))

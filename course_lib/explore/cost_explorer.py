@@ -168,8 +168,8 @@ class CostExplorer(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['n']} words, width {facts['d']}: attention does {fixed(100 * facts['share'], 1)}% of the "
-            f"block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent layer. "
+            f"{facts['n']} words, width {facts['d']}: attention does {fixed(100 * facts['share'], 1)}% of "
+            f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent layer. "
             f"Its tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
             f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."
         )

@@ -45,8 +45,8 @@ BLOCK_FLOPS = PlainExercise(
         inputs={"n": 3, "d": 2, "d_ff": 5},
         answer={"projections": 96, "attention": 72, "feed-forward": 120},
         says="A projection is (3, 2) times (2, 2): 2 · 3 · 2 · 2 = 24 FLOPs, and there are four: 96. Scores: "
-        "(3, 2) times (2, 3), 2 · 3 · 2 · 3 = 36; the mix, (3, 3) times (3, 2), another 36: 72. Feed-forward: "
-        "(3, 2) times (2, 5) is 60, and back again 60: 120.",
+        "(3, 2) times (2, 3), 2 · 3 · 2 · 3 = 36; the mix, (3, 3) times (3, 2), another 36: 72. "
+        "Feed-forward: (3, 2) times (2, 5) is 60, and back again 60: 120.",
     ),
     others=(
         lambda: (64, 64, 256),
@@ -184,7 +184,7 @@ LINEAR_READER = PlainExercise(
         Slip(
             "sees-everything",
             lambda q, k, v: (linear_attend(q, k, v), feature_map(k).mT @ v),
-            "every word sees the whole sentence, later words too. A reader asks with the state it has so far.",
+            "every word sees the whole sentence, later words too. A reader asks the state it has so far.",
         ),
         Slip(
             "no-feature-map",
@@ -227,8 +227,8 @@ CACHE_BYTES = PlainExercise(
     by_hand=ByHand(
         inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 4, "n_kv_heads": 2, "bytes_each": 4},
         answer=7680,
-        says="A head is 64 / 4 = 16 numbers wide. Two heads of keys: 32 numbers for each word; as many for the "
-        "values: 64. In 3 layers 192, for 10 words 1,920 numbers, 4 bytes each: 7,680.",
+        says="A head is 64 / 4 = 16 numbers wide. Two heads of keys: 32 numbers for each word; as many for "
+        "the values: 64. In 3 layers 192, for 10 words 1,920 numbers, 4 bytes each: 7,680.",
     ),
     others=(
         lambda: (10, 3, 64, 4, 4, 4),
@@ -298,8 +298,8 @@ def are_heads(inputs: tuple, answer: Any) -> str:
         return f"A width of {d_model} cannot be shared out evenly among {n_heads} heads."
     if n_heads % n_kv_heads:
         return (
-            f"{n_heads} query heads cannot be shared out evenly among {n_kv_heads} key heads. (First comes the "
-            "number of query heads, then that of key heads.)"
+            f"{n_heads} query heads cannot be shared out evenly among {n_kv_heads} key heads. (First comes "
+            "the number of query heads, then that of key heads.)"
         )
     return ""
 
@@ -328,8 +328,8 @@ def wastes_nothing(inputs: tuple, answer: Any) -> str:
         takes = cached(n_words, n_layers, d_model, n_heads, more, bytes_each)
         if more > n_kv_heads and takes <= budget:
             return (
-                f"It fits, and shares more than it must: with {n_heads} query heads, {more} key heads would fit "
-                f"too ({takes:,} bytes of {budget:,})."
+                f"It fits, and shares more than it must: with {n_heads} query heads, {more} key heads would "
+                f"fit too ({takes:,} bytes of {budget:,})."
             )
     return ""
 

@@ -232,15 +232,19 @@ FUSED = "Fused: these three never leave fast memory"
 views.diagram(PARTS, ARROWS, lit=("scores", "softmax", "mix"), title=FUSED)
 
 # %% kind="see" minutes=0.5
+fused = F.scaled_dot_product_attention
+
+
+def million_bytes(attention, heads):
+    return fixed(cost.bytes_written(lambda: attention(*heads)) / 1e6, 2)
+
+
 print("words   explicit    fused   (million bytes; 4 heads of 16)")
 for n in (256, 512, 1024, 2048):
-    heads = torch.randn(3, 1, 4, n, 16)
-    ours = cost.bytes_written(lambda: cost.explicit(*heads)) / 1e6
-    torchs = cost.bytes_written(lambda: F.scaled_dot_product_attention(*heads)) / 1e6
-    print(f"{n:>5} {fixed(ours, 2):>10} {fixed(torchs, 2):>8}")
-
-same = F.scaled_dot_product_attention(*heads)
-assert torch.allclose(cost.explicit(*heads), same, atol=1e-5)
+    heads = torch.randn(3, 1, 4, n, 16)  # queries, keys and values
+    ours, torchs = (million_bytes(way, heads) for way in (cost.explicit, fused))
+    print(f"{n:>5} {ours:>10} {torchs:>8}")
+    assert torch.allclose(cost.explicit(*heads), fused(*heads), atol=1e-5)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -541,7 +545,7 @@ Linear attention keeps a state of fixed size. Fill it: $n$ random keys with a ra
 > **Before you run it:** a state of 16 × 16 numbers. How many pairs does it hold?
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break" minutes=1
 def found_again(answers, values):
     nearest = torch.cdist(answers, values).argmin(dim=-1)
     return 100 * (nearest == torch.arange(values.shape[1])).float().mean().item()

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 17 as learners write them: wrong ones with their verdicts, right ones."""
+"""Answers to lesson 17 as learners write them: wrong ones with what the verdict must say, and right ones."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def dearer_than_recurrent(now: Facts, start: Facts) -> bool:
 
 
 def tables_outweigh(now: Facts, start: Facts) -> bool:
-    return now["table_bytes"] > 10 * now["words_bytes"] and now["share"] < 0.15
+    return now["table_bytes"] >= 10 * now["words_bytes"] and now["share"] < 0.15
 
 
 class CostExplorer(Explorable):
@@ -146,15 +146,15 @@ class CostExplorer(Explorable):
         "a chapter": {"n": 8192},
     }
     goals = (
-        Goal("half", "Half of the work is attention, in a narrower block than at the start", half),
+        Goal("half", "Attention is half of the work, in a block narrower than 512", half),
         Goal(
             "dearer",
-            "d = 1024: attention costs more than a recurrent layer, yet under 25% of its block",
+            "d = 1024: attention above recurrence, yet under 25% of its block",
             dearer_than_recurrent,
         ),
         Goal(
             "tables",
-            "Tables of over 10 times the words' memory, attention under 15% of the work",
+            "Tables 10 times as large as the words, attention under 15%",
             tables_outweigh,
         ),
     )
@@ -169,7 +169,7 @@ class CostExplorer(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"{facts['n']} words, width {facts['d']}: attention does {fixed(100 * facts['share'], 1)}% of "
-            f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent layer. "
-            f"Its tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
+            f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent "
+            f"layer. Its tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
             f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."
         )

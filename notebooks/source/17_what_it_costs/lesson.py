@@ -567,7 +567,7 @@ views.lines(
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Four pairs, and half of them are lost. It is the bottleneck of lesson 04, and the one vector of lesson 02. This feature map is a blunt one, and better ones and better *updates* hold more: state-space models, DeltaNet, and test-time training, where the state is itself a small network that learns while it reads. None holds everything. Attention holds everything, and pays $n^2$.
+Four pairs, and half of them are lost. It is the bottleneck of lesson 04, and the one vector of lesson 02. This feature map is a blunt one. Better ones hold more, and so do better *updates*: in test-time training (last in the reading) the state is itself a small network that learns while it reads. But no state of fixed size holds everything. Attention does, and pays $n^2$.
 
 ## Check yourself
 

@@ -164,10 +164,20 @@ def test_heads_cannot_be_averaged_untrained():
     assert right_share(in_decoder=pooled(1)) < 5
 
 
-def test_a_small_state_holds_few_pairs():
-    torch.manual_seed(4)
-    keys, values = torch.randn(50, 4, 16), torch.randn(50, 4, 16)
+def found_again(n: int) -> tuple[float, float]:
+    """Percent of n pairs found by linear attention, and by the best table of 16 × 16."""
+    torch.manual_seed(n)
+    keys, values = torch.randn(50, n, 16), torch.randn(50, n, 16)
     phi = feature_map(keys)
-    answers = phi @ (phi.mT @ values) / (phi @ phi.sum(1, keepdim=True).mT)
-    found = (torch.cdist(answers, values).argmin(-1) == torch.arange(4)).float().mean().item()
-    assert 0.35 < found < 0.65 and "Four pairs, and half of them are lost" in SOURCE
+    linear = phi @ (phi.mT @ values) / (phi @ phi.sum(1, keepdim=True).mT)
+    best = keys @ (torch.linalg.pinv(keys) @ values)
+    right = [torch.cdist(found, values).argmin(-1) == torch.arange(n) for found in (linear, best)]
+    return tuple(100 * one.float().mean().item() for one in right)
+
+
+def test_what_fits_into_a_small_state():
+    assert 45 < found_again(4)[0] < 58 and "loses half of four pairs" in SOURCE
+    assert found_again(8)[0] < 1.5 * 100 / 8 and found_again(16)[0] < 1.5 * 100 / 16
+    assert found_again(16)[1] == 100 and "finds all of 16 pairs" in SOURCE
+    assert 62 < found_again(32)[1] < 71 and 14 < found_again(64)[1] < 19
+    assert "two thirds of 32, a sixth of 64" in SOURCE

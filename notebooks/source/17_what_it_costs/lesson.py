@@ -250,7 +250,7 @@ for n in (256, 512, 1024, 2048):
 r"""
 Twice the words: explicit four times the bytes, fused twice. That is three tables of $4n^2$ numbers against one result of $64n$. For training it matters even more, since backpropagation would have to *keep* the tables of every layer.
 
-Fusing changes the memory and the factor. The $n^2$ of the work stays. Three ways to get rid of it follow, and each gives something up.
+Fusing changes the memory and the factor. The $n^2$ of the work stays. Two ways to get rid of it follow, then one to shrink what is kept; each gives something up.
 
 ## 5 · Look at fewer words
 
@@ -403,7 +403,7 @@ A decoder that writes word by word keeps the keys and values of all words so far
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The third way, then: let several query heads **share** one head of keys and values. Four query heads and two key heads: heads 0 and 1 look at the same keys, each with its own question. That is {term:grouped-query attention} (Ainslie and others, 2023); with a single key head it is {term:multi-query attention} (Shazeer, 2019). Queries are never kept, so they cost nothing here.
+The way out: let several query heads **share** one head of keys and values. Four query heads and two key heads: heads 0 and 1 look at the same keys, each with its own question. That is {term:grouped-query attention} (Ainslie and others, 2023); with a single key head it is {term:multi-query attention} (Shazeer, 2019). Queries are never kept, so they cost nothing here.
 """
 
 # %% kind="diagram" minutes=0 hide_input=true
@@ -540,7 +540,7 @@ Ruin. Each head has a language of its own (lesson 12), and the mean of two is ne
 
 ## Break it
 
-Linear attention keeps a state of fixed size. Fill it: $n$ random keys with a random value each, $d$ = 16, then ask with each key for its value. An answer counts if the *nearest* of all values is the right one. Softmax attention with sharp scores does the same, and keeps everything.
+Linear attention keeps a state of fixed size. Fill it: $n$ random keys with a random value each, $d$ = 16, then ask with each key for its value. An answer counts if the *nearest* of all values is the right one. Beside it two rivals: softmax attention with sharp scores, which keeps everything; and the *best* table of 16 × 16 there is, computed from all pairs at once (`pinv` finds the table with the smallest squared error). If the small state fails and the best one does not, then its size is not to blame.
 
 > **Before you run it:** a state of 16 × 16 numbers. How many pairs does it hold?
 """
@@ -551,23 +551,30 @@ def found_again(answers, values):
     return 100 * (nearest == torch.arange(values.shape[1])).float().mean().item()
 
 
-counts, curves = (2, 4, 8, 16, 32, 64), {"softmax, sharp": [], "linear": []}
+counts = (2, 4, 8, 16, 32, 64)
+curves = {"softmax, sharp": [], "best table": [], "linear attention": []}
 for n in counts:
     torch.manual_seed(n)
     keys, values = torch.randn(50, n, 16), torch.randn(50, n, 16)
-    sharp = (4 * keys @ keys.mT).softmax(dim=-1) @ values
-    curves["softmax, sharp"].append(found_again(sharp, values))
     phi = feature_map(keys)
-    summary, total = phi.mT @ values, phi.sum(dim=1, keepdim=True).mT
-    curves["linear"].append(found_again(phi @ summary / (phi @ total), values))
+    total = phi.sum(dim=1, keepdim=True).mT
+    answers = {
+        "softmax, sharp": (4 * keys @ keys.mT).softmax(dim=-1) @ values,
+        "best table": keys @ (torch.linalg.pinv(keys) @ values),
+        "linear attention": phi @ (phi.mT @ values) / (phi @ total),
+    }
+    for name, answer in answers.items():
+        curves[name].append(found_again(answer, values))
 views.lines(
-    counts, curves, log_x=True, x_name="pairs stored", y_name="found again, %",
-    title="How much fits into a state of 16 × 16 numbers?",
+    counts, curves, x_name="pairs stored", y_name="found again, %",
+    title="How much fits into 16 × 16 numbers?",
 )
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Four pairs, and half of them are lost. It is the bottleneck of lesson 04, and the one vector of lesson 02. This feature map is a blunt one. Better ones hold more, and so do better *updates*: in test-time training (last in the reading) the state is itself a small network that learns while it reads. But no state of fixed size holds everything. Attention does, and pays $n^2$.
+Two different failures. **Linear attention** loses half of four pairs and is close to guessing from eight on. Its feature map is blunt: the weights come out nearly even, and every answer is a blend of everything. The size is not to blame, for the **best table** finds all of 16 pairs, as many as a key has numbers. Then it falls too: two thirds of 32, a sixth of 64. That **is** the size, and no feature map helps: the bottleneck of lesson 04 again.
+
+So the search is for better maps and better *updates*. In test-time training (last in the reading) the state is itself a small network that learns while it reads. But no state of fixed size holds everything. Attention does, and pays $n^2$.
 
 ## Check yourself
 

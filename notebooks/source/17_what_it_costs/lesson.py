@@ -572,7 +572,7 @@ views.lines(
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Two different failures. **Linear attention** loses half of four pairs and is close to guessing from eight on. Its feature map is blunt: the weights come out nearly even, and every answer is a blend of everything. The size is not to blame, for the **best table** finds all of 16 pairs, as many as a key has numbers. Then it falls too: two thirds of 32, a sixth of 64. That **is** the size, and no feature map helps: the bottleneck of lesson 04 again.
+Two different failures. **Linear attention** loses half of four pairs and is close to guessing from eight on. Its feature map is blunt: the weights come out nearly even, and every answer is a blend of everything. The size is not to blame, for the **best table** finds all of 16 pairs, as many as a key has numbers. Then it falls too: two thirds of 32, a sixth of 64. That **is** the size: 32 values of 16 numbers are 512, and the table has 256. The bottleneck of lesson 04 again.
 
 So the search is for better maps and better *updates*. In test-time training (last in the reading) the state is itself a small network that learns while it reads. But no state of fixed size holds everything. Attention does, and pays $n^2$.
 

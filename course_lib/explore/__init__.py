@@ -5,6 +5,7 @@ from course_lib.explore.base import Explorable
 from course_lib.explore.beam_tree import BeamTree
 from course_lib.explore.clock_hands import ClockHands
 from course_lib.explore.close_a_word import CloseAWord
+from course_lib.explore.cost_explorer import CostExplorer
 from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.head_count import HeadCount
@@ -30,6 +31,7 @@ __all__ = [
     "BeamTree",
     "ClockHands",
     "CloseAWord",
+    "CostExplorer",
     "Explorable",
     "GateMixer",
     "GradientTelephone",

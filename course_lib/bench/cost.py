@@ -1,0 +1,180 @@
+"""What attention costs in seconds and bytes, beside its block: `python3 -m course_lib.bench.cost`.
+
+    >>> bytes_written(lambda: torch.zeros(10, 10) + 1)         # two tensors of 100 numbers, 4 bytes each
+    800
+    >>> meeting([1, 2, 4], [0.25, 0.5, 2.0])                    # a ratio that passes 1 between 2 and 4
+    2.8284271247461903
+
+FLOPs tell neither: a multiplication is quick where its numbers lie at hand, and a step that waits for the one
+before it keeps one core busy, whatever else stands idle.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from math import exp, log
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_lib.bench.frame import machine
+
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
+WIDTHS = (64, 128)
+N_HEADS, ROUNDS = 4, 7
+
+ABOUT = f"""\
+One sentence of n words, float32, on the CPU; {N_HEADS} heads, a feed-forward network four times as wide.
+explicit   scores, softmax and mix one after another, against all other products of the block
+fused      the same by torch's scaled_dot_product_attention
+recurrent  attention with one head, explicit, against torch's nn.RNN
+Seconds of one core; all ways in turn, {ROUNDS} rounds, the quickest of each. A ratio above 1: attention
+takes longer. "meet at" is where it passes 1 for good; the first length where it is never below."""
+
+
+def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
+    """The seconds of each way at its quickest, all taken in turn, after one round to warm up.
+
+    Seconds that one core spent on this: what other programs take of it meanwhile is not counted.
+    """
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    with torch.no_grad(), one_thread():
+        for _ in range(rounds + 1):
+            for name, work in ways.items():
+                start = time.thread_time()
+                work()
+                found[name].append(time.thread_time() - start)
+    return {name: max(min(taken[1:]), 1e-9) for name, taken in found.items()}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch works on one core inside, and on as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def meeting(places: Sequence[float], ratios: Sequence[float]) -> float:
+    """Where a ratio passes 1 for good, by straight lines on log axes; the first or last place if never."""
+    pairs = list(zip(places, ratios, strict=True))
+    for (left, low), (right, high) in reversed(list(pairwise(pairs))):
+        if low < 1 <= high:
+            part = log(1 / low) / log(high / low)
+            return exp(log(left) + part * log(right / left))
+    return float(places[0] if ratios[-1] >= 1 else places[-1])
+
+
+class _Written(TorchDispatchMode):
+    """Adds up the bytes of every new piece of memory that torch's functions fill."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        given = {leaf.untyped_storage()._cdata for leaf in _tensors((args, kwargs))}
+        answer = function(*args, **kwargs)
+        new = {leaf.untyped_storage()._cdata: leaf for leaf in _tensors(answer)}
+        self.total += sum(leaf.untyped_storage().nbytes() for key, leaf in new.items() if key not in given)
+        return answer
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def bytes_written(work: Callable[[], Any]) -> int:
+    """The bytes of all tensors that `work` makes, results in between included; a view makes none."""
+    with torch.no_grad(), _Written() as meter:
+        work()
+    return meter.total
+
+
+def explicit(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Attention step by step, as the formula has it."""
+    scores = query @ keys.mT / query.shape[-1] ** 0.5
+    return scores.softmax(dim=-1) @ values
+
+
+def block_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
+    """What one block does for n words, in three parts that can be timed: the rest, and attention twice."""
+    torch.manual_seed(0)
+    x, heads = torch.randn(1, n, d), torch.randn(3, 1, N_HEADS, n, d // N_HEADS)
+    w_in, w_out = torch.randn(d, 3 * d), torch.randn(d, d)
+    up, down = torch.randn(d, 4 * d), torch.randn(4 * d, d)
+    return {
+        "rest": lambda: (x @ w_in, x @ w_out, (x @ up).relu() @ down),
+        "explicit": lambda: explicit(*heads),
+        "fused": lambda: F.scaled_dot_product_attention(*heads),
+    }
+
+
+def recurrent_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
+    """One layer that reads n words: a recurrent network, and attention with one head."""
+    torch.manual_seed(0)
+    words, heads = torch.randn(1, n, d), torch.randn(3, 1, n, d)
+    reader = torch.nn.RNN(d, d, batch_first=True)
+    return {"recurrent": lambda: reader(words), "attention": lambda: explicit(*heads)}
+
+
+def block_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Seconds of attention over seconds of the rest of the block, explicit and fused, for each length."""
+    taken = [fastest(block_ways(n, d), rounds=rounds) for n in lengths]
+    return {way: [one[way] / one["rest"] for one in taken] for way in ("explicit", "fused")}
+
+
+def recurrent_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> list[float]:
+    """Seconds of attention over seconds of a recurrent network, for each length."""
+    taken = [fastest(recurrent_ways(n, d), rounds=rounds) for n in lengths]
+    return [one["attention"] / one["recurrent"] for one in taken]
+
+
+def part_ways(n: int, d: int, n_heads: int) -> dict[str, Callable[[], Any]]:
+    """The steps of explicit attention one by one, and the rest of the block."""
+    torch.manual_seed(0)
+    query, keys, values = torch.randn(3, 1, n_heads, n, d // n_heads)
+    table = torch.rand(1, n_heads, n, n)
+    return {
+        "rest": block_ways(n, d)["rest"],
+        "products": lambda: (query @ keys.mT, table @ values),
+        "softmax": lambda: (table / 4).softmax(dim=-1),
+    }
+
+
+def main() -> None:
+    """Measure and print; what FLOPs predict stands beside it."""
+    print(machine("torch"), "", ABOUT, "", sep="\n")
+    print(
+        "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS) + "   meet at  FLOPs say"
+    )
+    for d in WIDTHS:
+        rows = {f"the rest, {way}": (found, 6 * d) for way, found in block_ratios(d).items()}
+        rows["a recurrent network"] = (recurrent_ratios(d), d)
+        for name, (found, said) in rows.items():
+            told = "".join(f"{ratio:>8.2f}" for ratio in found)
+            print(f"{d:<6}{name:<28}{told}{meeting(LENGTHS, found):>10.0f}{said:>11}")
+    print(
+        "",
+        f"Explicit attention at n = {6 * 64}, d = 64: seconds of each step over those of the rest",
+        sep="\n",
+    )
+    for n_heads in (1, N_HEADS):
+        taken = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
+        told = ", ".join(f"{step} {taken[step] / taken['rest']:.2f}" for step in ("products", "softmax"))
+        print(f"{n_heads} head{'s' * (n_heads > 1)}: {told}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""W19, the cost explorer: where n² overtakes, inside a block and against a recurrent network.
+
+    >>> found = compute(n=512, d=512, heads=8)
+    >>> round(100 * found["share"], 1), found["meets_rest"], found["meets_recurrent"]
+    (14.3, 3072, 512)
+
+FLOPs of one block with a feed-forward network four times as wide, for one sentence: the four projections take
+8nd², the feed-forward network 16nd², scores and mix 4n²d. A recurrent layer takes 4nd². Tables are float32.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed, significant
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.moving import Blocks, Facts, Show, quick_text
+
+LENGTHS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+WIDTHS = (64, 128, 256, 512, 1024)
+HEADS = (1, 2, 4, 8, 16)
+PARTS = {"projections": theme.BLUE, "feed-forward": theme.GREEN, "attention": theme.ORANGE}
+RECURRENT = theme.PINK
+BYTES = 4  # of a float32
+
+
+def flops(n: int, d: int) -> dict[str, int]:
+    """Of one block over n words, by part."""
+    return {"projections": 8 * n * d**2, "feed-forward": 16 * n * d**2, "attention": 4 * n**2 * d}
+
+
+def recurrent_flops(n: int, d: int) -> int:
+    return 4 * n * d**2
+
+
+def compute(*, n: int, d: int, heads: int) -> Facts:
+    """Everything the picture shows at one setting."""
+    parts = flops(n, d)
+    total, recurrent = sum(parts.values()), recurrent_flops(n, d)
+    return {
+        "parts": parts,
+        "total": total,
+        "share": parts["attention"] / total,
+        "recurrent": recurrent,
+        "against_recurrent": parts["attention"] / recurrent,
+        "meets_rest": 6 * d,
+        "meets_recurrent": d,
+        "table_bytes": BYTES * heads * n**2,
+        "words_bytes": BYTES * n * d,
+    }
+
+
+def draw_shares(axes: Axes) -> Show:
+    axes.set(xlim=(0, 1), ylim=(1.45, -0.3), xticks=(0, 0.25, 0.5, 0.75, 1), yticks=())
+    axes.set_xticklabels(("0", "25", "50", "75", "100%"))
+    axes.set_xlabel("share of the block's FLOPs")
+    axes.spines["left"].set_visible(False)
+    strip = Blocks(axes, len(PARTS), list(PARTS.values()))
+    heights = (0.72, 0.93, 1.14)
+    lines = [
+        quick_text(axes, 0, height, colour=colour, size=10, weight="bold", va="center")
+        for height, colour in zip(heights, PARTS.values(), strict=True)
+    ]
+    table = quick_text(axes, 0, 1.36, colour=theme.SOFT_INK, size=9, va="center")
+
+    def show(facts: Facts) -> None:
+        shares = np.array([facts["parts"][name] / facts["total"] for name in PARTS])
+        edges = np.concatenate([[0], np.cumsum(shares)])
+        strip.place(left=edges[:-1], right=edges[1:], low=0, high=0.5)
+        for line, name, share in zip(lines, PARTS, shares, strict=True):
+            line.set_text(f"{name}  {fixed(100 * share, 1)}%")
+        tables, words = megabytes(facts["table_bytes"]), megabytes(facts["words_bytes"])
+        table.set_text(f"tables of weights: {tables} MB (the words: {words} MB)")
+
+    return show
+
+
+def draw_growth(axes: Axes) -> Show:
+    axes.set(
+        xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs", xlim=(13, 10_000), ylim=(1e5, 1e13)
+    )
+    axes.set_xticks((16, 64, 256, 1024, 4096))
+    axes.set_yticks((1e6, 1e8, 1e10, 1e12), ("1 million", "100 million", "10 billion", "1 trillion"))
+    plain_powers(axes.xaxis)
+    axes.yaxis.minorticks_off()
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    colours = {"rest": theme.BLUE, "attention": PARTS["attention"], "recurrent": RECURRENT}
+    curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
+    dots = {name: marked_point(axes) for name in colours}
+    named = {"rest": "rest of the block", "attention": "attention", "recurrent": "recurrent layer"}
+    for place, (name, words) in enumerate(named.items()):
+        axes.text(
+            0.03, 0.93 - 0.09 * place, words, color=colours[name], fontweight="bold", transform=axes.transAxes
+        )
+
+    def show(facts: Facts) -> None:
+        lengths, d = np.array(LENGTHS, dtype=float), facts["d"]
+        heights = {
+            "rest": 24 * lengths * d**2,
+            "attention": 4 * lengths**2 * d,
+            "recurrent": 4 * lengths * d**2,
+        }
+        place = LENGTHS.index(facts["n"])
+        for name, curve in curves.items():
+            curve.set_ydata(heights[name])
+            dots[name].set(data=([facts["n"]], [heights[name][place]]), markerfacecolor=colours[name])
+
+    return show
+
+
+def megabytes(number: int) -> str:
+    return significant(number / 1e6, 3) if number < 1e9 else f"{number / 1e6:,.0f}"
+
+
+def half(now: Facts, start: Facts) -> bool:
+    return abs(now["share"] - 0.5) < 1e-9 and now["d"] < start["d"]
+
+
+def dearer_than_recurrent(now: Facts, start: Facts) -> bool:
+    return now["against_recurrent"] > 1 and now["share"] < 0.25 and now["d"] == 1024
+
+
+def tables_outweigh(now: Facts, start: Facts) -> bool:
+    return now["table_bytes"] >= 10 * now["words_bytes"] and now["share"] < 0.15
+
+
+class CostExplorer(Explorable):
+    title = "What does a block spend its work on?"
+    question = "One block, one sentence. When does attention's n² matter, and against what?"
+    size = (9.6, 3.8)
+    n = Enum(LENGTHS, default_value=64)
+    d = Enum(WIDTHS, default_value=512)
+    heads = Enum(HEADS, default_value=8)
+    controls = (Control("n", "words, n"), Control("d", "width, d"), Control("heads", "heads"))
+    presets: ClassVar = {
+        "a long sentence": {"n": 64},
+        "a page": {"n": 512},
+        "level": {"n": 3072},
+        "a chapter": {"n": 8192},
+    }
+    goals = (
+        Goal("half", "Attention is half of the work, in a block narrower than 512", half),
+        Goal(
+            "dearer",
+            "d = 1024: attention above recurrence, yet under 25% of its block",
+            dearer_than_recurrent,
+        ),
+        Goal(
+            "tables",
+            "Tables 10 times as large as the words, attention under 15%",
+            tables_outweigh,
+        ),
+    )
+    panels = (Panel("One block", draw_shares), Panel("As sentences grow", draw_growth, 1.05))
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return f"n = {facts['n']:,}   ·   d = {facts['d']:,}   ·   heads: {facts['heads']}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"{facts['n']} words, width {facts['d']}: attention does {fixed(100 * facts['share'], 1)}% of "
+            f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent "
+            f"layer. Its tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
+            f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."
+        )

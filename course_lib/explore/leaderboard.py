@@ -115,7 +115,8 @@ def draw_board(axes: Axes) -> Show:
             text.set_x(max(end, 0) + 0.03)
         flat = [x / top for one in facts["seeds"] for x in one]
         dots.set_data(flat, np.repeat(np.arange(n), N_SEEDS))
-        note.set_text("more is better" if facts["higher"] else "less is better")
+        sense = "more" if facts["higher"] else "less"
+        note.set_text(f"pink: without attention   ·   {sense} is better")
 
     return show
 

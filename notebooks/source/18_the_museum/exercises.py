@@ -76,6 +76,7 @@ BEATS = PlainExercise(
         lambda: ([98.0, 94.0, 99.0], [95.0, 93.0, 92.0], True),
         lambda: ([0.06, 0.05, 0.07], [0.2, 0.1, 0.3], False),
         lambda: ([0.2, 0.1, 0.3], [0.06, 0.05, 0.07], False),
+        lambda: ([90.0, 99.0, 99.0], [91.0, 92.0, 93.0], True),
         lambda: ([5.0, 6.0], [5.0, 4.0], True),
         lambda: ([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], True),
         lambda: ([1.0, 9.0], [4.0, 5.0, 8.0], True),
@@ -371,7 +372,7 @@ OVERALL = PlainExercise(
     others=(
         lambda: ({"test": {"n": 1000, "exact": 0.9}, "long": {"n": 500, "exact": 0.3}},),
         lambda: ({"test": {"n": 10, "exact": 0.5}},),
-        lambda: ({"a": {"n": 1, "exact": 1.0}, "b": {"n": 3, "exact": 0.0}, "c": {"n": 4, "exact": 0.5}},),
+        lambda: ({"a": {"n": 1, "exact": 1.0}, "b": {"n": 3, "exact": 0.0}, "c": {"n": 4, "exact": 0.25}},),
     ),
     slips=(
         Slip("only-counted", only_counted, "that is how many are right. Divide by how many there are."),

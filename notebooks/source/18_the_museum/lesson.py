@@ -43,17 +43,17 @@ from course_lib.translation.shipped import load_shipped
 
 start_lesson("the_museum", seed=18)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0.25
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall" minutes=1.5
 quiz("18", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.75
 r"""
 ## 1 · All of them in one hall
 
@@ -65,7 +65,7 @@ Each system was the best of its year, in its own paper: on its own data, at its 
 - three seeds. A *seed* starts the random numbers: first weights, order of sentences, dropout. Another seed is the same experiment with other luck.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 events = {}
 for one in SYSTEMS:
     if one.year <= 2017 and one.name != "ngram_rnn_lm":
@@ -86,7 +86,7 @@ events = {year: [n for n in names if n] for year, names in events.items()}
 events[2015].append("Residual connections")
 views.timeline(events, title="The road, 1948 to 2017")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 Their numbers stand in one table, a {term:leaderboard}: a row for each system, a column for each thing that was measured. Columns come in kinds.
 
@@ -98,7 +98,7 @@ Their numbers stand in one table, a {term:leaderboard}: a row for each system, a
 A residual connection is a part, not a system. Its row is the Transformer *without* it.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" minutes=0.25 hide_input=true
 PARTS = {
     "runs": (0, 0.5), "seeds": (1, 0.5), "columns": (2, 0), "rivals": (2, 1),
     "claim": (3, 0.5), "limits": (4, 0.5),
@@ -107,7 +107,7 @@ ARROWS = [("runs", "seeds"), ("seeds", "columns"), ("seeds", "rivals")]
 ARROWS += [("columns", "claim"), ("rivals", "claim"), ("claim", "limits")]
 views.diagram(PARTS, ARROWS, lit="runs", title="From runs to a claim")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 2 · The last exhibit: ConvS2S
 
@@ -120,7 +120,7 @@ Think of a treasure hunt. Under the first stone lies a note: "look behind the oa
 **By hand.** Three words with keys (5, 0), (0, 5), (−5, −5). The query (1, 0) has the scores 5, 0, −5: it finds the first word. That word's *value* is the note (−1, 1). Add it to the query: (1, 0) + (−1, 1) = (0, 1). Its scores: 0, 5, −5. The second look finds the second word.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example" minutes=0.5
 soft_lookup = yours("soft_lookup")
 keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
 values = torch.tensor([[-1.0, 1.0], [0.0, 8.0], [0.0, 0.0]])
@@ -130,7 +130,7 @@ for look in (1, 2):
     print(f"look {look}: query {fixed(state, 2)}, weights {fixed(weights, 2)}")
     state = state + found
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula" minutes=1
 r"""
 In layer $l$ of the decoder, for one position:
 
@@ -147,7 +147,7 @@ $$ h = \text{gated convolution}(x^{l-1}), \qquad d = W h + b + g, \qquad c = \su
 It is one head, and the dot product is not divided by $\sqrt{d_k}$. (Sums are multiplied by $\sqrt{1/2}$ to keep their size; left out here.) And this is the same, trained:
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 convs2s = load_shipped("convs2s")
 said = convs2s("the cat drank the water because it was thirsty", with_weights=True)
 assert said.target == "le chat a bu l' eau parce qu' il avait soif"
@@ -158,7 +158,7 @@ views.gallery(
     alt="Where each of the three decoder layers of ConvS2S looks, for one sentence.",
 )
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz" minutes=1
 quiz("18", "convs2s")
 
 # %% [markdown] kind="text" minutes=1
@@ -170,15 +170,15 @@ A friend tells you: "My system has 98.5%, yours 97.7. Mine is better." You look 
 The {term:spread over seeds} is the distance from the best to the worst seed. A strict and simple rule asks for more than a larger mean: **every seed of A is better than every seed of B**. If A and B were equally good, six runs would fall that way in 1 of 20 cases: there are 20 ways to choose which 3 of 6 are A's, and one of them puts A's on top. So the rule is sometimes fooled, and if one asks it about many pairs, it *will* be.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" minutes=0.25 hide_input=true
 views.diagram(PARTS, ARROWS, lit="seeds", title="From runs to a claim")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="beats"
+# %% [markdown] kind="text" minutes=0.25 exercise="beats"
 r"""
 `one` and `other` are lists of numbers, one for each seed (perhaps not equally many). `higher` says whether more is better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, else `"open"`. Equal is not better.
 """
 
-# %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 minutes=4 track="core"
 def beats(one, other, higher):
     """lists of numbers, bool  ->  "yes", "no" or "open" """
     # solution
@@ -204,12 +204,12 @@ You need not compare all pairs: which seed of `one` is the critical one, and whi
 If more is better: the worst of `one` against the best of `other`, then the other way round. For errors and seconds, turn all signs first.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_beats"
+# %% [markdown] kind="text" minutes=0.25 exercise="test_beats"
 r"""
 Such a rule is easily written almost right. **Write the test** that lets a right `beats(one, other, higher)` pass and catches the wrong ones: those that compare means, or the best seeds, or forget `higher`, or never say "open" …
 """
 
-# %% kind="exercise" exercise="test_beats" mode="test" title="Write the test" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="test_beats" mode="test" title="Write the test" difficulty=2 importance=4 minutes=4 track="core"
 def test_beats(beats):
     """Takes a function like beats; raises if it is wrong."""
     # solution
@@ -233,7 +233,7 @@ Find seeds of which the means, the best and the worst all say "yes", and which a
 One clear case, the same turned round, the same with `higher=False`, and one or two mixed ones, such as 3, 5, 7 against 2, 4, 6.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0.25
 r"""
 ## 4 · Who is first?
 
@@ -242,12 +242,12 @@ Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of th
 In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" minutes=0.25
 museum = table()
 print(", ".join(COLUMNS))
 print(fixed(museum["BLEU beam"]["transformer"], 2))
 
-# %% kind="predict" minutes=5
+# %% kind="predict" minutes=4
 predict("18", "museum-firsts", Leaderboard())
 
 # %% [markdown] kind="text" minutes=0.5 exercise="leaders"
@@ -255,7 +255,7 @@ r"""
 Write down what you saw, for all columns at once. For each column return a list: first the system with the best **mean**, behind it every system that the first does **not** beat (`beats(...) != "yes"`), in the order of their means. `table[column][system]` is a list of seeds, `higher[column]` a bool.
 """
 
-# %% kind="exercise" exercise="leaders" title="Who leads, and who is level" difficulty=3 importance=4 minutes=8 track="core"
+# %% kind="exercise" exercise="leaders" title="Who leads, and who is level" difficulty=3 importance=4 minutes=6 track="core"
 def leaders(table, higher):
     """-> {column: [first, others that it does not beat ...]}"""
     # solution
@@ -283,24 +283,24 @@ r"""
 For each column: sort, take the first, then go through **all** the rest. Do not stop at the first one that is beaten: one behind it may spread more.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0.25
 r"""
 > **Before you run it:** in how many of the 22 columns is the first alone, with nobody level?
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate" minutes=1
 beats, leaders = yours("beats"), yours("leaders")
 first = leaders(museum, HIGHER)
 estimate("18", "museum-alone", lambda: sum(len(names) == 1 for names in first.values()))
 
-# %% kind="see" minutes=1.5
+# %% kind="see" minutes=1
 for column, names in first.items():
     level = f"level: {len(names) - 1}" if len(names) > 1 else "alone"
     print(f"{column:<18}{names[0]:<22}{level}")
 here = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c != "1 to 5 words"]
 print("translators that are first somewhere:", len({first[c][0] for c in here}))
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 **No column agrees on a winner.** (At 1 to 5 words many share 100%; the name printed is just the first of them.) Some things that we had not expected:
 
@@ -311,10 +311,10 @@ r"""
 - The n-gram trains in a second. *Structured self-attention* is first in its column because it runs alone there: it classifies sentences, and nobody else does.
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain" minutes=3
 explain("18", "museum-headline")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 5 · Defend a claim
 
@@ -323,12 +323,12 @@ r"""
 Your judge takes a claim as data and looks for holes. Each pair of a column and a rival is one comparison.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" minutes=0.25 hide_input=true
 views.diagram(
     PARTS, ARROWS, lit=("columns", "rivals", "claim"), title="From runs to a claim"
 )
 
-# %% [markdown] kind="text" minutes=1 exercise="defend"
+# %% [markdown] kind="text" minutes=0.5 exercise="defend"
 r"""
 A claim is a dictionary: `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`.
 
@@ -374,7 +374,7 @@ Two loops, one in the other. Treat what is missing first: `table[column].get(nam
 Inside: missing → hole "not measured" and `continue`. Else ask `beats(mine, theirs, higher[column])`: "yes" counts, "open" stays "open", "no" becomes "lost".
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 defend = yours("defend")
 newest = {"system": "transformer", "over": ["bahdanau"], "on": list(COLUMNS)}
 verdict = defend(newest, museum, HIGHER)
@@ -382,7 +382,7 @@ print("carried:", verdict["carried"], "of", len(COLUMNS))
 for column, _, why in verdict["holes"]:
     print(f"  {column:<18}{why}")
 
-# %% [markdown] kind="text" minutes=1 exercise="my_claim"
+# %% [markdown] kind="text" minutes=0.5 exercise="my_claim"
 r"""
 That is the claim "newer is better", held against the seeds. Now **yours**. Return a claim with a fourth entry, `"not_on"`: columns in which your system does *not* beat a rival. It is accepted if
 
@@ -393,7 +393,7 @@ That is the claim "newer is better", held against the seeds. Now **yours**. Retu
 Many answers are right. Choose one that you find worth saying.
 """
 
-# %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 minutes=4 track="core"
 def my_claim():
     """-> {"system": ..., "over": [...], "on": [...], "not_on": [...]}"""
     # solution
@@ -418,12 +418,12 @@ Look at the list above: in which columns is nothing open? Ask `defend` about a s
 Take a system that is *alone* in a column of section 4. Add a second column and see whether your judge finds a hole. For `not_on`, take a hole of the first list.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="overall"
+# %% [markdown] kind="text" minutes=0.25 exercise="overall"
 r"""
 **One number for everything?** People love one. `overall` is to give the share of **all sentences, of all splits together**, that a system translates exactly. `scores[split]` has `"n"`, how many sentences, and `"exact"`, the share of them that is right. See whether it does what it says.
 """
 
-# %% kind="exercise" exercise="overall" mode="bug" title="One number for all splits" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="overall" mode="bug" title="One number for all splits" difficulty=2 importance=3 minutes=3 track="core"
 def overall(scores):
     """{split: {"n": int, "exact": float}}  ->  share of all sentences that are right"""
     # bug
@@ -448,7 +448,7 @@ r"""
 A share times `n` is a number of sentences. Add those up, and divide by all sentences. (The mean of shares is a fair measure too, another one: a small split then counts as much as a large one.)
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see" minutes=0.25
 overall = yours("overall")
 for name in ("bahdanau", "transformer", "convs2s"):
     runs = runs_of("toy_ladder")[name]
@@ -458,7 +458,7 @@ for name in ("bahdanau", "transformer", "convs2s"):
     print(f"{name}: all sentences {fixed(100 * pooled, 1)}, "
           f"mean of splits {fixed(100 * by_split, 1)}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.75
 r"""
 Two to three points between two means, from the same runs: more than between many systems. A table must say which one it shows.
 
@@ -469,7 +469,7 @@ Two to three points between two means, from the same runs: more than between man
 > **Before the picture:** ConvS2S leads with the shared recipe. What does R-Drop do to the order?
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict" minutes=1.5
 ways = ["BLEU beam", "BLEU own rate", "BLEU R-Drop"]
 curves = {
     name: [mean(museum[way][name]) for way in ways]
@@ -482,7 +482,7 @@ figure = views.lines(
 )
 predict("18", "museum-r-drop", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.75
 r"""
 R-Drop gives 2.4 points to Bahdanau's system, 1.1 to the Transformer, none to ConvS2S, and the one of 2015 has the best mean. Its lead over the Transformer is 0.5, and their seeds overlap by a hair: ask your judge.
 
@@ -493,7 +493,7 @@ So does the architecture matter? What stands above all recipes is **attention at
 An ablation ([lesson 12](12_many_heads.ipynb)) changes one part and measures again. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did the same on 29,000 captions, three seeds a row (`ablation`). Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam:
 """
 
-# %% kind="see" minutes=2
+# %% kind="see" minutes=1.5
 paper = {
     "(A) 1 head": -0.9, "(A) 16 heads": 0.0, "(B) d_k 16": -0.7, "(C) 2 layers": -2.1,
     "(D) no dropout": -1.2, "(D) no smoothing": -0.5, "(E) learned positions": -0.1,
@@ -507,7 +507,7 @@ for name, change in paper.items():
     ours = bleu[name] - bleu["base"]
     print(f"{name:<24}{change:>+7.1f}{ours:>+7.1f}   {beats(seeds, base, True)}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.75
 r"""
 Read the last column first. "no": the change hurts, with every seed. "open": three seeds cannot tell. (Their base has 8 heads and 6 layers, ours 4 and 4; so "16 heads" is not the same step.)
 
@@ -516,7 +516,7 @@ Dropout is worth far more here than there: little data overfits. One head costs 
 **One row live.** Row (C) makes the model narrower. Three seeds each, 40 small steps, on 1,100 short toy sentences, some ten seconds. It can show whether a narrow model learns *more slowly at the start*. It cannot show which is better in the end, nor on real text.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code" minutes=0.5
 pairs = generate(1200, seed=18, length=(3, 8))
 english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 words = WordTokenizer.from_texts([*english, *french])
@@ -535,7 +535,7 @@ def retrain(name, seed=0, steps=40, **sizes):
     )
     return train(model, lessons, recipe, validation=unseen).history.best.loss
 
-# %% kind="train" minutes=1.5 ignore_output=true
+# %% kind="train" minutes=1 ignore_output=true
 small = {"n_layers": 2, "dropout": 0.0}
 wide = [retrain("transformer", seed, d_model=64, **small) for seed in range(3)]
 narrow = [retrain("transformer", seed, d_model=16, **small) for seed in range(3)]
@@ -543,7 +543,7 @@ print("d_model 64:", fixed(wide, 2))
 print("d_model 16:", fixed(narrow, 2))
 assert beats(narrow, wide, False) == "no"
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.75
 r"""
 Every narrow seed is behind every wide one. Replace `d_model=16` by `n_heads=1` and you will most likely get "open", as in the record.
 
@@ -552,17 +552,17 @@ Every narrow seed is behind every wide one. Replace `d_model=16` by `n_heads=1` 
 `python3 -m course_lib train bahdanau --seed 1` (toy) or `--data multi30k` (real sentences, best on a GPU).
 """
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" minutes=0.5 ignore_output=true
 name = "bahdanau"  # or luong_dot, lstmn_deep, convs2s, rctm ...
 print(name, fixed(retrain(name, steps=20), 2))
 # The full row: 4,000 steps on all 20,000 toy sentences, and evaluation.
 # from course_lib.training.job import Job, run_job
 # run_job(Job(system=name, seed=0, folder="runs/toy_bahdanau_0"))
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz" minutes=1
 quiz("18", "ablation")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=0.25
 r"""
 ## Break it
 
@@ -571,7 +571,7 @@ How does one win without being better? Choose afterwards: the column, your best 
 > **Before you run it:** 15 rows translate (14 systems, and the Transformer without residual paths). How many of them can be made "first" that way, in some column?
 """
 
-# %% kind="break" minutes=2
+# %% kind="break" minutes=1.5
 def first_by_choice(system, column):
     """Its best seed against the worst seeds of all others."""
     best, worst = (max, min) if HIGHER[column] else (min, max)
@@ -591,7 +591,7 @@ for system, columns in made_first.items():
 print(len(made_first), "of", len(museum["test"]))
 assert len(made_first) == 10
 
-# %% [markdown] kind="text" minutes=5
+# %% [markdown] kind="text" minutes=3
 r"""
 Ten of fifteen. None of these numbers is wrong; each was measured. Wrong is to choose the question after seeing the answers. The cure is to write down **before** the run what is compared, on which columns and with how many seeds. That is lesson 19.
 
@@ -619,14 +619,14 @@ You have built every part of *Attention Is All You Need*. It has some ten pages 
 | 7 Conclusion | 17, 19 | what they planned | Which of it came true? |
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text" minutes=0.25
 r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("18", "closing")
 
 # %% [markdown] kind="instructor"

@@ -269,8 +269,9 @@ def _defend(claim, table, higher, *, why=True, skip=False, open_is_fine=False, t
         for rival in claim["over"]:
             mine, theirs = table[column].get(claim["system"]), table[column].get(rival)
             if mine is None or theirs is None:
+                hole = (column, rival, "not measured")
                 if not skip:
-                    holes.append((column, rival, "not measured"))
+                    holes.append((rival, column, "not measured") if turned else hole)
                 continue
             verdict = _beats(mine, theirs, higher[column])
             if verdict == "yes" or (open_is_fine and verdict == "open"):
@@ -470,7 +471,7 @@ WRONG = {
         (no_return, "returns-none"),
     ],
     "test_beats": [
-        (test_only_yes, "let through"),
+        (test_only_yes, "lets every comparison through"),
         (test_nothing, "does it assert anything?"),
         (test_never, "It never calls the comparison"),
         (test_ties_win, "It rejects the right comparison."),
@@ -486,7 +487,7 @@ WRONG = {
         (as_one_list, "is wanted"),
     ],
     "defend": [
-        (defend_by_means, None),
+        (defend_by_means, "by-mean"),
         (open_is_fine, "forgives-open"),
         (passes_over, "skips-unmeasured"),
         (rival_first, "turned"),

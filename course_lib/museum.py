@@ -76,11 +76,11 @@ COLUMNS: dict[str, Column] = {
     "BLEU beam": _bleu(("multi30k_ladder",), "beam"),
     "BLEU own rate": _bleu(("multi30k_ladder", "multi30k_tuned"), "beam"),
     "BLEU R-Drop": _bleu(("multi30k_r_drop",), "beam"),
-    "training, real": Column(REAL, ("multi30k_ladder",), lambda run: run["seconds"], "s", False, 0),
+    "real training": Column(REAL, ("multi30k_ladder",), lambda run: run["seconds"], "s", False, 0),
     "perplexity": Column(
         WORDS, ("toy_language_models",), lambda run: run["scores"]["test"]["perplexity"], "", False, 2
     ),
-    "training, words": Column(WORDS, ("toy_language_models",), lambda run: run["seconds"], "s", False),
+    "LM training": Column(WORDS, ("toy_language_models",), lambda run: run["seconds"], "s", False),
     "pronoun class": Column(
         CLASSES, ("toy_sentence_encoder",), lambda run: 100 * run["scores"]["test"]["right"]["all"], "% right"
     ),

@@ -53,9 +53,7 @@ def measure() -> list[dict]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--out", type=Path, default=PROJECT_ROOT / "data" / "results" / "decoding_speed.json"
-    )
+    parser.add_argument("--out", type=Path, default=PROJECT_ROOT / "data" / "results" / "decoding_speed.json")
     args = parser.parse_args()
     write_json(args.out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})
     return 0

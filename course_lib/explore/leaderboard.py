@@ -95,9 +95,7 @@ def draw_board(axes: Axes) -> Show:
     axes.set(xlim=(-0.52, 1.17), ylim=(N_ROWS - 0.3, -0.7), xticks=(), yticks=())
     axes.spines[:].set_visible(False)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    bars = LyingBars(
-        axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9
-    )
+    bars = LyingBars(axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
     note = quick_text(axes, 0.99, 0.02, of="axes", ha="right", size=9, colour=theme.SOFT_INK)
 

@@ -73,7 +73,7 @@ def test_what_was_not_expected():
     assert words["lstm_lm"] == words["gru_lm"] == 7.6 and order("perplexity")[2] == "transformer_lm"
     assert mean(MUSEUM["decoding"]["transformer"]) < 0.5 * mean(MUSEUM["decoding"]["bahdanau"])
     assert {"rctm", "rnn_encoder_decoder", "seq2seq"} == set(order("decoding")[:3])
-    assert mean(MUSEUM["training, words"]["ngram_lm"]) < 2
+    assert mean(MUSEUM["LM training"]["ngram_lm"]) < 2
 
 
 def test_the_friends_seeds():
@@ -90,9 +90,11 @@ def test_recipes_change_the_order():
     assert gains == {"bahdanau": 2.4, "convs2s": 0.0, "transformer": 1.1}
     assert order("BLEU R-Drop")[0] == "bahdanau"
     assert against("bahdanau", "transformer", "BLEU R-Drop") == "open"
-    with_it = [x for n, x in means["BLEU beam"].items() if n not in ("rctm", "rnn_encoder_decoder", "seq2seq")]
-    assert 36.5 <= min(with_it) and max(with_it) < 43.5
-    assert 16 <= means["BLEU beam"]["rctm"] and means["BLEU beam"]["rnn_encoder_decoder"] < 33
+    with_it = [
+        x for n, x in means["BLEU beam"].items() if n not in ("rctm", "rnn_encoder_decoder", "seq2seq")
+    ]
+    assert min(with_it) >= 36.5 and max(with_it) < 43.5
+    assert means["BLEU beam"]["rctm"] >= 16 and means["BLEU beam"]["rnn_encoder_decoder"] < 33
 
 
 def test_the_ablation_is_as_told():

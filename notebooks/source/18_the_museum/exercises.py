@@ -86,7 +86,9 @@ BEATS = PlainExercise(
     slips=(
         Slip("by-mean", by_mean, "the means are compared. A mean can lead though the seeds are mixed up."),
         Slip("by-best", by_best, "only the best seed of each is compared: luck is compared with luck."),
-        Slip("by-worst", by_worst, "the worst seed of each is compared. All seeds of one must be ahead of all."),
+        Slip(
+            "by-worst", by_worst, "the worst seed of each is compared. All seeds of one must be ahead of all."
+        ),
         Slip("always-higher", always_higher, "`higher` is not used: of an error, less is better."),
         Slip("never-no", never_no, 'it never says "no", not even where every seed of the other is ahead.'),
         Slip("never-open", never_open, 'it never says "open", though seeds may be mixed up, or equal.'),
@@ -233,10 +235,16 @@ LEADERS = PlainExercise(
         ),
     ),
     slips=(
-        Slip("only-first", only_first, "only the first is there. Who is not beaten by it belongs in the list."),
+        Slip(
+            "only-first", only_first, "only the first is there. Who is not beaten by it belongs in the list."
+        ),
         Slip("without-first", without_first, "the first itself is missing from the list."),
         Slip("more-is-better", more_is_better, "`higher[column]` is not used: of an error, less is better."),
-        Slip("by-best-seed", by_best_seed, "the first place goes to the best single seed; the mean is asked for."),
+        Slip(
+            "by-best-seed",
+            by_best_seed,
+            "the first place goes to the best single seed; the mean is asked for.",
+        ),
         Slip(
             "stops-early",
             up_to_the_first_beaten,
@@ -330,9 +338,19 @@ DEFEND = PlainExercise(
     ),
     slips=(
         Slip("by-mean", defend_means, "means are compared; ask `beats` about all seeds."),
-        Slip("forgives-open", forgives_open, '"open" is counted as carried. What the seeds leave open is a hole.'),
-        Slip("skips-unmeasured", skips_unmeasured, "what was not measured is passed over. It is a hole, too."),
-        Slip("always-more", always_more, "`higher[column]` is not used: of an error or of seconds, less is better."),
+        Slip(
+            "forgives-open",
+            forgives_open,
+            '"open" is counted as carried. What the seeds leave open is a hole.',
+        ),
+        Slip(
+            "skips-unmeasured", skips_unmeasured, "what was not measured is passed over. It is a hole, too."
+        ),
+        Slip(
+            "always-more",
+            always_more,
+            "`higher[column]` is not used: of an error or of seconds, less is better.",
+        ),
         Slip("turned", turned, "a hole is (column, rival, why), in this order; yours begin with the rival."),
     ),
 )
@@ -424,7 +442,8 @@ WHY = {
 def carried_by_seeds(inputs: tuple, claim: Claim) -> str:
     for column, rival, why in defend(claim, table(), HIGHER)["holes"]:
         seeds = ", ".join(
-            f"{name} {[round(x, 3) for x in table()[column].get(name, [])]}" for name in (claim["system"], rival)
+            f"{name} {[round(x, 3) for x in table()[column].get(name, [])]}"
+            for name in (claim["system"], rival)
         )
         return f'"{column}" against {rival}: {WHY[why]} ({seeds}).'
     return ""
@@ -436,7 +455,7 @@ def names_its_limit(inputs: tuple, claim: Claim) -> str:
     for rival in claim["over"]:
         if not {why for name, why in unbeaten if name == rival} & {"open", "lost"}:
             return (
-                f'Where does the claim end? "not_on" names no measured column in which {rival} is not beaten. '
+                f'Where does the claim end? "not_on" names no measured column where {rival} is not beaten. '
                 "A claim without a limit is an advertisement."
             )
     return ""

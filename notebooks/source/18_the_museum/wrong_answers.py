@@ -64,7 +64,8 @@ def booleans(one, other, higher):
 
 
 def no_return(one, other, higher):
-    min(one) > max(other)
+    verdict = "yes" if min(one) > max(other) else "open"
+    print(verdict)
 
 
 def beats_plain(one, other, higher):
@@ -173,7 +174,9 @@ def all_descending(table, higher):
     found = {}
     for name, column in table.items():
         order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=True)
-        found[name] = [s for s in order if s == order[0] or _beats(column[order[0]], column[s], True) != "yes"]
+        found[name] = [
+            s for s in order if s == order[0] or _beats(column[order[0]], column[s], True) != "yes"
+        ]
     return found
 
 
@@ -299,7 +302,7 @@ def says_no(claim, table, higher):
 
 
 def no_direction(claim, table, higher):
-    return _defend(claim, table, {name: True for name in higher})
+    return _defend(claim, table, dict.fromkeys(higher, True))
 
 
 def only_holes(claim, table, higher):
@@ -441,21 +444,21 @@ def recurrence_on_length():
 
 
 def lstm_over_attention():
-    return _claim("lstm_lm", ["attention_lm", "key_value_lm"], ["perplexity", "training, words"], [])
+    return _claim("lstm_lm", ["attention_lm", "key_value_lm"], ["perplexity", "LM training"], [])
 
 
 def lstm_with_limit():
     over = ["lstmn_lm", "key_value_lm"]
-    return _claim("gru_lm", [over[0]], ["perplexity", "training, words"], [])
+    return _claim("gru_lm", [over[0]], ["perplexity", "LM training"], [])
 
 
 def transformer_trains_fast():
-    on = ["training", "training, real"]
+    on = ["training", "real training"]
     return _claim("transformer", ["bahdanau", "luong_dot"], on, ["decoding"])
 
 
 def older_but_quick():
-    return _claim("rnn_encoder_decoder", ["transformer"], ["decoding", "training, real"], ["test"])
+    return _claim("rnn_encoder_decoder", ["transformer"], ["decoding", "real training"], ["test"])
 
 
 WRONG = {

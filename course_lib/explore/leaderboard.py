@@ -52,6 +52,11 @@ def label(system: str) -> str:
     return SHORT.get(system, TITLES[system])
 
 
+def numbered(column: str) -> str:
+    """Beside the slider there is no room for names; they stand in the picture."""
+    return f"{list(COLUMNS).index(column) + 1}/{len(COLUMNS)}"
+
+
 def placed(seeds: list[float], place: str, higher: bool) -> float:
     """The number that a system is ranked by."""
     if place == MEAN:
@@ -177,7 +182,7 @@ class Leaderboard(Explorable):
     rows = Enum((EVERY, ATTENTION, PLAIN), default_value=EVERY)
     place = Enum((MEAN, WORST, BEST), default_value=MEAN)
     controls = (
-        Control("column", "column"),
+        Control("column", "column", text=numbered),
         Control("rows", "rows", buttons=True),
         Control("place", "rank by", buttons=True),
     )

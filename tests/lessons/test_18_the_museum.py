@@ -10,6 +10,7 @@ import torch
 from course_lib.models.road import SYSTEMS
 from course_lib.museum import COLUMNS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.teaching.lessons import lesson
+from course_lib.translation.shipped import load_shipped
 
 FOLDER = lesson("the_museum").folder
 SOURCE = (FOLDER / "lesson.py").read_text(encoding="utf-8")
@@ -139,3 +140,17 @@ def test_the_hunt_by_hand():
     keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
     assert (keys @ torch.tensor([1.0, 0.0])).tolist() == [5, 0, -5]
     assert (keys @ torch.tensor([0.0, 1.0])).tolist() == [0, 5, -5]
+
+
+def test_three_looks_of_convs2s():
+    convs2s = load_shipped("convs2s")
+
+    def looks(sentence: str, word: str) -> list[set[str]]:
+        said = convs2s(sentence, with_weights=True)
+        row = said.target_tokens.index(word)
+        shares = [zip(said.source_tokens, layer[0][row].tolist(), strict=True) for layer in said.weights]
+        return [{token for token, share in layer if share > 0.15} for layer in shares]
+
+    start = "the cat drank the water because it was"
+    assert looks(f"{start} thirsty", "il") == [{"the", "cat"}, {"was"}, {"it"}]
+    assert looks(f"{start} cold", "elle")[0] == {"the", "cat", "was"}

@@ -155,6 +155,8 @@ quiz("18", "convs2s")
 
 # %% [markdown] kind="text" minutes=1
 r"""
+Look at the row of *il* in the picture: layer 1 looks at *the cat*, layer 2 at *was*, layer 3 at *it*. Three looks, three places. (Weights show where it looks, not why: in *… because it was cold*, where *elle* means the water, layer 1 looks at *was* and *the cat* all the same.)
+
 ## 3 · What three seeds can carry
 
 A friend tells you: "My system has 98.5%, yours 97.7. Mine is better." You look at the seeds. His: 98.6, 98.1, 98.7. Yours: 98.3, 96.1, 98.6. Two of your seeds, 98.3 and 98.6, are ahead of his second. Would a fourth seed change the order? Nobody knows.
@@ -231,7 +233,7 @@ r"""
 
 Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better.
 
-In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified.
+In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified. (The slider counts the columns; the name stands in the picture.)
 """
 
 # %% kind="code" minutes=0.25
@@ -607,7 +609,7 @@ You have built every part of *Attention Is All You Need*. It has some ten pages 
 | 5.4 Regularisation | 13, 15 | dropout, label smoothing | Why may perplexity rise while BLEU improves? |
 | 6.1 Machine translation | 16 | Table 2, beam of 4, averaged checkpoints | How many seeds does each row rest on? |
 | 6.2 Model variations | 12, 18 | Table 3 | Which rows would survive `beats`? |
-| 6.3 Constituency parsing | – | a second task | What does it add to the claim? |
+| 6.3 Constituency parsing | none | a second task | What does it add to the claim? |
 | 7 Conclusion | 17, 19 | what they planned | Which of it came true? |
 """
 

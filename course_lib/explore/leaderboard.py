@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed
-from course_lib.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, numbers
+from course_lib.models.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, numbers
 from course_lib.views.bars import LyingBars
 from course_lib.views.moving import Facts, Show, quick_text
 

@@ -18,7 +18,7 @@ from course_lib.explore.leaderboard import (
     compute,
     placed,
 )
-from course_lib.museum import COLUMNS, WITHOUT_ATTENTION, table
+from course_lib.models.museum import COLUMNS, WITHOUT_ATTENTION, table
 
 
 def first(column: str, rows: str = EVERY, place: str = MEAN) -> str:

@@ -7,8 +7,8 @@ from statistics import mean
 
 import torch
 
+from course_lib.models.museum import COLUMNS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.models.road import SYSTEMS
-from course_lib.museum import COLUMNS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.teaching.lessons import lesson
 from course_lib.translation.shipped import load_shipped
 

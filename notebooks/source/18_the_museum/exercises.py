@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from course_lib.museum import COLUMNS, HIGHER, TITLES, table
+from course_lib.models.museum import COLUMNS, HIGHER, TITLES, table
 from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.written_test import TestExercise

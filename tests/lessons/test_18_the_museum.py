@@ -90,6 +90,16 @@ def test_recipes_change_the_order():
     gains = {n: round(means["BLEU R-Drop"][n] - means["BLEU beam"][n], 1) for n in means["BLEU R-Drop"]}
     assert gains == {"bahdanau": 2.4, "convs2s": 0.0, "transformer": 1.1}
     assert order("BLEU R-Drop")[0] == "bahdanau"
+    for name, told in (
+        ("bahdanau", "| 41.6 | 42.3 | **44.0** |"),
+        ("convs2s", "| **43.3** | **44.0** | 43.3 |"),
+        ("transformer", "| 42.4 | 42.4 | 43.5 |"),
+    ):
+        cells = [float(cell.strip(" *")) for cell in told.strip("|").split("|")]
+        assert told in SOURCE
+        assert cells == [
+            round(mean(MUSEUM[f"BLEU {way}"][name]), 1) for way in ("beam", "own rate", "R-Drop")
+        ]
     assert against("bahdanau", "transformer", "BLEU R-Drop") == "open"
     with_it = [
         x for n, x in means["BLEU beam"].items() if n not in ("rctm", "rnn_encoder_decoder", "seq2seq")

@@ -10,6 +10,7 @@ from course_lib.explore.gate_mixer import GateMixer
 from course_lib.explore.gradient_telephone import GradientTelephone
 from course_lib.explore.head_count import HeadCount
 from course_lib.explore.head_switches import HeadSwitches
+from course_lib.explore.leaderboard import Leaderboard
 from course_lib.explore.live_translator import LiveTranslator
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
@@ -37,6 +38,7 @@ __all__ = [
     "GradientTelephone",
     "HeadCount",
     "HeadSwitches",
+    "Leaderboard",
     "LiveTranslator",
     "MaskPainter",
     "OneVectorSuitcase",

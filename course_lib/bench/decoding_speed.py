@@ -1,0 +1,63 @@
+"""How fast each translator says its words on one CPU thread: `python3 -m course_lib.bench.decoding_speed`.
+
+Greedy, 8 sentences of 32 words from sources of 16; toy size, new weights, no sentence ends early. Counted are
+the processor's own seconds, so that other programs do not matter. Three turns over all systems; in each the
+best of three tries counts. It is the museum's column "decoding".
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+
+from course_lib.bench.decoding import BATCH, SEED, VOCAB, decode, endless, sources
+from course_lib.bench.frame import machine
+from course_lib.layers.rows import Rows
+from course_lib.models.registry import build, make_config, translators
+from course_lib.models.translator import Translator
+from course_lib.runtime import PROJECT_ROOT, write_json
+
+LENGTH, TURNS, TRIES = 32, 3, 3
+COMMAND = "python3 -m course_lib.bench.decoding_speed"
+
+
+def ready(name: str) -> tuple[Translator, Rows]:
+    """A new system of toy size, and a batch that it has read."""
+    torch.manual_seed(SEED)
+    system = endless(build(name, make_config(name, scale="toy", vocab_size=VOCAB["toy"]))).eval()
+    with torch.inference_mode():
+        return system, system.encode(*sources(VOCAB["toy"], max_len=system.config.max_len))
+
+
+def words_per_second(system: Translator, memory: Rows) -> float:
+    taken = []
+    for _ in range(TRIES):
+        began = time.process_time()
+        decode(system, memory, LENGTH)
+        taken.append(time.process_time() - began)
+    return BATCH * LENGTH / min(taken)
+
+
+def measure() -> list[dict]:
+    torch.set_num_threads(1)
+    systems = {one.name: ready(one.name) for one in translators()}
+    return [
+        {"variant": name, "seed": turn, "words_per_second": round(words_per_second(*found), 1)}
+        for turn in range(TURNS)
+        for name, found in systems.items()
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=PROJECT_ROOT / "data" / "results" / "decoding_speed.json")
+    args = parser.parse_args()
+    write_json(args.out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,531 @@
+"""Answers to the exercises of lesson 18, as learners write them: wrong, with what must be said, and right.
+
+After each wrong one come the slip that must be named, or a part of the text; None where no slip may be named.
+"""
+
+from statistics import mean, median
+
+# ---- beats
+
+
+def compare_means(one, other, higher):
+    a, b = sum(one) / len(one), sum(other) / len(other)
+    if a == b:
+        return "open"
+    if higher:
+        return "yes" if a > b else "no"
+    return "yes" if a < b else "no"
+
+
+def compare_best(one, other, higher):
+    a, b = (max(one), max(other)) if higher else (min(one), min(other))
+    if a == b:
+        return "open"
+    return "yes" if (a > b) == higher else "no"
+
+
+def forgets_direction(one, other, higher):
+    if min(one) > max(other):
+        return "yes"
+    if max(one) < min(other):
+        return "no"
+    return "open"
+
+
+def pairs_of_seeds(one, other, higher):
+    signs = [(a > b) - (a < b) for a, b in zip(one, other, strict=False)]
+    if all(sign == (1 if higher else -1) for sign in signs):
+        return "yes"
+    if all(sign == (-1 if higher else 1) for sign in signs):
+        return "no"
+    return "open"
+
+
+def yes_or_no(one, other, higher):
+    won = min(one) > max(other) if higher else max(one) < min(other)
+    return "yes" if won else "no"
+
+
+def yes_or_open(one, other, higher):
+    won = min(one) > max(other) if higher else max(one) < min(other)
+    return "yes" if won else "open"
+
+
+def ties_count(one, other, higher):
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if min(one) >= max(other):
+        return "yes"
+    return "no" if min(other) >= max(one) else "open"
+
+
+def booleans(one, other, higher):
+    return min(one) > max(other)
+
+
+def no_return(one, other, higher):
+    verdict = "yes" if min(one) > max(other) else "open"
+    print(verdict)
+
+
+def beats_plain(one, other, higher):
+    if not higher:
+        one, other = other, one
+        if min(one) > max(other):
+            return "yes"
+        return "no" if max(one) < min(other) else "open"
+    if min(one) > max(other):
+        return "yes"
+    return "no" if max(one) < min(other) else "open"
+
+
+def beats_sign(one, other, higher):
+    sign = 1 if higher else -1
+    gaps = [sign * (a - b) for a in one for b in other]
+    if all(gap > 0 for gap in gaps):
+        return "yes"
+    return "no" if all(gap < 0 for gap in gaps) else "open"
+
+
+def beats_sorted(one, other, higher):
+    one, other = sorted(one), sorted(other)
+    above, below = one[0] > other[-1], one[-1] < other[0]
+    if above:
+        return "yes" if higher else "no"
+    if below:
+        return "no" if higher else "yes"
+    return "open"
+
+
+# ---- test_beats
+
+
+def test_only_yes(beats):
+    assert beats([3, 4], [1, 2], True) == "yes"
+
+
+def test_nothing(beats):
+    beats([3, 4], [1, 2], True)
+
+
+def test_never(beats):
+    assert True
+
+
+def test_ties_win(beats):
+    assert beats([3, 4], [1, 3], True) == "yes"
+
+
+def test_no_mixture(beats):
+    assert beats([3, 4], [1, 2], True) == "yes"
+    assert beats([1, 2], [3, 4], True) == "no"
+    assert beats([1, 2], [3, 4], False) == "yes"
+
+
+def test_says_false(beats):
+    return beats([3, 4], [1, 2], True) == "yes" and beats([1, 2], [3, 4], True) == "no"
+
+
+def test_table(beats):
+    cases = [
+        ([10, 12], [1, 2], True, "yes"),
+        ([1, 2], [10, 12], True, "no"),
+        ([1, 2], [10, 12], False, "yes"),
+        ([1, 9, 10], [2, 5, 6], True, "open"),
+        ([5, 6, 7], [4, 4.5, 6.5], True, "open"),
+    ]
+    for one, other, higher, expected in cases:
+        assert beats(one, other, higher) == expected
+
+
+def test_raises(beats):
+    if beats([97, 98, 96], [90, 95, 93], True) != "yes":
+        raise ValueError("clear lead")
+    if beats([97, 98, 96], [90, 95, 93], False) != "no":
+        raise ValueError("less is better")
+    if beats([3, 5, 7], [2, 4, 6], True) != "open":
+        raise ValueError("mixed")
+
+
+def test_own_words(beats):
+    ahead, behind, wide = [8, 9], [1, 2], [1.5, 8.5]
+    assert beats(ahead, behind, higher=True) == beats(behind, ahead, higher=False) == "yes"
+    assert beats(behind, ahead, higher=True) == "no"
+    assert beats(wide, [1, 8], higher=True) == "open"
+    assert beats([8.2, 9], [8, 8.5], higher=True) == "open"
+
+
+# ---- leaders
+
+
+def _beats(one, other, higher):
+    return beats_sign(one, other, higher)
+
+
+def first_alone(table, higher):
+    found = {}
+    for name, column in table.items():
+        pick = max if higher[name] else min
+        found[name] = [pick(column, key=lambda s, c=column: sum(c[s]) / len(c[s]))]
+    return found
+
+
+def all_descending(table, higher):
+    found = {}
+    for name, column in table.items():
+        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=True)
+        found[name] = [
+            s for s in order if s == order[0] or _beats(column[order[0]], column[s], True) != "yes"
+        ]
+    return found
+
+
+def best_single_seed(table, higher):
+    found = {}
+    for name, column in table.items():
+        pick = max if higher[name] else min
+        first = pick(column, key=lambda s, c=column, p=pick: p(c[s]))
+        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
+        rest = [s for s in order if s != first and _beats(column[first], column[s], higher[name]) != "yes"]
+        found[name] = [first, *rest]
+    return found
+
+
+def level_only(table, higher):
+    found = {}
+    for name, column in table.items():
+        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
+        found[name] = [s for s in order[1:] if _beats(column[order[0]], column[s], higher[name]) != "yes"]
+    return found
+
+
+def while_level(table, higher):
+    found = {}
+    for name, column in table.items():
+        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
+        names = order[:1]
+        while len(names) < len(order):
+            if _beats(column[order[0]], column[order[len(names)]], higher[name]) == "yes":
+                break
+            names.append(order[len(names)])
+        found[name] = names
+    return found
+
+
+def as_one_list(table, higher):
+    return [names[0] for names in first_alone(table, higher).values()]
+
+
+def leaders_loop(table, higher):
+    found = {}
+    for name in table:
+        column = table[name]
+        order = list(column)
+        order.sort(key=lambda s, c=column: sum(c[s]) / len(c[s]), reverse=higher[name])
+        names = [order[0]]
+        for other in order[1:]:
+            if _beats(column[order[0]], column[other], higher[name]) != "yes":
+                names.append(other)
+        found[name] = names
+    return found
+
+
+def leaders_signed(table, higher):
+    found = {}
+    for name, column in table.items():
+        sign = 1 if higher[name] else -1
+        order = sorted(column, key=lambda s, c=column, k=sign: -k * mean(c[s]))
+        worst = min(sign * x for x in column[order[0]])
+        found[name] = [s for s in order if s == order[0] or max(sign * x for x in column[s]) >= worst]
+    return found
+
+
+def leaders_one_line(table, higher):
+    order = {n: sorted(c, key=lambda s, c=c: mean(c[s]), reverse=higher[n]) for n, c in table.items()}
+    return {
+        n: [s for s in o if s == o[0] or _beats(table[n][o[0]], table[n][s], higher[n]) != "yes"]
+        for n, o in order.items()
+    }
+
+
+# ---- defend
+
+
+def defend_by_means(claim, table, higher):
+    carried, holes = 0, []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            if claim["system"] not in table[column] or rival not in table[column]:
+                holes.append((column, rival, "not measured"))
+                continue
+            gap = mean(table[column][claim["system"]]) - mean(table[column][rival])
+            if (gap > 0) == higher[column]:
+                carried += 1
+            else:
+                holes.append((column, rival, "lost"))
+    return {"carried": carried, "holes": holes}
+
+
+def _defend(claim, table, higher, *, why=True, skip=False, open_is_fine=False, turned=False):
+    carried, holes = 0, []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            mine, theirs = table[column].get(claim["system"]), table[column].get(rival)
+            if mine is None or theirs is None:
+                hole = (column, rival, "not measured")
+                if not skip:
+                    holes.append((rival, column, "not measured") if turned else hole)
+                continue
+            verdict = _beats(mine, theirs, higher[column])
+            if verdict == "yes" or (open_is_fine and verdict == "open"):
+                carried += 1
+            else:
+                word = {"no": "lost", "open": "open"}[verdict] if why else verdict
+                holes.append((rival, column, word) if turned else (column, rival, word))
+    return {"carried": carried, "holes": holes}
+
+
+def open_is_fine(claim, table, higher):
+    return _defend(claim, table, higher, open_is_fine=True)
+
+
+def passes_over(claim, table, higher):
+    return _defend(claim, table, higher, skip=True)
+
+
+def rival_first(claim, table, higher):
+    return _defend(claim, table, higher, turned=True)
+
+
+def says_no(claim, table, higher):
+    return _defend(claim, table, higher, why=False)
+
+
+def no_direction(claim, table, higher):
+    return _defend(claim, table, dict.fromkeys(higher, True))
+
+
+def only_holes(claim, table, higher):
+    return _defend(claim, table, higher)["holes"]
+
+
+def breaks_on_missing(claim, table, higher):
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            _beats(table[column][claim["system"]], table[column][rival], higher[column])
+    return _defend(claim, table, higher)
+
+
+def defend_with_get(claim, table, higher):
+    return _defend(claim, table, higher)
+
+
+def defend_by_list(claim, table, higher):
+    words = {"yes": "carried", "no": "lost", "open": "open"}
+
+    def judged(column, rival):
+        if {claim["system"], rival} <= set(table[column]):
+            return words[_beats(table[column][claim["system"]], table[column][rival], higher[column])]
+        return "not measured"
+
+    found = [(column, rival, judged(column, rival)) for column in claim["on"] for rival in claim["over"]]
+    holes = [one for one in found if one[2] != "carried"]
+    return {"carried": len(found) - len(holes), "holes": holes}
+
+
+def defend_with_try(claim, table, higher):
+    holes, n = [], 0
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            n += 1
+            try:
+                verdict = _beats(table[column][claim["system"]], table[column][rival], higher[column])
+            except KeyError:
+                holes.append((column, rival, "not measured"))
+                continue
+            if verdict == "open":
+                holes.append((column, rival, "open"))
+            elif verdict == "no":
+                holes.append((column, rival, "lost"))
+    return {"holes": holes, "carried": n - len(holes)}
+
+
+# ---- overall
+
+
+def still_the_mean(scores):
+    return mean(part["exact"] for part in scores.values())
+
+
+def how_many(scores):
+    return sum(part["n"] * part["exact"] for part in scores.values())
+
+
+def by_splits(scores):
+    return sum(part["n"] * part["exact"] for part in scores.values()) / len(scores)
+
+
+def the_middle(scores):
+    return median(part["exact"] for part in scores.values())
+
+
+def n_squared(scores):
+    total = sum(part["n"] for part in scores.values())
+    return sum(part["exact"] / part["n"] for part in scores.values()) * total
+
+
+def best_split(scores):
+    return max(part["exact"] for part in scores.values())
+
+
+def overall_loop(scores):
+    right = total = 0
+    for part in scores.values():
+        right += part["n"] * part["exact"]
+        total += part["n"]
+    return right / total
+
+
+def overall_weights(scores):
+    total = sum(part["n"] for part in scores.values())
+    return sum(part["n"] / total * part["exact"] for part in scores.values())
+
+
+def overall_wrong_ones(scores):
+    wrong = sum(part["n"] * (1 - part["exact"]) for part in scores.values())
+    return 1 - wrong / sum(part["n"] for part in scores.values())
+
+
+# ---- my_claim
+
+
+def _claim(system, over, on, not_on):
+    return {"system": system, "over": over, "on": on, "not_on": not_on}
+
+
+def newest_is_best():
+    return _claim("transformer", ["bahdanau"], ["test", "recombination"], ["21 to 30 words"])
+
+
+def one_column():
+    return _claim("convs2s", ["transformer"], ["BLEU beam"], ["test"])
+
+
+def no_limit():
+    return _claim("convs2s", ["transformer"], ["BLEU beam", "BLEU own rate"], [])
+
+
+def wrong_limit():
+    return _claim("bahdanau", ["seq2seq"], ["test", "depth"], ["BLEU beam"])
+
+
+def not_there():
+    return _claim("lstm_lm", ["transformer"], ["test", "perplexity"], ["training"])
+
+
+def other_way():
+    return _claim("transformer", ["convs2s"], ["BLEU beam", "BLEU own rate"], ["test"])
+
+
+def unknown_name():
+    return _claim("luong", ["transformer"], ["test", "depth"], ["BLEU beam"])
+
+
+def a_word_for_a_list():
+    return _claim("convs2s", "transformer", ["BLEU beam", "BLEU own rate"], ["test"])
+
+
+def convolutions_on_real():
+    return _claim("convs2s", ["transformer", "bahdanau"], ["BLEU beam", "BLEU own rate"], ["depth"])
+
+
+def recurrence_on_length():
+    return _claim("bahdanau", ["transformer"], ["21 to 30 words", "31 to 40 words"], ["test"])
+
+
+def lstm_over_attention():
+    return _claim("lstm_lm", ["attention_lm", "key_value_lm"], ["perplexity", "LM training"], [])
+
+
+def lstm_with_limit():
+    over = ["lstmn_lm", "key_value_lm"]
+    return _claim("gru_lm", [over[0]], ["perplexity", "LM training"], [])
+
+
+def transformer_trains_fast():
+    on = ["training", "real training"]
+    return _claim("transformer", ["bahdanau", "luong_dot"], on, ["decoding"])
+
+
+def older_but_quick():
+    return _claim("rnn_encoder_decoder", ["transformer"], ["decoding", "real training"], ["test"])
+
+
+WRONG = {
+    "beats": [
+        (compare_means, "by-mean"),
+        (compare_best, "by-best"),
+        (forgets_direction, "always-higher"),
+        (pairs_of_seeds, "seed-by-seed"),
+        (yes_or_no, "never-open"),
+        (yes_or_open, "never-no"),
+        (ties_count, None),
+        (booleans, None),
+        (no_return, "returns-none"),
+    ],
+    "test_beats": [
+        (test_only_yes, "lets every comparison through"),
+        (test_nothing, "does it assert anything?"),
+        (test_never, "It never calls the comparison"),
+        (test_ties_win, "It rejects the right comparison."),
+        (test_no_mixture, "compares the means"),
+        (test_says_false, "raising"),
+    ],
+    "leaders": [
+        (first_alone, "only-first"),
+        (all_descending, "more-is-better"),
+        (best_single_seed, "by-best-seed"),
+        (level_only, "without-first"),
+        (while_level, "stops-early"),
+        (as_one_list, "is wanted"),
+    ],
+    "defend": [
+        (defend_by_means, "by-mean"),
+        (open_is_fine, "forgives-open"),
+        (passes_over, "skips-unmeasured"),
+        (rival_first, "turned"),
+        (says_no, None),
+        (no_direction, "always-more"),
+        (only_holes, "is wanted"),
+        (breaks_on_missing, "KeyError"),
+    ],
+    "overall": [
+        (still_the_mean, "This does what the first version did"),
+        (how_many, "only-counted"),
+        (by_splits, "over-splits"),
+        (the_middle, None),
+        (n_squared, None),
+        (best_split, None),
+    ],
+    "my_claim": [
+        (newest_is_best, "newest-wins"),
+        (one_column, "One column is an anecdote"),
+        (no_limit, "Where does the claim end?"),
+        (wrong_limit, "Where does the claim end?"),
+        (not_there, "not measured there"),
+        (other_way, "it is the other way round"),
+        (unknown_name, 'There is no system "luong"'),
+        (a_word_for_a_list, "is a list"),
+        (lstm_over_attention, "Where does the claim end?"),
+        (lstm_with_limit, "Where does the claim end?"),
+    ],
+}
+
+RIGHT = {
+    "beats": [beats_plain, beats_sign, beats_sorted],
+    "test_beats": [test_table, test_raises, test_own_words],
+    "leaders": [leaders_loop, leaders_signed, leaders_one_line],
+    "defend": [defend_with_get, defend_by_list, defend_with_try],
+    "overall": [overall_loop, overall_weights, overall_wrong_ones],
+    "my_claim": [convolutions_on_real, recurrence_on_length, transformer_trains_fast, older_but_quick],
+}

@@ -57,7 +57,7 @@ TREES: dict[str, Tree] = {
         ("le", "chat", "dort"): {END: 0.56, "ici": 0.24, "bien": 0.2},
     },
 }
-MOST_NODES, MOST_LISTED = 48, 5
+MOST_NODES, MOST_LISTED = 48, 6
 
 
 @dataclass(frozen=True)

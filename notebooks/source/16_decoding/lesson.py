@@ -225,7 +225,7 @@ Put the new state into the candidate, beside its sum and its sentence. Then sort
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, 60 test sentences: 36 come out otherwise, and 15 are right with the bug and without. No score would have told you.
+This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, 60 test sentences: 36 come out otherwise, and 15 are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
 
 The rest of the search is given: it calls your `grow`, moves what has ended to a list, and ranks that list with the length penalty.
 """
@@ -408,7 +408,7 @@ for k in (1, 2, 5, 20):
 r"""
 RCTM, 300 sentences, without a length penalty; and your BLEU equals that of sacreBLEU (Post, 2018), the tool that papers use.
 
-**What a wider beam does.** Two beginnings in place of one: both scores gain. After that nothing more. The words get better ($p_1$ rises), the sentences get shorter (at 20 many more are too short and fewer too long; with $\alpha = 1$ it is 83 in place of 109), and the brevity penalty takes back what the words have won. The Transformer is so sure of itself here that beam and greedy say the same.
+**What a wider beam does.** Two beginnings in place of one: both scores gain. After that hardly anything. The words get better ($p_1$ rises), the sentences get shorter (at 20 many more are too short and fewer too long; with $\alpha = 1$ it is 83 in place of 109), and the brevity penalty takes back what the words have won. The Transformer is so sure of itself here that beam and greedy say the same.
 
 On real captions (Multi30k, width 5, $\alpha$ chosen on the validation set) all of our 14 systems gain, 0.6 to 2.0 points; the Transformer goes from 41.34 to 42.36. On large systems a beam that is too wide does harm (Koehn and Knowles, 2017). Stahlberg and Byrne (2019) searched *exactly*: for more than half of their sentences, the likeliest translation of all was the empty one.
 

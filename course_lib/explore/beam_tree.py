@@ -57,7 +57,7 @@ TREES: dict[str, Tree] = {
         ("le", "chat", "dort"): {END: 0.56, "ici": 0.24, "bien": 0.2},
     },
 }
-MOST_NODES, MOST_LISTED = 48, 5
+MOST_NODES, MOST_LISTED = 48, 6
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,10 @@ def draw_finished(axes: Axes) -> Show:
         for row in range(MOST_LISTED)
     ]
     legend = [("best", "best"), ("finished", "finished"), ("kept", "kept open"), ("dropped", "dropped")]
+    legend.append(("unseen", "never looked at"))
     for row, (status, name) in enumerate(legend):
         quick_text(
-            axes, 0.5 * (row % 2), 6.8 + 0.7 * (row // 2), f"● {name}", size=10, colour=COLOURS[status]
+            axes, 0.5 * (row % 2), 6.6 + 0.65 * (row // 2), f"● {name}", size=10, colour=COLOURS[status]
         )
 
     def show(facts: Facts) -> None:

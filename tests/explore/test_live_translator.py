@@ -131,6 +131,16 @@ def test_the_prediction_is_true():
     assert lab.facts["top"][0] == "jardin" and f"{lab.facts['shares'][0]:.2f}" == "0.92"
 
 
+def test_no_preset_and_no_button_closes_a_word_for_the_learner():
+    lab = LiveTranslator()
+    lab.preset("[dog] closed")
+    for system in (RCTM, SOURCE, ACROSS):
+        lab.system = system
+    assert "one" not in lab.ticked
+    lab.text = WOMAN.replace("a small", "[a] small")
+    assert "one" in lab.ticked
+
+
 def test_a_field_to_write_in():
     field = Control("text", "English").widget(Writing(("a", "b")))
     assert not field.continuous_update and field.description == "English"

@@ -7,7 +7,7 @@ r"""Which of the learner's own functions were at work, really, while something r
     >>> called(lambda: abs(-1))
     (1, {})
 
-A part can be the learner's and yet stand idle: where the library lends the encoder, it brings its insides.
+A part can be the learner's and yet stand idle: where the library lends a block, it brings its insides.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 
@@ -186,6 +188,55 @@ EMBED = PlainExercise(
 )
 
 
+# ---- what the lesson lends: a frame of the library's, with the learner's own parts in it
+
+
+def quietly(*names: str) -> list[Callable]:
+    from course_lib.teaching.yours import yours  # not above: it is made of the exercises, and so of this file
+
+    with redirect_stdout(io.StringIO()):
+        return [yours(name) for name in names]
+
+
+def lent_encoder(source, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = quietly("embed", "parts_of", "encoder_block", "layer_norm")
+    x = embed(source, weights["words.output.weight"])
+    for layer in range(n_layers):
+        x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, may_look)
+    last = parts_of(weights, "encoder.last_norm")
+    return norm(x, weight=last["weight"], bias=last["bias"])
+
+
+def lent_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = quietly("embed", "parts_of", "decoder_block", "layer_norm")
+    x = embed(target, weights["words.output.weight"])
+    for layer in range(n_layers):
+        x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, may_look)
+    last = parts_of(weights, "decoder.last_norm")
+    x = norm(x, weight=last["weight"], bias=last["bias"])
+    return x @ weights["words.output.weight"].T + weights["words.output.bias"]
+
+
+def lent_block(x, memory, parts, n_heads, may_look=None):
+    many_heads, feed_forward, norm = quietly("many_heads", "feed_forward", "layer_norm")
+
+    def seen(x: Tensor, name: str) -> Tensor:
+        weight, bias = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
+        return norm(x, weight=weight, bias=bias)
+
+    def look(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
+        matrices = [parts[f"{name}.w_{kind}"].T for kind in ("query", "key", "value", "output")]
+        return many_heads(x, source, *matrices, n_heads, mask)[0]
+
+    asking = seen(x, "attention")
+    x = x + look(asking, asking, "attention", library.causal(x.shape[1]))
+    x = x + look(seen(x, "cross"), memory, "cross", may_look)
+    names = (("w_in", "inner.weight"), ("b_in", "inner.bias"))
+    names += (("w_out", "outer.weight"), ("b_out", "outer.bias"))
+    inner = {own: parts[f"feed_forward.{name}"] for own, name in names}
+    return x + feed_forward(seen(x, "feed_forward"), **inner)
+
+
 # ---- the encoder
 
 
@@ -280,6 +331,7 @@ ENCODE_SOURCE = PlainExercise(
     lesson=TOPIC,
     inputs=("source", "weights", "n_heads", "n_layers", "may_look"),
     reference=encoded,
+    library=lent_encoder,
     by_hand=ByHand(
         inputs={
             "source": torch.tensor([[0]]),
@@ -433,6 +485,7 @@ DECODER_BLOCK = PlainExercise(
     lesson=TOPIC,
     inputs=("x", "memory", "parts", "n_heads", "may_look"),
     reference=decoder,
+    library=lent_block,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[1.0, 3.0]]]),
@@ -633,6 +686,7 @@ DECODE_LOGITS = PlainExercise(
     lesson=TOPIC,
     inputs=("target", "memory", "weights", "n_heads", "n_layers", "may_look"),
     reference=decoded,
+    library=lent_decoder,
     by_hand=ByHand(
         inputs={
             "target": torch.tensor([[0]]),

@@ -107,7 +107,7 @@ r"""
 First, order in the box. Your `encoder_block` wants a table like `{"attention.w_query": …}`, but the file says `encoder.blocks.0.attention.w_query`. **Write `parts_of`**: all entries whose name begins with the prefix and a dot, under what is left of their names. `parts_of(weights, "encoder.blocks.0")` is then what the block wants.
 """
 
-# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 minutes=3 track="core"
+# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 minutes=2 track="core"
 def parts_of(weights, prefix):
     """{long name: tensor}, "encoder.blocks.0"  ->  {short name: tensor}"""
     # solution
@@ -329,7 +329,7 @@ r"""
 A decoder that peeks trains wonderfully and fails in use (lesson 10). **Write the test that would catch it,** and a decoder that cannot see the source. You get somebody's `block(x, memory)`, its weights already inside; x is (batch, m, 8), memory (batch, n, 8). *Change one thing and see what moves:* a later word of the target must not touch an earlier output, and every word of the memory must touch the first one. Put new random numbers into a word; the same number added to all of them is gone after the norm (lesson 13).
 """
 
-# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 minutes=6 track="stretch"
+# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 minutes=5 track="stretch"
 def test_decoder(block):
     """Takes a function block(x, memory); raises if it looks where it must not."""
     # solution
@@ -410,7 +410,7 @@ r"""
 **Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
 
-# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=4 track="core"
 def first_difference(mine, theirs, tolerance):
     """{stage: tensor}, {stage: tensor}, a number  ->  name of a stage, or "nowhere" """
     # solution
@@ -453,7 +453,7 @@ masks = translator_masks(
 may_look = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
 print("source", tuple(batch.src.shape), "may_look", tuple(may_look.shape))
 
-# %% kind="see" minutes=2
+# %% kind="see" minutes=1.5
 x = embed(batch.src, table)
 mine = {"source words": x}
 for i in range(3):
@@ -624,7 +624,7 @@ def translate(english):
         said = greedy_decode(MyTransformer(), numbers_of(plain), 40)
     return shipped.tokenizer.decode(said)
 
-# %% kind="see" minutes=2
+# %% kind="see" minutes=1.5
 MY_SENTENCE = "The young queen sees three old horses near the bridge."
 
 ROAD = """greedy_decode
@@ -643,13 +643,13 @@ print(MY_SENTENCE, "\n   →", french_now, "\n")
 for english in (thirsty, cold):
     print(english, "\n   →", translate(english), "\n")
 own = [name for name in ROLL if name in at_work]
-lent = "" if len(own) == len(ROLL) else " The library lent the others."
-print(f"{len(own)} of {len(ROLL)} parts at work were yours.{lent}")
+lent = "" if len(own) == len(ROLL) else " The others: idle, or the library's."
+print(f"{len(own)} of {len(ROLL)} parts were at work, and yours.{lent}")
 views.diagram(ROLL, [], lit=own, title="Your parts at work, lessons 04 and 10 to 14")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-*Il avait soif*: the cat. *Elle était froide*: the water. The last English word decides between *il* and *elle*, which French says two words before the end. **If all lamps are lit, every one of those steps ran through code that you wrote.** You have built a Transformer. (Where one is dark, the library stood in, and it brings its own insides; the part can still be written.)
+*Il avait soif*: the cat. *Elle était froide*: the water. The last English word decides between *il* and *elle*, which French says two words before the end. **If all lamps are lit, every one of those steps ran through code that you wrote.** You have built a Transformer. (Where one is dark, your code did not need it, or the library stood in; the part can still be written.)
 
 **And it is the Transformer.** `nn.Transformer` is what most people use. It keeps the matrices for queries, keys and values in one, has biases there (0 here), and calls its norms `norm1`, `norm2`, `norm3`. `by_parts.as_torchs` copies the weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
 """
@@ -684,7 +684,7 @@ quiz("14", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Make it an occasion.** Let everybody reach section 8 before anyone runs the cell that speaks; run it together, each with a sentence of their own. Who lacks a part has the library's, and it speaks just as well: nobody is left behind. (The library's encoder brings its own insides, so several lamps may be dark for one missing part.)
+**Make it an occasion.** Let everybody reach section 8 before anyone runs the cell that speaks; run it together, each with a sentence of their own. Who lacks a part has the library's, and it speaks just as well: nobody is left behind. (Where `many_heads` or `encoder_block` is missing, the library's brings its own insides, so several lamps are dark.)
 
 **Ask the room.** "The numbers came in a file. Where is the knowledge, in the file or in your code?" Expected: neither alone. Then: "and how would you notice that you had loaded `w_key` and `w_query` swapped?" (In self-attention the scores are transposed: first difference at encoder 0.)
 

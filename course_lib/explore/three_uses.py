@@ -113,7 +113,7 @@ def outcome(width: int, heads: str, mask: str) -> Facts:
             use: (table.sum(dim=0) / max(len(table), 1)).double().numpy() for use, table in tables.items()
         },
         "entropy": np.array(
-            [entropy(table).mean().item() if len(table) else np.nan for table in tables.values()]
+            [entropy(table).mean().item() if len(table) else 0.0 for table in tables.values()]
         ),
     }
 
@@ -123,8 +123,9 @@ def compute(*, width: int, heads: str, mask: str) -> Facts:
     return {**found, "right": tuple(map(tuple.__eq__, found["said"], RIGHT))}
 
 
-def in_bits(number: float) -> str:
-    return "no head" if np.isnan(number) else f"{fixed(number, 1)} bits"
+def in_bits(facts: Facts, use: str) -> str:
+    told = f"{fixed(facts['entropy'][USES.index(use)], 1)} bits"
+    return "no head" if facts["heads"] == NONE else told
 
 
 def draw_use(axes: Axes, *, use: str) -> Show:
@@ -137,7 +138,7 @@ def draw_use(axes: Axes, *, use: str) -> Show:
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"][use])
-        told.set_text(in_bits(facts["entropy"][USES.index(use)]))
+        told.set_text(in_bits(facts, use))
 
     return show
 
@@ -220,6 +221,6 @@ class ThreeUses(Explorable):
     def describe(facts: Facts) -> str:
         told = "; ".join(" ".join(words) or "nothing" for words in facts["said"])
         right = f"{sum(facts['right'])} of 2 right"
-        bits = ", ".join(map(in_bits, facts["entropy"]))
+        bits = ", ".join(in_bits(facts, use) for use in USES)
         state = f"d_k {facts['width']}, heads heard: {facts['heads']}, {facts['mask']}"
         return f"{state}. It says: {told}. {right}. Entropy: {bits}."

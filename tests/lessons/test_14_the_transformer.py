@@ -136,6 +136,13 @@ def test_any_finder_that_passes_gets_through_the_lights_and_the_clinic(finder, c
     ]
 
 
+def test_the_roll_names_exercises():
+    (road,) = re.findall(r'ROAD = """(.+?)"""', SOURCE, re.DOTALL)
+    names = road.split()
+    assert len(names) == len(set(names)) == 18
+    assert all(exercise_called(name).name == name for name in names)
+
+
 @pytest.mark.parametrize("name", ["encode_source", "decoder_block", "decode_logits"])
 def test_what_is_lent_does_what_is_asked_for(name):
     task = exercise_called(name)

@@ -198,7 +198,6 @@ From here on the lesson takes **your** parts where they passed their checks, els
 parts_of, embed = yours("parts_of"), yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
 many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
-pre_norm = yours("pre_norm")
 
 # %% [markdown] kind="text" minutes=1 exercise="encode_source"
 r"""

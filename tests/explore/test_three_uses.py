@@ -7,22 +7,27 @@ import torch
 
 from course_lib.explore.head_switches import shipped
 from course_lib.explore.three_uses import (
+    ALL,
     ALONE,
     AS_TRAINED,
     D_K,
+    HEARD,
     HIDDEN,
-    N_HEADS,
+    NEXT,
     PAIR,
+    SOURCE,
+    TARGET,
     USES,
     WIDTHS,
     compute,
     cut_down,
+    outcome,
 )  # fmt: skip
 from course_lib.translation.closing import listen, listen_alone
 from course_lib.translation.inside import attentions
 
 
-def at(width: int = D_K, heads: int = N_HEADS, mask: str = AS_TRAINED):
+def at(width: int = D_K, heads: str = ALL, mask: str = AS_TRAINED):
     return compute(width=width, heads=heads, mask=mask)
 
 
@@ -43,13 +48,55 @@ def test_masks_do_what_the_interventions_do():
 def test_what_the_lesson_tells():
     alone = at(mask=ALONE)
     assert alone["right"] == (True, False) and " ".join(alone["said"][1]).endswith("il avait froid")
-    assert at(width=12)["right"] == (True, True)
+    assert at(width=10)["right"] == (True, True)
     assert " ".join(at(width=8)["said"][1]).endswith("elle était froid")
-    assert at(heads=3)["right"] == (False, False) and at(heads=2)["right"] == (True, False)
+    assert not any("chat" in words for words in at(width=6)["said"])
+    survive = {"2 3 4": 2, "1 3 4": 1, "1 2 4": 2, "1 2 3": 0, "2 4": 2}
+    assert {heads: sum(at(heads=heads)["right"]) for heads in survive} == survive
+    assert at(heads="1 3 4")["right"] == (True, False)
+    assert " ".join(at(heads="1 2 3")["said"][0]).endswith("elle avait soif")
+
+
+def row(use: str, rows: tuple[str, ...], columns: tuple[str, ...], word: str) -> dict[str, str]:
+    weights = at()["weights"][use][rows.index(word)]
+    return {column: f"{weight:.2f}" for column, weight in zip(columns, weights, strict=True)}
+
+
+def test_the_rows_that_the_lesson_reads():
+    it = row("encoder", SOURCE, SOURCE, "it")
+    assert it["water"] == it["was"] == "0.21" == max(it.values())
+    assert row("decoder", TARGET, TARGET, "soif")["parce"] == "0.43"
+    assert row("cross", NEXT, SOURCE, "chat")["cat"] == "1.00"
+    about_il = row("cross", NEXT, SOURCE, "il")
+    assert (about_il["it"], about_il["because"]) == ("0.42", "0.38")
+
+
+def test_flat_weights_alone_break_less_than_lost_numbers():
+    """All scores a quarter as large: flatter than at d_k 4, and only the gender of cold is lost."""
+    looks = [look for _, _, look in attentions(shipped().model)]
+    with torch.no_grad():
+        for look in looks:
+            look.w_query.mul_(0.25)
+    try:
+        flat = outcome.__wrapped__(D_K, ALL, AS_TRAINED)
+    finally:
+        with torch.no_grad():
+            for look in looks:
+                look.w_query.mul_(4.0)
+    assert (flat["entropy"] > at(width=4)["entropy"]).all()
+    assert flat["said"][0] == PAIR[0].tgt and " ".join(flat["said"][1]).endswith("parce qu' il était froid")
+    assert at(width=4)["right"] == (False, False)
+
+
+def test_only_heads_that_are_heard_are_shown():
+    assert not any(table.any() for table in at(heads="none")["weights"].values())
+    maps = [at(heads=heads)["weights"]["cross"] for heads in HEARD[1:5]]
+    assert all(np.allclose(table.sum(axis=1), 1, atol=1e-5) for table in maps)
+    assert np.abs(maps[0] - maps[3]).max() > 0.1
 
 
 def test_narrower_keys_share_out_more_evenly():
-    bits = np.array([at(width=width)["entropy"] for width in WIDTHS])
+    bits = np.array([at(width=width)["entropy"] for width in reversed(WIDTHS)])
     assert (np.diff(bits, axis=0) > 0).all()
     across = bits[:, USES.index("cross")]
     assert across[0] < 1 and abs(across[-1] - np.log2(10)) < 1e-3
@@ -66,7 +113,7 @@ def test_weights_sum_to_one_and_nobody_looks_ahead():
 
 def test_the_model_is_left_as_it_was():
     before = [look.w_query.detach().clone() for _, _, look in attentions(shipped().model)]
-    with cut_down(4, 2):
+    with cut_down(4, "1 2"):
         assert all((look.w_output[:, 32:] == 0).all() for _, _, look in attentions(shipped().model))
     after = [look.w_query.detach() for _, _, look in attentions(shipped().model)]
     assert all(map(torch.equal, before, after))

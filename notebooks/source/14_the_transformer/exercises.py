@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 
@@ -34,6 +36,22 @@ def names_of(n_blocks: int) -> dict[str, Tensor]:
     }
 
 
+def block_names() -> dict[str, Tensor]:
+    names = ("attention.w_key", "around_attention.norm.bias", "attention.w_query", "self_attention.w")
+    return {name: torch.tensor([float(i)]) for i, name in enumerate(names)}
+
+
+def replaced(begins: Callable[[str, str], bool]) -> Callable:
+    """Cut by `replace`, which also cuts further on in the name."""
+    return lambda weights, prefix: {
+        name.replace(f"{prefix}.", ""): w for name, w in weights.items() if begins(name, prefix)
+    }
+
+
+ANYWHERE = "the prefix may stand anywhere in the name. It must be the beginning: `attention.` is in "
+ANYWHERE += "`around_attention.norm.bias`, too."
+DOT = "with twelve blocks, `encoder.blocks.1` also finds block 10 and block 11. Ask for the prefix *and* the "
+DOT += "dot behind it."
 PARTS_OF = PlainExercise(
     name="parts_of",
     lesson=TOPIC,
@@ -53,6 +71,8 @@ PARTS_OF = PlainExercise(
         lambda: (names_of(2), "encoder"),
         lambda: (names_of(2), "decoder"),
         lambda: (names_of(11), "encoder.blocks.10"),
+        lambda: (block_names(), "attention"),
+        lambda: ({"a.b.a.b.w": torch.tensor([1.0]), "a.b.w": torch.tensor([2.0])}, "a.b"),
     ),
     slips=(
         Slip(
@@ -60,8 +80,13 @@ PARTS_OF = PlainExercise(
             lambda weights, prefix: {
                 name[len(prefix) + 1 :]: w for name, w in weights.items() if name.startswith(prefix)
             },
-            "with twelve blocks, `encoder.blocks.1` also finds block 10 and block 11. Ask for the prefix "
-            "*and* the dot behind it.",
+            DOT,
+        ),
+        Slip("dot-forgotten-replaced", replaced(str.startswith), DOT),
+        Slip(
+            "replaced-everywhere",
+            replaced(lambda name, prefix: name.startswith(f"{prefix}.")),
+            "`replace` cuts the prefix out wherever it stands in the name. Cut it off the beginning alone.",
         ),
         Slip(
             "whole-names",
@@ -83,12 +108,14 @@ PARTS_OF = PlainExercise(
             "only the last piece of each name is left, so two names can become one. Keep all that follows "
             "the prefix.",
         ),
+        Slip("everywhere-in-the-name", replaced(lambda name, prefix: prefix in name), ANYWHERE),
+        Slip("anywhere-with-its-dot", replaced(lambda name, prefix: f"{prefix}." in name), ANYWHERE),
         Slip(
-            "everywhere-in-the-name",
+            "anywhere-by-split",
             lambda weights, prefix: {
-                name.replace(f"{prefix}.", ""): w for name, w in weights.items() if prefix in name
+                name.split(f"{prefix}.", 1)[1]: w for name, w in weights.items() if f"{prefix}." in name
             },
-            "the prefix may stand anywhere in the name. It must be the beginning.",
+            ANYWHERE,
         ),
     ),
 )
@@ -161,6 +188,55 @@ EMBED = PlainExercise(
 )
 
 
+# ---- what the lesson lends: a frame of the library's, with the learner's own parts in it
+
+
+def quietly(*names: str) -> list[Callable]:
+    from course_lib.teaching.yours import yours  # not above: it is made of the exercises, and so of this file
+
+    with redirect_stdout(io.StringIO()):
+        return [yours(name) for name in names]
+
+
+def lent_encoder(source, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = quietly("embed", "parts_of", "encoder_block", "layer_norm")
+    x = embed(source, weights["words.output.weight"])
+    for layer in range(n_layers):
+        x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, may_look)
+    last = parts_of(weights, "encoder.last_norm")
+    return norm(x, weight=last["weight"], bias=last["bias"])
+
+
+def lent_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = quietly("embed", "parts_of", "decoder_block", "layer_norm")
+    x = embed(target, weights["words.output.weight"])
+    for layer in range(n_layers):
+        x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, may_look)
+    last = parts_of(weights, "decoder.last_norm")
+    x = norm(x, weight=last["weight"], bias=last["bias"])
+    return x @ weights["words.output.weight"].T + weights["words.output.bias"]
+
+
+def lent_block(x, memory, parts, n_heads, may_look=None):
+    many_heads, feed_forward, norm = quietly("many_heads", "feed_forward", "layer_norm")
+
+    def seen(x: Tensor, name: str) -> Tensor:
+        weight, bias = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
+        return norm(x, weight=weight, bias=bias)
+
+    def look(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
+        matrices = [parts[f"{name}.w_{kind}"].T for kind in ("query", "key", "value", "output")]
+        return many_heads(x, source, *matrices, n_heads, mask)[0]
+
+    asking = seen(x, "attention")
+    x = x + look(asking, asking, "attention", library.causal(x.shape[1]))
+    x = x + look(seen(x, "cross"), memory, "cross", may_look)
+    names = (("w_in", "inner.weight"), ("b_in", "inner.bias"))
+    names += (("w_out", "outer.weight"), ("b_out", "outer.bias"))
+    inner = {own: parts[f"feed_forward.{name}"] for own, name in names}
+    return x + feed_forward(seen(x, "feed_forward"), **inner)
+
+
 # ---- the encoder
 
 
@@ -203,8 +279,8 @@ def hand_weights() -> dict[str, Tensor]:
 
 
 def padded(batch: int, n: int) -> Tensor:
-    """The i-th sentence has i words of padding: (batch, 1, 1, n)."""
-    return (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None]
+    """The last sentence has no padding, the first the most, for that is the one shown: (batch, 1, 1, n)."""
+    return (torch.arange(n) < n - torch.arange(batch).flip(0)[:, None])[:, None, None]
 
 
 def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
@@ -236,11 +312,26 @@ def norm_in_between(source, weights, n_heads, n_layers, may_look=None):
     return x
 
 
+def decoders_norm(source, weights, n_heads, n_layers, may_look=None):
+    x = library.encoder_stages(source, weights, n_heads=n_heads, n_layers=n_layers, may_look=may_look)[0]
+    return library.norm(x[f"encoder {n_layers - 1}"], weights, "decoder.last_norm")
+
+
+def layers_reversed(source, weights, n_heads, n_layers, may_look=None):
+    turned = {
+        f"encoder.blocks.{n_layers - 1 - i}.{name}": w
+        for i in range(n_layers)
+        for name, w in library.parts_of(weights, f"encoder.blocks.{i}").items()
+    }
+    return encoded(source, weights | turned, n_heads, n_layers, may_look)
+
+
 ENCODE_SOURCE = PlainExercise(
     name="encode_source",
     lesson=TOPIC,
     inputs=("source", "weights", "n_heads", "n_layers", "may_look"),
     reference=encoded,
+    library=lent_encoder,
     by_hand=ByHand(
         inputs={
             "source": torch.tensor([[0]]),
@@ -285,6 +376,12 @@ ENCODE_SOURCE = PlainExercise(
             norm_in_between,
             "the last norm comes after every block. It comes once, after the last one.",
         ),
+        Slip(
+            "decoders-norm",
+            decoders_norm,
+            "the *decoder's* last norm is used at the end. The encoder has its own.",
+        ),
+        Slip("layers-reversed", layers_reversed, "the blocks come in the wrong order: 0 is the first."),
         Slip(
             "first-block-only",
             lambda source, weights, n_heads, n_layers, may_look=None: encoded(
@@ -346,12 +443,49 @@ def looks_ahead_only(x, memory, parts, n_heads, may_look=None):
     return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
 
 
+def diagonal_closed(x, memory, parts, n_heads, may_look=None):
+    own = library.causal(x.shape[1], -1)
+    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
+
+
+def not_turned(x, memory, parts, n_heads, may_look=None):
+    turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
+    return decoder(x, memory, turned, n_heads, may_look)
+
+
+def in_steps(x, memory, parts, n_heads, may_look=None, *, order=("attention", "cross"), path_normed=False):
+    for name in order:
+        seen = library.norm(x, parts, f"around_{name}.norm")
+        source, mask = (memory, may_look) if name == "cross" else (seen, library.causal(x.shape[1]))
+        heard = library.look(seen, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+        x = (seen if path_normed else x) + heard
+    seen = library.norm(x, parts, "around_feed_forward.norm")
+    return (seen if path_normed else x) + thought(seen, library.parts_of(parts, "feed_forward"))
+
+
+def thought(x: Tensor, parts: dict[str, Tensor]) -> Tensor:
+    wide = torch.relu(x @ parts["inner.weight"].T + parts["inner.bias"])
+    return wide @ parts["outer.weight"].T + parts["outer.bias"]
+
+
+def keys_for_values(x, memory, parts, n_heads, may_look=None):
+    swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
+    return decoder(x, memory, parts | swapped, n_heads, may_look)
+
+
+def norm_of_the_first_look(x, memory, parts, n_heads, may_look=None):
+    kinds = ("weight", "bias")
+    taken = {f"around_cross.norm.{kind}": parts[f"around_attention.norm.{kind}"] for kind in kinds}
+    return decoder(x, memory, parts | taken, n_heads, may_look)
+
+
 HAND = library.parts_of(hand_weights(), "decoder.blocks.0")
 DECODER_BLOCK = PlainExercise(
     name="decoder_block",
     lesson=TOPIC,
     inputs=("x", "memory", "parts", "n_heads", "may_look"),
     reference=decoder,
+    library=lent_block,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[1.0, 3.0]]]),
@@ -413,6 +547,37 @@ DECODER_BLOCK = PlainExercise(
             "both looks use the matrices of `attention`. The look across has its own: `cross.w_query` and so "
             "on.",
         ),
+        Slip(
+            "not-turned",
+            not_turned,
+            "the matrices of the looks are not turned: `many_heads` wants each as `.T`. (By hand nobody "
+            "notices: there they are the same turned round.)",
+        ),
+        Slip(
+            "diagonal-closed",
+            diagonal_closed,
+            "no word may look at itself. The causal mask keeps the diagonal: j ≤ i.",
+        ),
+        Slip(
+            "cross-first",
+            partial(in_steps, order=("cross", "attention")),
+            "the look across comes first. Its own past comes before it.",
+        ),
+        Slip(
+            "path-normed",
+            partial(in_steps, path_normed=True),
+            "the *normalised* words are added. The path takes x as it came: `x + layer(norm(x))`.",
+        ),
+        Slip(
+            "keys-for-values",
+            keys_for_values,
+            "across, keys and values have changed places. The order is query, key, value, output.",
+        ),
+        Slip(
+            "norm-of-the-first-look",
+            norm_of_the_first_look,
+            "the look across uses the norm of the first look. It has its own: `around_cross.norm`.",
+        ),
         Slip("no-self-attention", no_self, "the decoder's words never look at one another."),
         Slip("no-cross-attention", no_cross, "the memory changes nothing: the look across is missing."),
         Slip(
@@ -464,6 +629,7 @@ TEST_DECODER = TestExercise(
         reference=with_weights_inside(decoder),
         slips=tuple(replace(slip, wrong=with_weights_inside(slip.wrong)) for slip in DECODER_BLOCK.slips),
     ),
+    stretch=True,
     what="decoder block",
     accepts={"word by word, without a mask": word_by_word},
     rejects={
@@ -520,6 +686,7 @@ DECODE_LOGITS = PlainExercise(
     lesson=TOPIC,
     inputs=("target", "memory", "weights", "n_heads", "n_layers", "may_look"),
     reference=decoded,
+    library=lent_decoder,
     by_hand=ByHand(
         inputs={
             "target": torch.tensor([[0]]),
@@ -617,6 +784,13 @@ def in_the_mean(mine, theirs, tolerance):
     )
 
 
+def relative_too(mine, theirs, tolerance):
+    for name in theirs:
+        if not torch.allclose(mine[name], theirs[name], atol=tolerance):
+            return name
+    return "nowhere"
+
+
 def by_equal(mine, theirs, tolerance):
     return next((name for name in theirs if not torch.equal(mine[name], theirs[name])), "nowhere")
 
@@ -632,6 +806,26 @@ def run(changes: dict[str, float], *, nan: bool = False) -> Callable[[], tuple]:
         return mine, theirs, 1e-4
 
     return make
+
+
+def at_large_numbers() -> tuple:
+    """Off by more than is allowed, and by little for its size."""
+    theirs = {name: torch.full((2, 3), 1000.0) for name in ("words", "block", "out")}
+    mine = theirs | {"block": theirs["block"] + 0.015, "out": theirs["out"] + 9.0}
+    return mine, theirs, 0.01
+
+
+def small_everywhere() -> tuple:
+    """No number is off by more than is allowed; all together are."""
+    theirs = {name: random(4, 6, seed=i) for i, name in enumerate(("words", "out"))}
+    return {name: numbers + 5e-5 for name, numbers in theirs.items()}, theirs, 1e-4
+
+
+def in_the_first_number() -> tuple:
+    theirs = {name: random(2, 3, 4, seed=i) for i, name in enumerate(("words", "out"))}
+    mine = {name: numbers.clone() for name, numbers in theirs.items()}
+    mine["words"][0, 0, 0] += 0.1
+    return mine, theirs, 1e-4
 
 
 FIRST_DIFFERENCE = PlainExercise(
@@ -662,6 +856,10 @@ FIRST_DIFFERENCE = PlainExercise(
         run({"words": 2e-5, "logits": 1e-3}),
         run({"block 0": 1.0, "block 1": 3.0, "norm": 1.0}, nan=True),
         run({"norm": 3e-4}),
+        run({"words": 0.2, "norm": 0.5}),
+        at_large_numbers,
+        small_everywhere,
+        in_the_first_number,
     ),
     slips=(
         Slip("last-one", last_parting, "that is the *last* stage that differs. Stop at the first one."),
@@ -685,6 +883,12 @@ FIRST_DIFFERENCE = PlainExercise(
             "in-the-mean",
             in_the_mean,
             "the *mean* difference is compared, so one wrong number among many hides. Take the largest.",
+        ),
+        Slip(
+            "relative-too",
+            relative_too,
+            "a large number may be off by more than `tolerance`: `torch.allclose` also allows a share of the "
+            "number, `rtol`. Say `rtol=0`.",
         ),
         Slip(
             "bit-by-bit",

@@ -21,9 +21,11 @@ After this lesson you can
 """
 
 # %% kind="setup" minutes=0.5
+import textwrap
+
 import torch
 
-from course_lib import views
+from course_lib import roll, views
 from course_lib.explore import ParameterLedger, ThreeUses
 from course_lib.formatting import fixed, significant
 from course_lib.teaching import check, estimate, explain, predict, quiz
@@ -31,6 +33,7 @@ from course_lib.teaching import start_lesson, yours
 from course_lib.text.batch import make_batch
 from course_lib.text.toy.splits import splits
 from course_lib.translation import by_parts
+from course_lib.translation.notes import plainly
 from course_lib.translation.shipped import load_shipped
 
 start_lesson("the_transformer", seed=14)
@@ -56,26 +59,28 @@ Somebody has trained a translator and sends you a file. There is no code in it, 
 shipped = load_shipped("transformer")
 weights = {name: w.detach() for name, w in shipped.model.state_dict().items()}
 
-others = ("encoder.blocks.1", "encoder.blocks.2", "decoder.blocks")
+others = tuple(f"{side}coder.blocks.{i}" for side in ("en", "de") for i in (1, 2))
 for name, numbers in weights.items():
     if not name.startswith(others):
         print(f"{name:<52}{tuple(numbers.shape)}")
 total = sum(numbers.numel() for numbers in weights.values())
-print(f"… and five more blocks: {len(weights)} tensors, {total:,} numbers")
+print(f"… and four more blocks: {len(weights)} tensors, {total:,} numbers")
 
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
-    "source": (0, 0), "words in": (1, 0), "encoder × 3": (2, 0), "memory": (3, 0),
-    "so far": (2, 1), "words in ": (3, 1), "decoder × 3": (4, 0.5),
-    "last norm": (5, 0.5), "logits": (6, 0.5),
+    "source": (0, 0), "words in": (1, 0), "encoder × 3": (2, 0), "last norm": (3, 0),
+    "memory": (4, 0), "so far": (3, 1), "words in ": (4, 1), "decoder × 3": (5, 0.5),
+    "last norm ": (6, 0.5), "logits": (7, 0.5),
 }
 ARROWS = [("source", "words in"), ("words in", "encoder × 3")]
-ARROWS += [("encoder × 3", "memory"), ("memory", "decoder × 3")]
+ARROWS += [("encoder × 3", "last norm"), ("last norm", "memory")]
+ARROWS += [("memory", "decoder × 3")]
 ARROWS += [("so far", "words in "), ("words in ", "decoder × 3")]
-ARROWS += [("decoder × 3", "last norm"), ("last norm", "logits")]
+ARROWS += [("decoder × 3", "last norm "), ("last norm ", "logits")]
 LAMPS = {"source words": ["words in"], "encoder 2": ["encoder × 3"]}
-LAMPS |= {"memory": ["memory"], "target words": ["words in "]}
-LAMPS |= {"decoder 2": ["decoder × 3"], "logits": ["last norm", "logits"]}
+LAMPS |= {"memory": ["last norm", "memory"], "target words": ["words in "]}
+LAMPS |= {"decoder 2": ["decoder × 3"], "last norm": ["last norm "]}
+LAMPS |= {"logits": ["logits"]}
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
 # %% [markdown] kind="text" minutes=1
@@ -93,6 +98,8 @@ Our file is not the paper's model in all things. Whoever loads weights must know
 | norm | after each addition | before each layer, and a last one after each stack |
 | output | shared word table | shared word table, and a bias for each word |
 | positions | sinusoids, added | the same |
+| attention | it speaks of no biases; torch has them | no biases |
+| ε of the norm | not said | 0.00001 |
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="parts_of"
@@ -100,7 +107,7 @@ r"""
 First, order in the box. Your `encoder_block` wants a table like `{"attention.w_query": …}`, but the file says `encoder.blocks.0.attention.w_query`. **Write `parts_of`**: all entries whose name begins with the prefix and a dot, under what is left of their names. `parts_of(weights, "encoder.blocks.0")` is then what the block wants.
 """
 
-# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 minutes=3 track="core"
+# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 minutes=2 track="core"
 def parts_of(weights, prefix):
     """{long name: tensor}, "encoder.blocks.0"  ->  {short name: tensor}"""
     # solution
@@ -125,20 +132,20 @@ r"""
 Let `start = prefix + "."`. Keep the names that begin with `start`, and cut its length off each.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text" minutes=1.5
 r"""
 ## 2 · Words come in
 
 A word is a number, its row in the table `words.output.weight`. In this model **one** table serves three times: it makes vectors of source words, vectors of target words, and at the end it scores the next word (a dot product with every row). Such {term:tied embeddings} are in the paper, too; Press and Wolf proposed them in 2017.
 
-The two jobs want different sizes. As a scorer, a row must be small: the dot product of two vectors of 64 numbers adds 64 products, and large rows would make every choice dead certain from the start. As an input, a word's numbers should not be drowned by the position that is added to them, whose numbers lie between −1 and 1. So the table is kept small, and the rows are multiplied by $\sqrt{d_{\text{model}}}$ on their way in:
+The rows are multiplied by $\sqrt{d_{\text{model}}}$ on their way in. The paper does not say why; one reading is that the two jobs want different sizes. A scorer's rows must be small at the start, or the sum of 64 products is large and the softmax all but certain before anything is learned. As an input, a word should not be drowned by its position, whose numbers lie between −1 and 1:
 
 $$ x_i = \sqrt{d_{\text{model}}}\; E[w_i] + p_i $$
 
 **By hand.** Width 4, so the root is 2. The row (1, 2, 3, 4) at position 0, which is (0, 1, 0, 1): 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=0.5
 def size(numbers):
     """The root of the mean square."""
     return numbers.square().mean().sqrt()
@@ -180,20 +187,24 @@ Follow the example by hand through the code: row (1, 2, 3, 4), position (0, 1, 0
 The brackets: only the word is multiplied by the root. The position is added afterwards, as it is.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=0.5
 r"""
 ## 3 · The encoder
 
-**Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
-
-Yours from lesson 13: `encoder_block(x, parts, n_heads, may_look)` and `layer_norm(x, weight=…, bias=…)`. `may_look` hides the padding of the source from every block. From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
+From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" minutes=0
 parts_of, embed = yours("parts_of"), yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
 many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
-pre_norm = yours("pre_norm")
+
+# %% [markdown] kind="text" minutes=1 exercise="encode_source"
+r"""
+**Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
+
+Yours from lesson 13: `encoder_block(x, parts, n_heads, may_look)` and `layer_norm(x, weight=…, bias=…)`. `may_look` hides the padding of the source from every block.
+"""
 
 # %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 minutes=8 track="core"
 def encode_source(source, weights, n_heads, n_layers, may_look=None):
@@ -225,7 +236,7 @@ In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, may_look)`. 
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Why a *last* norm? With pre-norm the path itself is never normalised (lesson 13), so the sum that leaves the stack has grown. Whoever reads it next expects words of ordinary size.
+Why a *last* norm? With pre-norm the path itself is never normalised (lesson 13), so the sum that leaves the stack has grown (section 5 prints by how much). Whoever reads it next expects words of ordinary size.
 
 ## 4 · The decoder looks three ways
 
@@ -234,10 +245,10 @@ Three uses of attention, and they differ in nothing but who asks, who answers, a
 | use | asks | answers | hidden |
 |---|---|---|---|
 | encoder | source words | source words | padding |
-| decoder | target words | target words | what comes later |
+| decoder | target words | target words | what comes later, and with it the padding at the end |
 | across: **cross-attention** | target words | the memory | padding of the source |
 
-The first lets *it* find out what it means. The second keeps track of what has been said. The third is what Bahdanau had (lesson 06), now in every block. And it is the only place at which the two languages meet.
+The first lets a word find out what it means here; in lesson 09, *cold* became the coldness of water. The second keeps track of what has been said. The third is what Bahdanau had (lesson 06), now in every block, and the only way by which the target hears of the source.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -251,17 +262,17 @@ NOTES = {"its own past": "x + …", "across": "x + …", "feed-forward": "x + �
 views.diagram(INSIDE, FLOW, lit="across", notes=NOTES, title="One block of the decoder")
 
 # %% kind="explain" minutes=3
-explain("14", "full-no-causal-across")
+explain("14", "full-two-masks-more")
 
 # %% [markdown] kind="text" minutes=1 exercise="decoder_block"
 r"""
-**Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`:
+**Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `seen(x, "attention")` and so on:
 
-1. **its own past:** `attention.w_query` and so on, norm `around_attention.norm`. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
-2. **across:** `cross.w_query` and so on, norm `around_cross.norm`. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `may_look`.
-3. **feed-forward:** as in lesson 13, norm `around_feed_forward.norm`.
+1. **its own past:** `attention.w_query` and so on. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
+2. **across:** `cross.w_query` and so on. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `may_look`.
+3. **feed-forward:** as in lesson 13, with `feed_forward.inner.weight` and so on.
 
-`many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are. You may use `pre_norm(x, layer, norm=…)` or write the sums yourself.
+`many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
 """
 
 # %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 minutes=15 track="core"
@@ -270,11 +281,11 @@ def decoder_block(x, memory, parts, n_heads, may_look=None):
 
     may_look (batch, 1, 1, n) or None: which words of the memory  ->  like x
     """
-    # solution
     def seen(x, name):
         w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
         return layer_norm(x, weight=w, bias=b)
 
+    # solution
     def look(x, source, name, mask):
         kinds = ("query", "key", "value", "output")
         matrices = [parts[f"{name}.w_{kind}"].T for kind in kinds]
@@ -299,25 +310,25 @@ check("decoder_block", decoder_block)
 # %% [markdown] kind="hints" exercise="decoder_block"
 r"""
 ### A nudge
-Two little functions inside help: one that normalises `x` with the norm of a given name, one that looks from `x` at a source with the matrices of a given name and a mask.
+A little function inside helps: one that looks from `x` at a source, with the matrices of a given name and a mask. Only the keys and values of the second look come from elsewhere.
 
 ---
 ### The recipe
-1. `asking = norm of x`; `x = x + many_heads(asking, asking, …, n_heads, back)[0]` with `back = torch.ones(m, m).tril() == 1`.
-2. `x = x + many_heads(norm of x, memory, cross …, n_heads, may_look)[0]`.
-3. `x = x + feed_forward(norm of x, …)`.
+1. `asking = seen(x, "attention")`; `x = x + many_heads(asking, asking, …, n_heads, back)[0]` with `back = torch.ones(m, m).tril() == 1`.
+2. `x = x + many_heads(seen(x, "cross"), memory, …, n_heads, may_look)[0]`, with the matrices of `cross`.
+3. `x = x + feed_forward(seen(x, "feed_forward"), …)`.
 
 ---
 ### "Right by hand, wrong elsewhere"
-The example has one word on each side, so masks and order do nothing there. Look at the causal mask, at where keys and values come from, and at which norm stands where.
+The example has one word on each side, so masks and order do nothing there. Look at the causal mask, at `.T`, at where keys and values come from, and at which norm stands where.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_decoder"
+# %% [markdown] kind="text" minutes=0.5 exercise="test_decoder" track="stretch"
 r"""
-A decoder that peeks trains wonderfully and fails in use (lesson 10). **Write the test that would catch it,** and a decoder that cannot see the source. You get somebody's `block(x, memory)`, its weights already inside; x is (batch, m, 8), memory (batch, n, 8). *Change one thing and see what may move:* a later word of the target must not touch an earlier output, and every word of the memory may touch the first one.
+A decoder that peeks trains wonderfully and fails in use (lesson 10). **Write the test that would catch it,** and a decoder that cannot see the source. You get somebody's `block(x, memory)`, its weights already inside; x is (batch, m, 8), memory (batch, n, 8). *Change one thing and see what moves:* a later word of the target must not touch an earlier output, and every word of the memory must touch the first one. Put new random numbers into a word; the same number added to all of them is gone after the norm (lesson 13).
 """
 
-# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 minutes=5 track="stretch"
 def test_decoder(block):
     """Takes a function block(x, memory); raises if it looks where it must not."""
     # solution
@@ -328,10 +339,11 @@ def test_decoder(block):
         later[:, place] = torch.randn(8)
         after = block(later, memory)
         assert torch.allclose(before[:, :place], after[:, :place], atol=1e-5)
-    changed = memory.clone()
-    changed[:, -1] += 1.0
-    first = block(x, changed)[:, 0]
-    assert not torch.allclose(before[:, 0], first, atol=1e-5)
+    for place in range(5):
+        changed = memory.clone()
+        changed[:, place] = torch.randn(8)
+        first = block(x, changed)[:, 0]
+        assert not torch.allclose(before[:, 0], first, atol=1e-5)
     # end solution
 
 # %% kind="check" exercise="test_decoder"
@@ -340,37 +352,33 @@ check("test_decoder", test_decoder)
 # %% [markdown] kind="hints" exercise="test_decoder"
 r"""
 ### A nudge
-Call the block twice: once as it is, once with the last target word changed. Which outputs must be the same? Then change the last word of the memory. Which output must *not* be the same?
+Call the block twice: once as it is, once with the last target word changed. Which outputs must be the same? Then change a word of the memory. Which output must *not* be the same?
 
 ---
 ### The recipe
 `x.clone()`, put `torch.randn(8)` in one place, compare `[:, :place]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
-
----
-### "It lets peeking through, and I did change a word"
-Did you add the same number to the whole word? Layer normalisation subtracts the mean (lesson 13), so nobody after it can notice. Change the word's numbers differently.
 """
 
-# %% [markdown] kind="text" minutes=1
-r"""
-**The last piece:** the decoder from words to logits. Words in, with the same table; the blocks `decoder.blocks.0` and so on; the last norm, `decoder.last_norm`; then the score of each word: its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
-"""
-
-# %% kind="code" minutes=0.5
+# %% kind="code" minutes=0
 decoder_block = yours("decoder_block")
 
-# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=3 importance=5 minutes=7 track="core"
+# %% [markdown] kind="text" minutes=0.5 exercise="decode_logits"
+r"""
+The decoder's stack is the encoder's over again, with the memory in every block, so it is there already. **Write the end:** the last norm, `decoder.last_norm`; then the score of each word, its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
+"""
+
+# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 minutes=3 track="core"
 def decode_logits(target, memory, weights, n_heads, n_layers, may_look=None):
     """target (batch, m) numbers of words, memory (batch, n, d_model)
 
     ->  logits (batch, m, vocab): scores for the word after each
     """
-    # solution
     words = weights["words.output.weight"]
     x = embed(target, words)
     for layer in range(n_layers):
         parts = parts_of(weights, f"decoder.blocks.{layer}")
         x = decoder_block(x, memory, parts, n_heads, may_look)
+    # solution
     last = parts_of(weights, "decoder.last_norm")
     x = layer_norm(x, weight=last["weight"], bias=last["bias"])
     return x @ words.T + weights["words.output.bias"]
@@ -382,23 +390,26 @@ check("decode_logits", decode_logits)
 # %% [markdown] kind="hints" exercise="decode_logits"
 r"""
 ### A nudge
-It is the encoder over again, with other names, the memory in every block, and one product at the end.
+`x` is (batch, m, d_model), the table (vocab, d_model). Which product gives (batch, m, vocab)?
 
 ---
 ### The recipe
-`embed(target, table)`, the loop with `decoder_block(x, memory, parts, n_heads, may_look)`, the decoder's own last norm, then `x @ table.T + bias`.
+`layer_norm` with `decoder.last_norm.weight` and `.bias`, then `x @ words.T + weights["words.output.bias"]`.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text" minutes=1
 r"""
 ## 5 · The lights go on
 
 Now the trained numbers run through your functions. If the translation were nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right (the library's, `by_parts.stages` below), and find the first stage that differs. Not to the last bit: sums taken in another order round differently, so let a thousandth pass.
+"""
 
+# %% [markdown] kind="text" minutes=0.5 exercise="first_difference"
+r"""
 **Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
 
-# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=4 track="core"
 def first_difference(mine, theirs, tolerance):
     """{stage: tensor}, {stage: tensor}, a number  ->  name of a stage, or "nowhere" """
     # solution
@@ -434,13 +445,14 @@ encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
 first_difference = yours("first_difference")
 numbers_of = shipped.tokenizer.encode
 batch = make_batch([*map(numbers_of, french)], [*map(numbers_of, french.values())])
-masks = yours("translator_masks")(
+translator_masks = yours("translator_masks")
+masks = translator_masks(
     batch.src_lengths, batch.tgt_lengths, batch.src.shape[1], batch.tgt_in.shape[1]
 )
 may_look = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
 print("source", tuple(batch.src.shape), "may_look", tuple(may_look.shape))
 
-# %% kind="see" minutes=2
+# %% kind="see" minutes=1.5
 x = embed(batch.src, table)
 mine = {"source words": x}
 for i in range(3):
@@ -451,182 +463,31 @@ x = mine["target words"] = embed(batch.tgt_in, table)
 for i in range(3):
     parts = parts_of(weights, f"decoder.blocks.{i}")
     x = mine[f"decoder {i}"] = decoder_block(x, memory, parts, 4, may_look)
+last = parts_of(weights, "decoder.last_norm")
+mine["last norm"] = layer_norm(x, weight=last["weight"], bias=last["bias"])
 mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, may_look)
 
 sizes = {"n_heads": 4, "n_layers": 3, "may_look": may_look}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
-theirs = {stage: theirs[stage] for stage in mine}
 lit = ["source", "so far"]
 for stage, numbers in mine.items():
     alone = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
     lamp = "on" if alone == "nowhere" else "OFF"
-    print(f"{stage:<14}{tuple(numbers.shape)!s:<16}{lamp}")
+    large = fixed(size(numbers), 1)
+    print(f"{stage:<14}{tuple(numbers.shape)!s:<15}{large:>5}  {lamp}")
     lit += LAMPS.get(stage, []) if lamp == "on" else []
 print("first difference:", first_difference(mine, theirs, 1e-3))
 views.diagram(PARTS, ARROWS, lit=lit, title="Each part that agrees is lit")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-## 6 · It speaks
-
-One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 17 says what that costs).
-
-Then the cell below it calls the roll: every part, from the lesson in which you wrote it. And then it speaks. No library model from here on: your loop, your encoder, your decoder, and 392,360 numbers.
-"""
-
-# %% kind="code" minutes=1
-class MyTransformer:
-    """What greedy_decode asks of a model, answered by your functions."""
-
-    def encode(self, source, lengths):
-        seen = (torch.arange(source.shape[1]) < lengths[:, None])[:, None, None]
-        return encode_source(source, weights, 4, 3, seen), seen
-
-    def decode(self, memory, target):
-        states, seen = memory
-        return decode_logits(target, states, weights, 4, 3, seen), None
-
-    def start(self, memory):
-        return torch.zeros(1, 0, dtype=torch.long)  # nothing said yet
-
-    def step(self, memory, said, tokens):
-        said = torch.cat([said, tokens[:, None]], dim=1)
-        logits, _ = self.decode(memory, said)
-        return logits[:, -1], said, None
-
-# %% kind="see" minutes=1.5
-ROAD = (
-    "greedy_decode scaled_attention masked_attention translator_masks angles sinusoids "
-    "split_heads join_heads multi_head many_heads layer_norm feed_forward pre_norm "
-    "encoder_block parts_of embed encode_source decoder_block decode_logits"
-).split()
-found = {name: yours(name) for name in ROAD}
-own = [name for name, function in found.items() if function.__module__ == "my_road"]
-print(f"\n{len(own)} of {len(ROAD)} parts are yours.\n")
-
-
-def translate(english):
-    with torch.no_grad():
-        said = found["greedy_decode"](MyTransformer(), numbers_of(english), 40)
-    return shipped.tokenizer.decode(said)
-
-
-for english in (thirsty, cold):
-    print(english)
-    print("   →", translate(english), "\n")
-    assert translate(english) == french[english]
-
-# %% [markdown] kind="text" minutes=1
-r"""
-*Il avait soif*: the cat. *Elle était froide*: the water. One English word at the very end decides over a French word before it, and your code gets it right. You have built a Transformer.
-
-Type sentences of your own, in small letters and without a full stop. It knows 680 words of a small world: *the cat, the dog, the girl, the river, sees, eats, sleeps, old, red, because, and, near …* Below it also gets thirty sentences that it was not trained on; your system and the shipped one.
-"""
-
-# %% kind="see" minutes=2
-for english in (
-    "the old dog sees two birds near the river",
-    "the girl eats the bread because it is good",
-    "the dogs sleep near the house",
-):
-    print(english, "→", translate(english))
-
-unseen = splits(seed=0, sizes={"test": 30}).test
-said = [translate(pair.src_text) for pair in unseen]
-theirs_said = [shipped(pair.src_text).target for pair in unseen]
-right = sum(a == pair.tgt_text for a, pair in zip(said, unseen, strict=True))
-print("the same as the shipped system on all 30:", said == theirs_said)
-print(f"word for word right: {right} of 30")
-
-# %% [markdown] kind="text" minutes=1
-r"""
-**The same as torch's?** `nn.Transformer` is what most people use. It keeps the three matrices of a look in one, gives each look biases (0 here), and numbers the norms. `by_parts.as_torchs` copies your weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
-"""
-
-# %% kind="library" minutes=1
-torchs = by_parts.as_torchs(weights, n_heads=4, n_layers=3)
-print(type(torchs).__module__, type(torchs).__name__)
-
-source, target = embed(batch.src, table), embed(batch.tgt_in, table)
-ahead = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
-hidden = ~may_look[:, 0, 0]
-with torch.no_grad():
-    out = torchs(
-        source, target, tgt_mask=ahead,
-        src_key_padding_mask=hidden, memory_key_padding_mask=hidden,
-    )
-logits = out @ table.T + weights["words.output.bias"]
-assert torch.allclose(logits, mine["logits"], atol=1e-3)
-print("your Transformer and torch's: the same logits", tuple(logits.shape))
-
-# %% kind="quiz" minutes=3
-quiz("14", "three-uses")
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
-## 7 · Three uses in one sentence
-
-Back to the trained translator and its three uses of attention, each with a picture: the mean weights of the last layer. Three controls take something away from **all** of them: numbers from each head's queries and keys ($d_k$, 16 when trained; the rest is set to 0), heads from each layer, and sight by a mask. Watch the entropy (lesson 12: 0 bits is one word, 3.3 bits are ten words alike) and what it says.
-
-> **Before it opens:** every source word sees **only itself** in the encoder. Decoder and cross-attention are as trained. What becomes of the pair?
-"""
-
-# %% kind="predict" minutes=5
-predict("14", "full-each-alone", ThreeUses())
-
-# %% [markdown] kind="text" minutes=1
-r"""
-*Il avait froid*: **he** felt cold. That is a possible translation; only in our little world cats that drink are thirsty, and it is water that is cold. Without the first use, nobody has told *it* what it stands for, and the decoder falls back on the cat.
-
-Narrower keys do not break it at once. At $d_k$ = 12 both sentences survive, at 8 the adjective loses its gender (*froid* for *froide*), below that words are lost. All the while the entropies climb towards "all alike", first across, where the trained weights were sharpest. It was trained with 16; a model *trained* with fewer may do well, and that is another question (rows (B) of the paper's table 3 ask it). And heads are not alike: with three of the four *both* are wrong, with two *thirsty* comes out right again. Half a network says what it likes (lesson 12).
-"""
-
-# %% [markdown] kind="text" minutes=0.5
-r"""
-## 8 · Where the parameters are
-
-Ours has 392,360. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
-"""
-
-# %% kind="estimate" minutes=2
-def count(module):
-    return sum(numbers.numel() for numbers in module.parameters())
-
-
-with torch.device("meta"):  # shapes without memory: nothing is allocated
-    reads = torch.nn.TransformerEncoderLayer(512, 8, 2048)
-    says = torch.nn.TransformerDecoderLayer(512, 8, 2048)
-    words = torch.nn.Embedding(37_000, 512)
-
-base = 6 * (count(reads) + count(says)) + count(words)
-estimate("14", "full-base-count", lambda: base)
-
-# %% kind="predict" minutes=4
-predict("14", "full-largest-part", ParameterLedger())
-
-# %% [markdown] kind="text" minutes=2.5
-r"""
-| torch's own, $d_{\text{model}}$ 512 | parameters |
-|---|---|
-| one multi-head attention | 1,050,624 |
-| one feed-forward layer | 2,099,712 |
-| one encoder block | 3,152,384 |
-| one decoder block | 4,204,032 |
-| six of each | 44,138,496 |
-| `nn.Transformer()` | 44,140,544 |
-| six of each, and one table of 37,000 words | 63,082,496 |
-
-Most are in the feed-forward layers, with 25.2 million; all attention together has 18.9, hardly less than the one table of words. **What tying saves:** with three tables the base model would have 101 million, 37.9 million more, and more than half of all would be words. In the big model, whose blocks are four times as large, the tables weigh less.
-
-`nn.Transformer()` has 2,048 parameters more than its twelve blocks: two last norms, which the paper has not. And it has **no words at all**: whoever uses it brings tables and output along. The paper says 65 million for the base model, we count 63.1; it does not say what it counted. (For the big one it says 213, and we count 214.2.)
-
-What grows with the length of a sentence is not among the parameters: it is the tables of scores, across (batch, heads, target, source).
+Look at the sizes: without a norm, words grow from block to block, and each last norm brings them back to about 1.
 
 ## Break it
 
-A clinic again. Six people assembled this Transformer, each with one mistake, and each loaded the same weights. Nothing raises an error. Your `first_difference` finds the stage, and then each translates: *… because it was thirsty*, alone, and 40 test sentences of different lengths in one batch.
+All lamps are lit; now see some go out. Six people assembled this Transformer, each with one mistake, and loaded the same weights. Nothing raises an error. Your finder finds the stage; then each translates *… because it was thirsty*, alone, and 40 test sentences of different lengths in one batch. The first line is a healthy one.
 
-> **Before you run it:** which mistakes of your own today would have gone unnoticed if you had only read the translations?
+> **Before you run it:** what kind of mistake would nobody notice from the translations?
 """
 
 # %% kind="break" minutes=2
@@ -642,34 +503,187 @@ def words_said(source, seen, habits):
     return [shipped.tokenizer.decode(row).strip() for row in said.tolist()]
 
 
-for patient, habits in by_parts.PATIENTS.items():
+for patient, habits in {"well": by_parts.RIGHT, **by_parts.PATIENTS}.items():
     sick = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, habits=habits)
-    stage = first_difference(sick, theirs, 1e-3)
-    gap = (sick[stage] - theirs[stage]).abs().max()
+    told = stage = first_difference(sick, theirs, 1e-3)
+    if stage != "nowhere":
+        gap = (sick[stage] - theirs[stage]).abs().max()
+        told = f"first at {stage!r}, by {significant(gap, 1)}"
     answers = words_said(exam.src, open_to, habits)
     right = sum(a == p.tgt_text for a, p in zip(answers, heard, strict=True))
-    told = f"first at {stage!r}, by {significant(gap, 1)}"
     print(f"{patient}: {told}; right {right} of 40")
     print("  ", words_said(batch.src[:1], may_look[:1], habits)[0])
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz" minutes=3.5
 quiz("14", "clinic")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Look at D and F again: they translate as before, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right on the pair *alone*; it fails in company (lesson 13: ask alone and in company).
+C and E are easy: C lets the words in without the root, E begins with EOS in place of BOS. But look at D and F again: they translate as well as the healthy one, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right *alone*; it fails in company (lesson 13: ask alone and in company).
 
+## 6 · Where the parameters are
+
+Ours has 392,360. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
+"""
+
+# %% kind="estimate" minutes=1.5
+def count(*modules):
+    return sum(numbers.numel() for module in modules for numbers in module.parameters())
+
+
+with torch.device("meta"):  # shapes alone: no memory is taken
+    reads = torch.nn.TransformerEncoderLayer(512, 8, 2048)
+    says = torch.nn.TransformerDecoderLayer(512, 8, 2048)
+    words = torch.nn.Embedding(37_000, 512)
+    bare = torch.nn.Transformer(batch_first=True)
+
+base = 6 * (count(reads) + count(says)) + count(words)
+estimate("14", "full-base-count", lambda: base)
+
+# %% kind="predict" minutes=3
+predict("14", "full-largest-part", ParameterLedger())
+
+# %% kind="see" minutes=0.5
+print(f"one multi-head attention    {count(reads.self_attn):>12,}")
+print(f"one feed-forward layer      {count(reads.linear1, reads.linear2):>12,}")
+print(f"six blocks on each side     {base - count(words):>12,}")
+print(f"and one table of words      {base:>12,}")
+print(f"torch's nn.Transformer()    {count(bare):>12,}")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Most are in the feed-forward layers, 25.2 million; all attention together and the one table of words have 18.9 each. **What tying saves:** with three tables the base model would have 101 million, and more than half of all would be words. (The paper says 65 million, not what it counted.)
+
+`nn.Transformer()` has two last norms more than the paper, 2,048 numbers, and **no words at all**: whoever uses it brings tables and output along.
+
+## 7 · Three uses in one sentence
+
+Back to the trained translator: below, each use of attention has a map, the mean of the last layer's heads. Rows ask, columns answer; across, a row is the word *about to be said*. One row of each: *it* asks mostly *water* and *was* (0.21 each). The decoder, having read *soif*, looks back at *parce* (0.43). About to say *chat*, it looks across at *cat* alone (1.00); about to say *il*, at *it* and *because* (0.42, 0.38).
+
+The controls take something away in every layer of all three: numbers from each head's queries and keys ($d_k$, 16 when trained; the rest is set to 0, and scores are still divided by √16), heads, and sight by a mask.
+
+> **Before it opens:** in every layer one head of the four falls silent, the first everywhere, or the second, the third, the fourth. What becomes of the pair?
+"""
+
+# %% kind="predict" minutes=4
+predict("14", "full-one-head-less", ThreeUses())
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Without the first or the third head both sentences survive, and even without both. Without the second *cold* is wrong, without the fourth *both*. Two heads are enough here, if they are the right two.
+
+Narrower keys: at $d_k$ = 10 both survive, at 8 the adjective loses its gender (*froid* for *froide*), at 6 the cat is lost. The weights get flatter meanwhile, but that is not what breaks it most. Divide all scores by 4 instead: the weights are flatter than at $d_k$ = 4, and all that is lost is the gender in *cold*. It was trained with 16; a model *trained* with fewer is another question.
+
+And where source words see only themselves, *was cold* becomes *felt cold* (lesson 09): not for the cat alone, but for all of 11 drinkers with 5 drinks.
+
+## 8 · It speaks
+
+One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 17 says what that costs).
+"""
+
+# %% kind="code" minutes=1
+class MyTransformer:
+    """What greedy_decode asks of a model, answered by your functions."""
+
+    def encode(self, source, lengths):
+        n = source.shape[1]
+        seen = translator_masks(lengths, lengths, n, n)[0][:, None]
+        return encode_source(source, weights, 4, 3, seen), seen
+
+    def decode(self, memory, target):
+        states, seen = memory
+        return decode_logits(target, states, weights, 4, 3, seen), None
+
+    def start(self, memory):
+        return torch.zeros(1, 0, dtype=torch.long)  # nothing said yet
+
+    def step(self, memory, said, tokens):
+        said = torch.cat([said, tokens[:, None]], dim=1)
+        logits, _ = self.decode(memory, said)
+        return logits[:, -1], said, None
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Which words does it know? About 290 English ones; the next cell shows some. Then **put a sentence of your own into `MY_SENTENCE`**, of those words and no longer than twenty. Nobody has translated it before. The roll below lights every part of yours that was at work, by the lesson in which you wrote it. Run it.
+"""
+
+# %% kind="see" minutes=1
+unseen = splits(seed=0, sizes={"test": 30}).test
+known = sorted({word for pair in unseen for word in pair.src})
+print(textwrap.fill(" ".join(known), 84))
+
+greedy_decode = yours("greedy_decode")
+
+
+def translate(english):
+    plain = plainly(english, shipped.tokenizer)  # small letters, no full stop
+    if strange := shipped.tokenizer.unknown(plain):
+        print("It does not know:", *strange)
+    with torch.no_grad():
+        said = greedy_decode(MyTransformer(), numbers_of(plain), 40)
+    return shipped.tokenizer.decode(said)
+
+# %% kind="see" minutes=1.5
+MY_SENTENCE = "The young queen sees three old horses near the bridge."
+
+ROAD = """greedy_decode
+masked_attention translator_masks
+angles sinusoids
+split_heads join_heads multi_head many_heads
+layer_norm feed_forward pre_norm encoder_block
+parts_of embed encode_source decoder_block decode_logits"""
+ROLL = {
+    name: (x, y)
+    for x, line in enumerate(ROAD.splitlines())
+    for y, name in enumerate(line.split())
+}
+french_now, at_work = roll.called(lambda: translate(MY_SENTENCE))
+print(MY_SENTENCE, "\n   →", french_now, "\n")
+for english in (thirsty, cold):
+    print(english, "\n   →", translate(english), "\n")
+own = [name for name in ROLL if name in at_work]
+lent = "" if len(own) == len(ROLL) else " The others: idle, or the library's."
+print(f"{len(own)} of {len(ROLL)} parts were at work, and yours.{lent}")
+views.diagram(ROLL, [], lit=own, title="Your parts at work, lessons 04 and 10 to 14")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+*Il avait soif*: the cat. *Elle était froide*: the water. The last English word decides between *il* and *elle*, which French says two words before the end. **If all lamps are lit, every one of those steps ran through code that you wrote.** You have built a Transformer. (Where one is dark, your code did not need it, or the library stood in; the part can still be written.)
+
+**And it is the Transformer.** `nn.Transformer` is what most people use. It keeps the matrices for queries, keys and values in one, has biases there (0 here), and calls its norms `norm1`, `norm2`, `norm3`. `by_parts.as_torchs` copies the weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
+"""
+
+# %% kind="library" minutes=1.5
+said = [translate(pair.src_text) for pair in unseen]
+right = sum(a == pair.tgt_text for a, pair in zip(said, unseen, strict=True))
+print(f"30 sentences it was not trained on, right word for word: {right}")
+
+torchs = by_parts.as_torchs(weights, n_heads=4, n_layers=3)
+source, target = embed(batch.src, table), embed(batch.tgt_in, table)
+ahead = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
+hidden = ~may_look[:, 0, 0]
+with torch.no_grad():
+    out = torchs(
+        source, target, tgt_mask=ahead,
+        src_key_padding_mask=hidden, memory_key_padding_mask=hidden,
+    )
+logits = out @ table.T + weights["words.output.bias"]
+assert torch.allclose(logits, mine["logits"], atol=1e-3)
+print("your Transformer and torch's: the same logits", tuple(logits.shape))
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz" minutes=3.5
 quiz("14", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Make it an occasion.** Let everybody reach section 6 before anyone runs the cell that speaks; run it together. Read the list "… of 19 parts are yours" aloud. Who lacks a part has the library's, and it works just as well: nobody is left behind.
+**Make it an occasion.** Let everybody reach section 8 before anyone runs the cell that speaks; run it together, each with a sentence of their own. Who lacks a part has the library's, and it speaks just as well: nobody is left behind. (Where `many_heads` or `encoder_block` is missing, the library's brings its own insides, so several lamps are dark.)
 
 **Ask the room.** "The numbers came in a file. Where is the knowledge, in the file or in your code?" Expected: neither alone. Then: "and how would you notice that you had loaded `w_key` and `w_query` swapped?" (In self-attention the scores are transposed: first difference at encoder 0.)
 
@@ -681,7 +695,7 @@ r"""
 | "attention is most of the model" | – | The ledger: feed-forward 25.2 of 63 million. |
 | "it translates, so it is right" | – | Patients D and F. |
 
-**If time is short**, leave out the equality with torch and the ledger's table; keep the build, the lights, the moment, the clinic.
+**If time is short**, leave out section 6 and the test; keep the build, the lights, the clinic, the moment.
 """
 
 # %% [markdown] kind="summary" minutes=1
@@ -699,7 +713,7 @@ r"""
 - Three uses of attention, one function: who asks, who answers, what is hidden.
 - One table for words in and words out; its rows are multiplied by √d_model on the way in.
 - Weights are numbers with names. What they mean is in the code, and a difference in the code is silent.
-- Feed-forward layers hold the most parameters, then words, then attention. Tying saves two tables.
+- In the base model feed-forward layers hold the most parameters; words and attention about as many as each other. Tying saves two tables.
 - Compare stages, not sentences.
 
 **Still missing.** Somebody else trained these numbers. Lesson 15 trains them.

@@ -40,6 +40,26 @@ def parts_anywhere(weights, prefix):
     return {n.replace(prefix + ".", ""): w for n, w in weights.items() if prefix in n}
 
 
+def parts_no_dot_replaced(weights, prefix):
+    return {n.replace(prefix + ".", ""): w for n, w in weights.items() if n.startswith(prefix)}
+
+
+def parts_anywhere_with_dot(weights, prefix):
+    found = {}
+    for n, w in weights.items():
+        if prefix + "." in n:
+            found[n.replace(prefix + ".", "")] = w
+    return found
+
+
+def parts_by_split(weights, prefix):
+    return {n.split(prefix + ".", 1)[1]: w for n, w in weights.items() if prefix + "." in n}
+
+
+def parts_replaced(weights, prefix):
+    return {n.replace(prefix + ".", ""): w for n, w in weights.items() if n.startswith(prefix + ".")}
+
+
 def parts_by_loop(weights, prefix):
     found = {}
     for n, w in weights.items():
@@ -159,6 +179,19 @@ def encode_norm_each(source, weights, n_heads, n_layers, may_look=None):
     return x
 
 
+def encode_decoders_norm(source, weights, n_heads, n_layers, may_look=None):
+    x = by_parts.embed(source, weights["words.output.weight"])
+    return last(blocks(x, weights, n_heads, n_layers, may_look), weights, "decoder")
+
+
+def encode_from_behind(source, weights, n_heads, n_layers, may_look=None):
+    x = by_parts.embed(source, weights["words.output.weight"])
+    for i in reversed(range(n_layers)):
+        parts = by_parts.parts_of(weights, f"encoder.blocks.{i}")
+        x, _ = by_parts.block(x, parts, n_heads=n_heads, own=may_look)
+    return last(x, weights)
+
+
 def encode_plain(source, weights, n_heads, n_layers, may_look=None):
     x = by_parts.embed(source, weights["words.output.weight"])
     return last(blocks(x, weights, n_heads, n_layers, may_look), weights)
@@ -245,6 +278,39 @@ def dec_swapped_order(x, memory, parts, n_heads, may_look=None):
     x = x + look(normal(x, parts, "cross"), memory, parts, "cross", n_heads, may_look)
     seen = normal(x, parts, "attention")
     x = x + look(seen, seen, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
+    return x + think(normal(x, parts, "feed_forward"), parts)
+
+
+def dec_not_turned(x, memory, parts, n_heads, may_look=None):
+    turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
+    return decode_block(x, memory, turned, n_heads, may_look, across=may_look)
+
+
+def dec_strictly_before(x, memory, parts, n_heads, may_look=None):
+    place = torch.arange(x.shape[1])
+    return decode_block(x, memory, parts, n_heads, may_look, mask=place[:, None] > place, across=may_look)
+
+
+def dec_path_normed(x, memory, parts, n_heads, may_look=None):
+    m = x.shape[1]
+    x = normal(x, parts, "attention")
+    x = x + look(x, x, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
+    x = normal(x, parts, "cross")
+    x = x + look(x, memory, parts, "cross", n_heads, may_look)
+    x = normal(x, parts, "feed_forward")
+    return x + think(x, parts)
+
+
+def dec_keys_for_values(x, memory, parts, n_heads, may_look=None):
+    swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
+    return decode_block(x, memory, parts | swapped, n_heads, may_look, across=may_look)
+
+
+def dec_one_norm(x, memory, parts, n_heads, may_look=None):
+    m = x.shape[1]
+    seen = normal(x, parts, "attention")
+    x = x + look(seen, seen, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
+    x = x + look(normal(x, parts, "attention"), memory, parts, "cross", n_heads, may_look)
     return x + think(normal(x, parts, "feed_forward"), parts)
 
 
@@ -450,6 +516,34 @@ def diff_none(mine, theirs, tolerance):
             return name
 
 
+def diff_rtol(mine, theirs, tolerance):
+    for name in theirs:
+        if not torch.allclose(mine[name], theirs[name], atol=tolerance):
+            return name
+    return "nowhere"
+
+
+def diff_sum(mine, theirs, tolerance):
+    for name in theirs:
+        if not (mine[name] - theirs[name]).abs().sum() <= tolerance:
+            return name
+    return "nowhere"
+
+
+def diff_last_sentence(mine, theirs, tolerance):
+    for name in theirs:
+        if not (mine[name][-1] - theirs[name][-1]).abs().max() <= tolerance:
+            return name
+    return "nowhere"
+
+
+def diff_sorted(mine, theirs, tolerance):
+    for name in sorted(theirs):
+        if not (mine[name] - theirs[name]).abs().max() <= tolerance:
+            return name
+    return "nowhere"
+
+
 def diff_by_allclose(mine, theirs, tolerance):
     for name, right in theirs.items():
         if not torch.allclose(mine[name], right, rtol=0, atol=tolerance):
@@ -477,6 +571,10 @@ WRONG = {
         (parts_dot_left, "leading-dot"),
         (parts_last, "last-piece-only"),
         (parts_anywhere, "everywhere-in-the-name"),
+        (parts_no_dot_replaced, "dot-forgotten-replaced"),
+        (parts_anywhere_with_dot, "anywhere-with-its-dot"),
+        (parts_by_split, "anywhere-by-split"),
+        (parts_replaced, "replaced-everywhere"),
         (parts_list, "a dict is wanted"),
     ],
     "embed": [
@@ -494,6 +592,8 @@ WRONG = {
         (encode_one_block, "first-block-only"),
         (encode_first_weights, "one-block-again"),
         (encode_norm_each, "norm-in-between"),
+        (encode_decoders_norm, "decoders-norm"),
+        (encode_from_behind, "layers-reversed"),
     ],
     "decoder_block": [
         (dec_open, "no-causal-mask"),
@@ -503,7 +603,12 @@ WRONG = {
         (dec_causal_across, "causal-across"),
         (dec_unmasked, "ignores-mask"),
         (dec_memory_normed, "memory-normed"),
-        (dec_swapped_order, None),
+        (dec_swapped_order, "cross-first"),
+        (dec_not_turned, "not-turned"),
+        (dec_strictly_before, "diagonal-closed"),
+        (dec_path_normed, "path-normed"),
+        (dec_keys_for_values, "keys-for-values"),
+        (dec_one_norm, "norm-of-the-first-look"),
     ],
     "test_decoder": [
         (test_shape_only, "let"),
@@ -530,6 +635,10 @@ WRONG = {
         (diff_mean, "in-the-mean"),
         (diff_bits, "bit-by-bit"),
         (diff_none, "returns-none"),
+        (diff_rtol, "relative-too"),
+        (diff_sum, None),
+        (diff_last_sentence, None),
+        (diff_sorted, None),
     ],
 }
 RIGHT = {

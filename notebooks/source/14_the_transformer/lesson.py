@@ -25,11 +25,12 @@ import textwrap
 
 import torch
 
-from course_lib import roll, views
+from course_lib import views
 from course_lib.explore import ParameterLedger, ThreeUses
 from course_lib.formatting import fixed, significant
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours
+from course_lib.teaching.at_work import called
 from course_lib.text.batch import make_batch
 from course_lib.text.toy.splits import splits
 from course_lib.translation import by_parts
@@ -637,7 +638,7 @@ ROLL = {
     for x, line in enumerate(ROAD.splitlines())
     for y, name in enumerate(line.split())
 }
-french_now, at_work = roll.called(lambda: translate(MY_SENTENCE))
+french_now, at_work = called(lambda: translate(MY_SENTENCE))
 print(MY_SENTENCE, "\n   →", french_now, "\n")
 for english in (thirsty, cold):
     print(english, "\n   →", translate(english), "\n")

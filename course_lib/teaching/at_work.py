@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-ROAD = "my_road"  # the module's name under which a learner's function is loaded
+ROAD = "my_road"  # the name of the module that `keeping` loads a function into
 
 
 def called(work: Callable[[], Any]) -> tuple[Any, dict[str, int]]:

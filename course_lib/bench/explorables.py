@@ -1,8 +1,8 @@
 """What a move of a slider costs: `python3 -m course_lib bench explorables`.
 
-Every explorable is measured in a real kernel, beside `ipywidgets.interact` with a fresh `plt.figure` that
-draws the same picture at the same size; and, where Chromium and Playwright are there, from the key press to
-the new picture on the screen.
+Some explorables, two of them on the trained translator, are measured in a real kernel, beside
+`ipywidgets.interact` with a fresh `plt.figure` that draws the same picture at the same size; and, where
+Chromium and Playwright are there, from the key press to the new picture on the screen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from course_lib.bench.frame import Verdict, conclude, machine
 from course_lib.runtime import PROJECT_ROOT
 
 KERNEL_MS, RATIO, BROWSER_MS = 25, 10, 120
-NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
+NAMES = (
+    *("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends"),
+    *("HeadSwitches", "ThreeUses"),  # on the trained translator
+)
 PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
 
 ABOUT = """\

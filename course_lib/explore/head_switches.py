@@ -11,7 +11,7 @@ each time. Entropies, in bits, and the weights of cross 1.3 belong to the right 
 from __future__ import annotations
 
 import textwrap
-from functools import cache, lru_cache
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -24,9 +24,9 @@ from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed, significant
 from course_lib.text.batch import Batch, make_batch
+from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.greedy import greedy
-from course_lib.translation.inside import all_silent, head_names
+from course_lib.translation.inside import attentions, cut_by_row, head_names, said_by_row
 from course_lib.translation.shipped import Shipped, load_shipped
 from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
@@ -34,6 +34,7 @@ from course_lib.views.moving import Facts, Show, quick_text
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
+ORDERS = (ALONE, LEAST, MOST)
 # Least needed first, by how much the loss on 180 unseen sentences rises when a head is off by itself.
 NEEDED = (
     *("decoder 0.3", "encoder 0.1", "encoder 1.3", "encoder 1.0", "encoder 1.1", "encoder 2.1"),
@@ -81,32 +82,46 @@ def entropy(weights: torch.Tensor) -> torch.Tensor:
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 
-@lru_cache(maxsize=512)
+def heard(offs: list[frozenset[str]]) -> torch.Tensor:
+    """For each of these ways to switch heads off, which are heard: (ways, attentions, heads)."""
+    looks = [f"{use} {layer}" for use, layer, _ in attentions(shipped().model)]
+    return torch.tensor(
+        [[[f"{look}.{head}" not in off for head in range(PER_LAYER)] for look in looks] for off in offs]
+    )
+
+
+@cache
 @torch.no_grad()
-def outcome(sentence: str, off: frozenset[str]) -> Facts:
-    """What the model does while these heads are silent."""
+def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
+    """What the model does with every set of heads that can be off, in one batch: no move has to wait."""
     model, tokenizer, batch = shipped().model, shipped().tokenizer, batch_of(sentence)
-    with all_silent(model, off):
-        memory = model.encode(batch.src, batch.src_lengths)
-        logits, _ = model.decode(memory, batch.tgt_in)
-        looked = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-        # Where every right word is the likeliest after the right ones, greedy decoding says just those.
-        certain = torch.equal(logits.argmax(dim=-1), batch.tgt_out)
-        ids = batch.tgt_out[0] if certain else greedy(model, memory, max_len=MOST_WORDS).ids[0]
-    chances = logits.softmax(dim=-1).gather(-1, batch.tgt_out[..., None])[0, :, 0].double().numpy()
-    bits = torch.cat([entropy(looked[use])[0].mean(dim=-1) for use in USES])
+    offs = list({frozenset(switched(how, head)) for how in ORDERS for head in range(N_HEADS + 1)})
+    src, lengths, tgt_in, tgt_out = (
+        ids.repeat(len(offs), *[1] * (ids.ndim - 1))
+        for ids in (batch.src, batch.src_lengths, batch.tgt_in, batch.tgt_out)
+    )
+    with cut_by_row(model, heard(offs)):
+        memory = model.encode(src, lengths)
+        logits, _ = model.decode(memory, tgt_in)
+        looked = model.all_weights(src, lengths, tgt_in)
+        ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
+    chances = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
+    bits = torch.cat([entropy(looked[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
     return {
-        "said": tuple(tokenizer.decode(ids.tolist()).split()),
-        "chances": chances,
-        "chance": float(chances.prod()),
-        "entropy": bits.double().numpy(),
-        "weights": looked["cross"][0, 1, 3].double().numpy(),
+        off: {
+            "said": tuple(tokenizer.decode(list(spoken(ids[i], model.config.vocab_size))).split()),
+            "chances": chances[i],
+            "chance": float(chances[i].prod()),
+            "entropy": bits[i],
+            "weights": looked["cross"][i, 1, 3].double().numpy(),
+        }
+        for i, off in enumerate(offs)
     }
 
 
 def compute(*, sentence: str, how: str, head: int) -> Facts:
     off = switched(how, head)
-    found, right = outcome(sentence, frozenset(off)), SENTENCES[sentence].tgt
+    found, right = outcomes(sentence)[frozenset(off)], SENTENCES[sentence].tgt
     return {**found, "off": off, "right": right, "is_right": found["said"] == right}
 
 
@@ -192,7 +207,7 @@ class HeadSwitches(Explorable):
     question = "36 heads of the trained translator. Which ones does this sentence need?"
     size = (10.0, 4.2)
     sentence = Enum(tuple(SENTENCES), default_value="thirsty")
-    how = Enum((ALONE, LEAST, MOST), default_value=ALONE)
+    how = Enum(ORDERS, default_value=ALONE)
     head = Int(0, min=0, max=N_HEADS)
     controls = (
         Control("sentence", "because it was …", buttons=True),

@@ -12,9 +12,8 @@ first sentence; translations are free running.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -30,8 +29,7 @@ from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.greedy import greedy
-from course_lib.translation.inside import attentions
+from course_lib.translation.inside import cut_by_row, said_by_row
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.moving import Facts, Show, quick_text
 
@@ -49,8 +47,12 @@ AS_TRAINED, ALONE, HIDDEN = (
     "source words see only themselves",
     "decoder cannot see the last English word",
 )
-MOST_WORDS, LINE = 14, 52
+MASKS = (AS_TRAINED, ALONE, HIDDEN)
+MOST_WORDS = 14
 USES = ("encoder", "decoder", "cross")
+
+State = tuple[int, str, str]
+"""Width of queries and keys, heads that are heard, mask."""
 
 
 def numbers(heads: str) -> list[int]:
@@ -62,64 +64,70 @@ def numbers(heads: str) -> list[int]:
     return list(range(N_HEADS)) if heads == ALL else [int(n) - 1 for n in heads.replace(NONE, "").split()]
 
 
-@contextmanager
-def cut_down(width: int, heads: str) -> Iterator[None]:
-    """For a while, every attention has narrower queries and fewer heads that are heard."""
-    silent = [head for head in range(N_HEADS) if head not in numbers(heads)]
-    found = [look for _, _, look in attentions(shipped().model)]
-    kept = [(look.w_query.detach().clone(), look.w_output.detach().clone()) for look in found]
-    try:
-        with torch.no_grad():
-            for look in found:
-                look.w_query.view(N_HEADS, D_K, -1)[:, width:] = 0.0
-                look.w_output.view(-1, N_HEADS, D_K)[:, silent] = 0.0
-        yield
-    finally:
-        with torch.no_grad():
-            for look, (query, output) in zip(found, kept, strict=True):
-                look.w_query.copy_(query)
-                look.w_output.copy_(output)
-
-
 @cache
 def both() -> torch.Tensor:
     encode = shipped().tokenizer.encode
     return make_batch([encode(pair.src_text) for pair in PAIR], [encode(pair.tgt_text) for pair in PAIR])
 
 
-@lru_cache(maxsize=256)
+def cuts(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which numbers of a query count, and which heads are heard, for each state and sentence."""
+    heard = torch.tensor([[head in numbers(heads) for head in range(N_HEADS)] for _, heads, _ in states])
+    wide = torch.arange(D_K) < torch.tensor([width for width, _, _ in states])[:, None]
+    all_looks = heard[:, None].expand(-1, len(USES) * N_LAYERS, -1)
+    return wide.repeat_interleave(2, dim=0), all_looks.repeat_interleave(2, dim=0)
+
+
+def masks(states: list[State], n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where the source's words may look, and the decoder's."""
+    own = torch.ones(len(states), 1, n, n, dtype=torch.bool)
+    across = torch.ones(len(states), 1, 1, n, dtype=torch.bool)
+    for place, (_, _, mask) in enumerate(states):
+        if mask == ALONE:
+            own[place] = torch.eye(n, dtype=torch.bool)
+        if mask == HIDDEN:
+            across[place, ..., -2] = False  # the word before the end: thirsty, cold
+    return own.repeat_interleave(2, dim=0), across.repeat_interleave(2, dim=0)
+
+
+@cache
 @torch.no_grad()
-def outcome(width: int, heads: str, mask: str) -> Facts:
+def outcomes() -> dict[State, Facts]:
+    """What the model does in every state, all in one batch: then no move of a control has to wait."""
     model, tokenizer, batch = shipped().model, shipped().tokenizer, both()
-    n = batch.src.shape[1]
-    own = torch.eye(n, dtype=torch.bool) if mask == ALONE else torch.ones(1, n, dtype=torch.bool)
-    across = torch.ones(2, 1, 1, n, dtype=torch.bool)
-    if mask == HIDDEN:
-        across[..., -2] = False  # the word before the end: thirsty, cold
-    with cut_down(width, heads):
-        x = model.source_positions.add(model.words.source(batch.src))
-        x, _, looked = model.encoder(x, may_look=own[None, None], with_weights=True)
+    states = list(product(WIDTHS, HEARD, MASKS))
+    src, tgt_in = (ids.repeat(len(states), 1) for ids in (batch.src, batch.tgt_in))
+    wide, heard = cuts(states)
+    own, across = masks(states, src.shape[1])
+    with cut_by_row(model, heard, wide=wide):
+        x = model.source_positions.add(model.words.source(src))
+        x, _, looked = model.encoder(x, may_look=own, with_weights=True)
         memory = {**model.decoder.read_source(x), "may_look": across}
-        words = model.target_positions.add(model.words.target(batch.tgt_in))
-        words, _, weights = model.decoder(words, causal=True, source=memory, with_weights=True)
-        logits = model.words.logits(words)
-        certain = torch.equal(logits.argmax(dim=-1), batch.tgt_out)
-        ids = batch.tgt_out if certain else greedy(model, memory, max_len=MOST_WORDS).ids
-    found = {"encoder": looked["own"][0], "decoder": weights["own"][0], "cross": weights["cross"][0]}
-    tables = {use: table[-1, numbers(heads)] for use, table in found.items()}  # (heads heard, rows, columns)
+        words = model.target_positions.add(model.words.target(tgt_in))
+        _, _, weights = model.decoder(words, causal=True, source=memory, with_weights=True)
+        ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
+    said = [tuple(tokenizer.decode(list(spoken(row, 680))).split()) for row in ids]
+    tables = {"encoder": looked["own"], "decoder": weights["own"], "cross": weights["cross"]}
+    last = {use: table[::2, -1] for use, table in tables.items()}  # of the first sentence: (states, heads, …)
     return {
-        "said": tuple(tuple(tokenizer.decode(list(spoken(row, 680))).split()) for row in ids.tolist()),
-        "weights": {
-            use: (table.sum(dim=0) / max(len(table), 1)).double().numpy() for use, table in tables.items()
-        },
-        "entropy": np.array(
-            [entropy(table).mean().item() if len(table) else 0.0 for table in tables.values()]
-        ),
+        state: {"said": (said[2 * i], said[2 * i + 1])}
+        | maps({use: table[i, numbers(state[1])] for use, table in last.items()})
+        for i, state in enumerate(states)
+    }
+
+
+def maps(tables: dict[str, torch.Tensor]) -> Facts:
+    """The mean over the heads that are heard, and its bits; 0 where there is none."""
+    means = {use: table.sum(dim=0) / max(len(table), 1) for use, table in tables.items()}
+    bits = [entropy(table).mean().item() if len(table) else 0.0 for table in tables.values()]
+    return {
+        "weights": {use: mean.double().numpy() for use, mean in means.items()},
+        "entropy": np.array(bits),
     }
 
 
 def compute(*, width: int, heads: str, mask: str) -> Facts:
-    found = outcome(width, heads, mask)
+    found = outcomes()[width, heads, mask]
     return {**found, "right": tuple(map(tuple.__eq__, found["said"], RIGHT))}
 
 
@@ -188,7 +196,7 @@ class ThreeUses(Explorable):
     size = (10.4, 4.2)
     width = Enum(WIDTHS, default_value=D_K)
     heads = Enum(HEARD, default_value=ALL)
-    mask = Enum((AS_TRAINED, ALONE, HIDDEN), default_value=AS_TRAINED)
+    mask = Enum(MASKS, default_value=AS_TRAINED)
     controls = (
         Control("width", "d_k"),
         Control("heads", "heads heard", buttons=True),

@@ -2,6 +2,7 @@
 
 switched_off(model, measure)         # the measure with each head silent in turn
 with all_silent(model, names): ...   # several at once, called as `head_names` calls them: "cross 1.3"
+with cut_by_row(model, heard): ...   # each row of a batch has heads of its own: many models in one run
 spreads(model, batches)              # of the scores of each head, before the softmax
 likeness(model, batches)             # of the words of a sentence, after each layer of the encoder
 """
@@ -10,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.layers.multi_head import MultiHead
+from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
+from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
 from course_lib.text.batch import Batch
-from course_lib.text.special import PAD
+from course_lib.text.special import BOS, EOS, PAD
+from course_lib.translation.searching import n_rows, next_words
 
 
 def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
@@ -60,6 +64,43 @@ def all_silent(model: Transformer, names: Iterable[str]) -> Iterator[None]:
             attention, head = name.rsplit(".", 1)
             stack.enter_context(silent(found[attention], int(head)))
         yield
+
+
+@contextmanager
+def cut_by_row(model: Transformer, heard: Tensor, *, wide: Tensor | None = None) -> Iterator[None]:
+    """For a while each row of a batch has a model of its own, so that hundreds are tried in one run.
+
+    Of its heads those are heard which `heard` (rows, attentions, heads) says, attentions in the order of
+    `attentions`; of each query's numbers those count which `wide` (rows, d_k) says.
+    """
+    found = [heads for _, _, heads in attentions(model)]
+    for heads, own in zip(found, heard.unbind(dim=1), strict=True):
+        heads.look = partial(_look_cut, heads, own[..., None, None], wide)
+    try:
+        yield
+    finally:
+        for heads in found:
+            del heads.look
+
+
+def _look_cut(
+    heads: MultiHead, heard: Tensor, wide: Tensor | None, query: Tensor, *source: Tensor, **options
+):
+    query = query if wide is None else query * wide[:, None, None]
+    context, weights = multi_head(query, *source, **options)
+    return F.linear(join_heads(context * heard), heads.w_output), weights
+
+
+def said_by_row(model: Transformer, memory: Rows, *, max_len: int) -> Tensor:
+    """As `greedy`, which sets finished sentences aside: here every row keeps its place, (rows, max_len)."""
+    state, token, ids = model.start(memory), torch.full((n_rows(memory),), BOS), []
+    for _ in range(max_len):
+        logits, state, _ = model.step(memory, state, token)
+        words, ending = next_words(logits)
+        best, word = words.max(dim=1)
+        token = torch.where(ending > best, EOS, word)
+        ids.append(token)
+    return torch.stack(ids, dim=1)
 
 
 def switched_off(model: Transformer, measure: Callable[[], float]) -> list[dict]:

@@ -16,7 +16,7 @@ from course_lib.explore.head_switches import (
     compute,
     entropy,
     names,
-    outcome,
+    outcomes,
     shipped,
     switched,
 )  # fmt: skip
@@ -42,7 +42,7 @@ def test_with_all_heads_on_it_says_what_the_shipped_system_says():
 )
 def test_which_heads_break_a_sentence_alone(sentence, breaking):
     wrong = {
-        name for name in names() if outcome(sentence, frozenset([name]))["said"] != SENTENCES[sentence].tgt
+        name for name in names() if outcomes(sentence)[frozenset([name])]["said"] != SENTENCES[sentence].tgt
     }
     assert wrong == breaking
 

@@ -6,7 +6,17 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
-from course_lib.translation.inside import attentions, likeness, silent, spreads, switched_off
+from course_lib.text.special import PAD
+from course_lib.translation.greedy import greedy
+from course_lib.translation.inside import (
+    attentions,
+    cut_by_row,
+    likeness,
+    said_by_row,
+    silent,
+    spreads,
+    switched_off,
+)  # fmt: skip
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 
@@ -31,6 +41,38 @@ def test_a_silent_head_says_nothing_and_then_speaks_again():
         assert heads.w_output[:, width : 2 * width].eq(0).all() and not heads.w_output[:, :width].eq(0).any()
         assert not torch.allclose(logits(model), before)
     assert torch.equal(logits(model), before)
+
+
+def test_each_row_has_heads_and_widths_of_its_own():
+    """The first row is whole; in the second a head of the first attention is silent, or all queries are 0."""
+    model, whole = made(), logits(made())
+    n_heads, looks = model.config.n_heads, [heads for _, _, heads in attentions(model)]
+    heard = torch.ones(2, len(looks), n_heads, dtype=torch.bool)
+    heard[1, 0, 1] = False
+    with cut_by_row(model, heard):
+        found = logits(model)
+    with silent(looks[0], 1):
+        torch.testing.assert_close(found[1], logits(model)[1])
+    torch.testing.assert_close(found[0], whole[0])
+    wide = torch.ones(2, looks[0].w_query.shape[0] // n_heads, dtype=torch.bool)
+    wide[1] = False
+    with cut_by_row(model, torch.ones_like(heard), wide=wide):
+        found = logits(model)
+    torch.testing.assert_close(found[0], whole[0])
+    with torch.no_grad():
+        for heads in looks:
+            heads.w_query.zero_()
+    torch.testing.assert_close(found[1], logits(model)[1])
+
+
+@torch.no_grad()
+def test_said_by_row_is_greedy():
+    model = made()
+    memory = model.encode(BATCH.src, BATCH.src_lengths)
+    expected = greedy(model, memory, max_len=8).ids
+    said = said_by_row(model, memory, max_len=8)
+    real = expected != PAD
+    assert torch.equal(said[:, : expected.shape[1]][real], expected[real]) and real.any()
 
 
 def test_every_head_is_switched_off_once():

@@ -579,7 +579,7 @@ And where source words see only themselves, *was cold* becomes *felt cold* (less
 
 ## 8 · It speaks
 
-One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 17 says what that costs).
+One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 16 counts what that costs).
 """
 
 # %% kind="code" minutes=1

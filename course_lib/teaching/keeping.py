@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from filelock import Timeout
@@ -167,7 +167,7 @@ def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str])
     except (OSError, TypeError, SyntaxError):
         raise NotKept("its source cannot be found") from None
     space = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
-    own = getattr(getattr(thing, "__code__", None), "co_varnames", ())
+    own = _own_names(getattr(thing, "__code__", None))
     for name in [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]:
         if name in seen or name in own or name not in space or hasattr(builtins, name):
             continue
@@ -183,6 +183,15 @@ def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str])
         elif isinstance(inspect.unwrap(value), FunctionType | type) and value.__name__ == name:
             _gather(inspect.unwrap(value), head, parts, seen)
     parts.append(source)
+
+
+def _own_names(code: CodeType | None) -> set[str]:
+    """Names that a function makes itself, in its comprehensions too: no global of that name is meant."""
+    if code is None:
+        return set()
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    made = {name for part in inner for name in _own_names(part)}
+    return {*code.co_varnames} | made - {*code.co_names}.union(*(part.co_names for part in inner))
 
 
 def _literal(value: Any) -> str:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 import torch
@@ -199,10 +200,18 @@ def with_what_is_mine(numbers):
     return yours("double_it")(numbers)
 
 
+cell = ModuleType("nowhere")  # of the same name as a variable below; nobody can import it
+
+
+def with_a_comprehension(numbers):
+    return torch.stack([2 * cell for cell in numbers.unbind()]) if numbers.ndim else 2 * numbers
+
+
+KEPT = [under_another_name, "compiled", by_the_library, with_what_is_mine, with_a_memo, with_a_comprehension]
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    "attempt", [under_another_name, "compiled", by_the_library, with_what_is_mine, with_a_memo]
-)
+@pytest.mark.parametrize("attempt", KEPT)
 def test_what_can_be_kept(course_home, capsys, attempt):
     attempt = torch.compile(under_another_name) if attempt == "compiled" else attempt
     assert check("double_it", attempt).details == ""

@@ -1,8 +1,8 @@
 """What a move of a slider costs: `python3 -m course_lib bench explorables`.
 
 Some explorables, two of them on the trained translator, are measured in a real kernel, beside
-`ipywidgets.interact` with a fresh `plt.figure` that draws the same picture at the same size; and, where
-Chromium and Playwright are there, from the key press to the new picture on the screen.
+`ipywidgets.interact` with a fresh `plt.figure` that draws the same picture at the same size; and the others,
+where Chromium and Playwright are there, from the key press to the new picture on the screen.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from course_lib.bench.frame import Verdict, conclude, machine
 from course_lib.runtime import PROJECT_ROOT
 
 KERNEL_MS, RATIO, BROWSER_MS = 25, 10, 120
-NAMES = (
-    *("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends"),
-    *("HeadSwitches", "ThreeUses"),  # on the trained translator
-)
+NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
+TRAINED = ("HeadSwitches", "ThreeUses")  # on the trained translator: measured in the kernel only
 PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
 
 ABOUT = """\
@@ -46,7 +44,7 @@ def run() -> int:
     print(machine(*PACKAGES), "", ABOUT, "", sep="\n")
     in_browser = _in_browser()
     seen = in_browser if isinstance(in_browser, dict) else {}
-    rows = [Row(name, **_measure(name), browser=seen.get(name, [])) for name in NAMES]
+    rows = [Row(name, **_measure(name), browser=seen.get(name, [])) for name in (*NAMES, *TRAINED)]
     print(table(rows))
     if not seen:
         print(f"Chromium: not measured ({in_browser}).")

@@ -140,14 +140,16 @@ def draw_heads(axes: Axes) -> Show:
         quick_text(axes, column + 0.5, row + 0.5, ha="center", va="center", size=9) for row, column in spots
     ]
 
+    ink_on = cache(cells.ink_on)  # a colour map takes longer than a text
+
     def show(facts: Facts) -> None:
-        shares = facts["entropy"] / np.log2(N_TGT)
+        shares = (facts["entropy"] / np.log2(N_TGT)).round(2)
         off = np.reshape([name in facts["off"] for name in names()], (N_ROWS, PER_LAYER))
         cells.show(np.where(off, np.nan, shares))
         for (row, column), text in zip(spots, texts, strict=True):
             silent = off[row, column]
-            text.set_text("off" if silent else fixed(facts["entropy"][row, column], 1))
-            text.set_color(cells.ink_on(-np.inf if silent else shares[row, column]))
+            text.set_text("off" if silent else f"{facts['entropy'][row, column]:.1f}")
+            text.set_color(ink_on(-np.inf if silent else shares[row, column]))
             text.set_fontweight("bold" if silent else "normal")
 
     return show

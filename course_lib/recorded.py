@@ -17,13 +17,14 @@ from course_lib.runtime import data_path
 
 
 @cache
-def _runs(experiment: str) -> list[dict]:
+def runs(experiment: str) -> list[dict]:
+    """Every run of an experiment: its variant, its seed, and what was measured."""
     return json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))["runs"]
 
 
 def recorded(experiment: str, measure: Callable[[dict], float]) -> dict[str, float]:
     """The mean of a measure over the seeds, for each variant of an experiment."""
     found: dict[str, list[float]] = {}
-    for run in _runs(experiment):
+    for run in runs(experiment):
         found.setdefault(run["variant"], []).append(measure(run))
     return {variant: mean(numbers) for variant, numbers in found.items()}

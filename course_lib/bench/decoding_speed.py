@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from course_lib.bench.cost import one_thread
 from course_lib.bench.decoding import BATCH, SEED, VOCAB, decode, endless, sources
 from course_lib.bench.frame import machine
 from course_lib.layers.rows import Rows
@@ -42,13 +43,13 @@ def words_per_second(system: Translator, memory: Rows) -> float:
 
 
 def measure() -> list[dict]:
-    torch.set_num_threads(1)
     systems = {one.name: ready(one.name) for one in translators()}
-    return [
-        {"variant": name, "seed": turn, "words_per_second": round(words_per_second(*found), 1)}
-        for turn in range(TURNS)
-        for name, found in systems.items()
-    ]
+    with one_thread():
+        return [
+            {"variant": name, "seed": turn, "words_per_second": round(words_per_second(*found), 1)}
+            for turn in range(TURNS)
+            for name, found in systems.items()
+        ]
 
 
 def main() -> int:

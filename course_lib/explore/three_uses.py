@@ -106,7 +106,7 @@ def outcomes() -> dict[State, Facts]:
         words = model.target_positions.add(model.words.target(tgt_in))
         _, _, weights = model.decoder(words, causal=True, source=memory, with_weights=True)
         ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
-    said = [tuple(tokenizer.decode(list(spoken(row, 680))).split()) for row in ids]
+    said = [tuple(tokenizer.decode(list(spoken(row, model.config.vocab_size))).split()) for row in ids]
     tables = {"encoder": looked["own"], "decoder": weights["own"], "cross": weights["cross"]}
     last = {use: table[::2, -1] for use, table in tables.items()}  # of the first sentence: (states, heads, …)
     return {

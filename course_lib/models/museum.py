@@ -10,13 +10,11 @@ The numbers are those of data/results. A system that a column was not measured f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 from course_lib.models.road import SYSTEMS
-from course_lib.runtime import data_path
+from course_lib.recorded import runs
 
 Measure = Callable[[dict], float | None]
 Table = dict[str, dict[str, list[float]]]
@@ -89,15 +87,10 @@ HIGHER = {name: column.higher for name, column in COLUMNS.items()}
 TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
 
 
-@cache
-def _runs(record: str) -> tuple[dict, ...]:
-    return tuple(json.loads(data_path("results", f"{record}.json").read_text(encoding="utf-8"))["runs"])
-
-
 def runs_of(record: str) -> dict[str, list[dict]]:
     """The runs of a record for each system, seed after seed; of `block` the one row that is no system."""
     found: dict[str, list[dict]] = {}
-    for run in _runs(record):
+    for run in runs(record):
         if record == "block":
             if run["variant"] == "no residual path":
                 found.setdefault(NO_PATH, []).append(run)
@@ -110,8 +103,8 @@ def numbers(name: str) -> dict[str, list[float]]:
     """One column: for each system a number for every seed. Of two records, the later one counts."""
     column, found = COLUMNS[name], {}
     for record in column.records:
-        for system, runs in runs_of(record).items():
-            measured = [column.measure(run) for run in runs]
+        for system, seeds in runs_of(record).items():
+            measured = [column.measure(run) for run in seeds]
             if None not in measured:
                 found[system] = measured
     return found

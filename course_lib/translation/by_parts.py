@@ -176,15 +176,13 @@ def decoder_stages(
     n_heads: int,
     n_layers: int,
     may_look: Bool[Tensor, "..."] | None = None,
-    own: Bool[Tensor, "..."] | None = None,
     habits: Habits = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
     """All states on the way to the logits, and where each layer looked: at its own words, at the memory."""
     seen = may_look if habits.masked else None
     if not habits.starts:
         target = torch.cat([torch.full_like(target[:, :1], EOS), target[:, 1:]], dim=1)
-    if own is None:
-        own = causal(target.shape[1], habits.ahead)
+    own = causal(target.shape[1], habits.ahead)
     x = embed(target, weights["words.output.weight"], habits=habits)
     found, looked = {"target words": x}, []
     for layer in range(n_layers):

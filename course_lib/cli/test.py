@@ -137,4 +137,6 @@ def browser_tests(home: Path) -> Stage | Outcome:
     # Two pages, each with a server of its own: one waits for its kernel while the other is drawn.
     asked = ("tests/browser", "-m", "browser")
     command = (*PYTEST, *SIDE_BY_SIDE, "--dist", "worksteal", f"--junitxml={report}", *asked)
-    return Stage("browser", command, os.environ | {"COURSE_HOME": str(home / "browser")}, report)
+    # One thread for each kernel: two that share two cores with a browser wait for one another.
+    environment = {"COURSE_HOME": str(home / "browser"), "OMP_NUM_THREADS": "1"}
+    return Stage("browser", command, os.environ | environment, report)

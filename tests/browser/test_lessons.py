@@ -12,7 +12,7 @@ from course_lib import explore
 from course_lib.authoring.editions import assemble
 from course_lib.authoring.source import read_lesson
 from course_lib.runtime import PROJECT_ROOT
-from tests.explore.stops import places, stops
+from tests.explore.stops import places, start, stops
 
 pytestmark = pytest.mark.browser
 
@@ -70,32 +70,54 @@ def reach_every_goal(lab, photograph) -> None:
                 cover.press("Enter")
             there.get_by_role("button", name="Reset", exact=True).press("Enter")  # presets do not count
             lab.in_kernel("pass")  # comes after the reset
+            knobs = there.locator(".course-knobs > *")
+            expect(knobs).to_have_count(len(kind.controls))
+            stand = start(kind)
             for goal in kind.goals:
-                knobs = there.locator(".course-knobs > *")
-                expect(knobs).to_have_count(len(kind.controls))
-                for knob, control, place in zip(
-                    knobs.all(), kind.controls, places(kind)[goal.id], strict=True
-                ):
-                    turn(knob, place, stops(kind, control)[place])
+                goes = places(kind)[goal.id]
+                for knob, control, at, to in zip(knobs.all(), kind.controls, stand, goes, strict=True):
+                    if at != to:
+                        turn(knob, to, stops(kind, control))
+                stand = goes
                 expect(there.get_by_role("listitem").filter(has_text=goal.text)).to_contain_text("✓")
             photograph(there, f"goals-{cell['index']:02}")
 
 
-def turn(knob, place: int, value: object) -> None:
-    """A slider by its arrow keys from its beginning, a row of buttons by Enter, a field by its letters."""
+def turn(knob, place: int, track: list) -> None:
+    """A slider by its arrow keys from its nearer end, a row of buttons by Enter, a field by its letters."""
     if (handle := knob.locator(".noUi-handle")).count():
-        for key in ["Home", *["ArrowRight"] * place]:
+        left = len(track) - 1 - place
+        for key in min(["Home", *["ArrowRight"] * place], ["End", *["ArrowLeft"] * left], key=len):
             handle.press(key)
     elif (field := knob.locator("input[type=text]")).count():
-        field.fill(value)
+        field.fill(track[place])
         field.press("Enter")
     else:
         knob.get_by_role("button").nth(place).press("Enter")
 
 
-def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
-    """Reopened without a kernel run, a lesson shows pictures, not "model not found"."""
+def test_the_cards_of_08(lab, photograph):
+    """One page, as a learner has it: stills before the first run, then a guess, a quiz, an exercise."""
     lab.open("08_query_key_value.ipynb")
+    stills_before_the_first_run(lab, photograph)
+    lab.run_all()
+    a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph)
+    quiz_answers_wrong_and_right_get_their_reasons(lab, photograph)
+    typing_a_solution_makes_its_check_pass(lab, photograph)
+    assert_clean(lab)
+
+
+def test_the_cards_of_00(lab, photograph):
+    """Estimate, explanation, goal and quiz by keyboard; the next day all of it is still there."""
+    lab.open("00_start_here.ipynb")
+    lab.run_all()
+    an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph)
+    a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph)
+    assert_clean(lab)
+
+
+def stills_before_the_first_run(lab, photograph) -> None:
+    """Reopened without a kernel run, a lesson shows pictures, not "model not found"."""
     index = lab.indices_of("predict")[0]
     still = lab.cell(index).locator(".jp-OutputArea img")
     expect(still).to_be_visible()
@@ -106,9 +128,7 @@ def test_stored_notebook_shows_stills_before_the_first_run(lab, photograph):
     assert_clean(lab)
 
 
-def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
-    lab.open("08_query_key_value.ipynb")
-    lab.run_all()
+def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> None:
     cell = lab.cell(lab.indices_of("predict")[2])  # the number: how large is the largest weight?
     picture = cell.get_by_role("img")
     expect(picture).to_have_count(0)
@@ -124,12 +144,9 @@ def test_a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph):
     expect(picture).not_to_have_attribute("aria-label", described)
     assert picture.evaluate(PAINT) != painted
     photograph(cell, "moved")
-    assert_clean(lab)
 
 
-def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
-    lab.open("08_query_key_value.ipynb")
-    lab.run_all()
+def quiz_answers_wrong_and_right_get_their_reasons(lab, photograph) -> None:
     cell = lab.cell(lab.indices_of("quiz")[-1])
     question = cell.locator("form", has_text="T5 (2019)")
     question.get_by_label(re.compile("cannot overflow")).check()
@@ -140,14 +157,35 @@ def test_quiz_answers_wrong_and_right_get_their_reasons(lab, photograph):
     question.get_by_role("button", name="Check").click()
     expect(question).to_contain_text("built into the numbers the matrix starts with")
     photograph(cell, "right")
-    heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")
-    assert "M06" in heard
-    assert_clean(lab)
+    assert "M06" in report(lab)
 
 
-def test_a_goal_is_reached_by_keyboard_and_an_estimate_and_an_explanation_are_kept(lab, photograph):
-    lab.open("00_start_here.ipynb")
-    lab.run_all()
+def typing_a_solution_makes_its_check_pass(lab, photograph) -> None:
+    check = lab.indices_of("check", exercise="soft_lookup")[0]
+    expect(lab.cell(check)).to_contain_text("Not tried yet")
+    stub = lab.indices_of("exercise", exercise="soft_lookup")[0]
+    lab.write_cell(
+        stub, "def soft_lookup(query, keys, values):\n    return (keys @ query) @ values, keys @ query"
+    )
+    lab.run_cell(stub)
+    lab.run_cell(check)
+    expect(lab.cell(check)).to_contain_text("softmax")
+    photograph(lab.cell(check), "check-wrong")
+    lab.write_cell(
+        stub,
+        "def soft_lookup(query, keys, values):\n"
+        "    weights = torch.softmax(keys @ query, dim=-1)\n"
+        "    return weights @ values, weights",
+    )
+    lab.run_cell(stub)
+    lab.run_cell(check)
+    expect(lab.cell(check)).to_contain_text("Passed")
+    photograph(lab.cell(check), "check-passed")
+    said = lab.in_kernel("from course_lib.teaching import yours; yours('soft_lookup')")
+    assert said.strip() == "soft_lookup: yours, from lesson 08"
+
+
+def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:
     estimate = lab.cell(lab.indices_of("estimate")[0])
     estimate.get_by_label("Your number").fill("1,000")
     estimate.get_by_role("button", name="Commit my guess").click()
@@ -165,64 +203,27 @@ def test_a_goal_is_reached_by_keyboard_and_an_estimate_and_an_explanation_are_ke
     lab.page.keyboard.press("Home")  # all the way to 0: three equal weights
     expect(dial.get_by_role("listitem").filter(has_text="all three shares equal")).to_contain_text("✓")
     photograph(dial, "goal")
-    heard = lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")
     for counted in ("estimates within 2 × 1 of 1", "goals 1", "explanations 1"):
-        assert counted in heard
-    assert_clean(lab)
+        assert counted in report(lab)
 
 
-def test_a_saved_lesson_reopens_with_what_was_done(lab, photograph):
-    """The next day, before anything is run again: the answer is still there, and nothing is broken."""
-    lab.open("00_start_here.ipynb")
-    lab.run_all()
+def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> None:
+    """The saved lesson is reopened, and before anything is run the answer stands there with its reason."""
     index = lab.indices_of("quiz")[0]
-    lab.cell(index).get_by_label("0.9").check()
-    lab.cell(index).get_by_role("button", name="Check").first.click()
-    expect(lab.cell(index)).to_contain_text("A softmax shares out exactly 1")
-    lab.save()
-    lab.open("00_start_here.ipynb")
-    expect(lab.cell(index)).to_contain_text("A softmax shares out exactly 1")
-    photograph(lab.cell(index), "quiz")
-    photograph(lab.cell(lab.indices_of("predict")[0]), "predict")
-    assert_clean(lab)
-
-
-def test_quiz_by_keyboard_alone(lab):
-    lab.open("00_start_here.ipynb")
-    lab.run_all()
-    question = lab.cell(lab.indices_of("quiz")[0]).locator("form").first
+    question = lab.cell(index).locator("form").first
     question.get_by_role("radio").first.focus()
     lab.page.keyboard.press("Space")
     lab.page.keyboard.press("Tab")
     expect(question.get_by_role("button", name="Check")).to_be_focused()
     lab.page.keyboard.press("Enter")
-    expect(question.locator(".cq-feedback")).not_to_be_empty()
-    assert_clean(lab)
+    expect(question.locator(".cq-feedback")).to_contain_text("A softmax shares out exactly 1")
+    lab.save()
+    lab.open("00_start_here.ipynb")
+    expect(lab.cell(index)).to_contain_text("A softmax shares out exactly 1")
+    photograph(lab.cell(index), "reopened-quiz")
+    photograph(lab.cell(lab.indices_of("predict")[0]), "reopened-predict")
 
 
-def test_typing_a_solution_makes_its_check_pass(lab, photograph):
-    lab.open("08_query_key_value.ipynb")
-    lab.run_all()
-    check = lab.indices_of("check", exercise="soft_lookup")[0]
-    expect(lab.cell(check)).to_contain_text("Not tried yet")
-    stub = lab.indices_of("exercise", exercise="soft_lookup")[0]
-    lab.write_cell(
-        stub, "def soft_lookup(query, keys, values):\n    return (keys @ query) @ values, keys @ query"
-    )
-    lab.run_cell(stub)
-    lab.run_cell(check)
-    expect(lab.cell(check)).to_contain_text("softmax")
-    photograph(lab.cell(check), "wrong")
-    lab.write_cell(
-        stub,
-        "def soft_lookup(query, keys, values):\n"
-        "    weights = torch.softmax(keys @ query, dim=-1)\n"
-        "    return weights @ values, weights",
-    )
-    lab.run_cell(stub)
-    lab.run_cell(check)
-    expect(lab.cell(check)).to_contain_text("Passed")
-    photograph(lab.cell(check), "passed")
-    said = lab.in_kernel("from course_lib.teaching import yours; yours('soft_lookup')")
-    assert said.strip() == "soft_lookup: yours, from lesson 08"
-    assert_clean(lab)
+def report(lab) -> str:
+    """What the progress page would tell now."""
+    return lab.in_kernel("from course_lib.teaching import progress; print(progress.read().report())")

@@ -23,16 +23,21 @@ def stops(kind: type[Explorable], control: Control) -> list:
     return [min(trait.min + step * i, trait.max) for i in range(count + 1)]
 
 
+def start(kind: type[Explorable]) -> tuple[int, ...]:
+    """The place of every control at the start, among its stops; of numbers, the nearest one."""
+    tracks = [stops(kind, control) for control in kind.controls]
+    return tuple(_place(track, value) for track, value in zip(tracks, kind.start.values(), strict=True))
+
+
 @cache
 def places(kind: type[Explorable]) -> dict[str, tuple[int, ...]]:
     """For each goal that can be reached, the place of every control among its stops: as few controls turned
     as can be, by as few steps."""
     tracks = [stops(kind, control) for control in kind.controls]
-    start = [_place(track, value) for track, value in zip(tracks, kind.start.values(), strict=True)]
-    at_start, found = kind.facts_at(kind.start), {}
+    at_start, found, begin = kind.facts_at(kind.start), {}, start(kind)
 
     def effort(way: tuple[int, ...]) -> tuple[int, int]:
-        steps = [abs(a - b) for a, b in zip(way, start, strict=True)]
+        steps = [abs(a - b) for a, b in zip(way, begin, strict=True)]
         return sum(map(bool, steps)), sum(steps)
 
     for way in sorted(product(*(range(len(track)) for track in tracks)), key=effort):

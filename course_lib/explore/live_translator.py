@@ -35,7 +35,7 @@ RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English
 USE = {ACROSS: "across", SOURCE: "source", TARGET: "target"}
 HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
 N_TOP, N_GRID, FEWEST = 5, MOST_SAID, 8  # words shown; rows and columns there are, and that are always seen
-LETTERS, NOTE = 11, 32  # signs of a label, of a line of notes
+LETTERS, LINE, N_LINES = 11, 30, 6  # signs of a label, of a line below the bars; such lines
 END = SPECIAL[EOS]
 WOMAN = "The old woman sees a small dog in the garden."
 SAMPLES = (
@@ -118,7 +118,7 @@ def draw_top(axes: Axes) -> Show:
     axes.set_xlabel("chance")
     after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
     bars = LyingBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
-    notes = [quick_text(axes, -0.83, 5.4 + 0.62 * line, va="center", size=9.5) for line in range(5)]
+    below = [quick_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
 
     def show(facts: Facts) -> None:
         spoken = [drawable(word) for word in facts["said"][: facts["place"]]]
@@ -131,9 +131,13 @@ def draw_top(axes: Axes) -> Show:
         )
         for text, word in zip(bars.words, facts["top"], strict=True):
             text.set_text(drawable(word))
-        told = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), NOTE)]
-        for line, text in zip(notes, [*told, *[""] * len(notes)], strict=False):
-            line.set(text=text, color=theme.ORANGE)
+        said = [(line, theme.INK, "bold") for line in textwrap.wrap(plain(facts["french"]), LINE)]
+        told = [
+            (line, theme.ORANGE, "normal") for n in facts["notes"] for line in textwrap.wrap(plain(n), LINE)
+        ]
+        blank = [("", theme.INK, "normal")] * N_LINES
+        for text, (line, colour, weight) in zip(below, [*said, *told, *blank], strict=False):
+            text.set(text=line, color=colour, fontweight=weight)
 
     return show
 
@@ -236,7 +240,10 @@ class LiveTranslator(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> str:
-        return textwrap.shorten(facts["french"], 78, placeholder=" …")
+        if facts["system"] == RCTM:
+            return RCTM
+        look = facts["system"].removeprefix("… ").removeprefix("Transformer: ")
+        return f"Transformer, {look}, " + ("mean of all heads" if facts["head"] == "mean" else facts["head"])
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -71,6 +71,8 @@ def test_neighbours_and_linear_attention_by_the_clock():
     short, long = line_of("64 words"), line_of("1024 words")
     assert 0.18 < long["nearby"] < 0.22 and "a fifth of the time" in SOURCE
     assert 0.45 < long["fused"] < 0.57 and "(fused: a half)" in SOURCE
+    assert long["linear"] == 0.06 and "it took 6% of the time of explicit attention" in SOURCE
+    assert long["causal linear"] == 0.44 and "took 44%, and one $S$" in SOURCE
     assert 2.8 < short["nearby"] < 3.3 and "at 64 words three times as long" in SOURCE
 
 

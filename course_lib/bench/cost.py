@@ -2,15 +2,15 @@
 
     >>> bytes_written(lambda: torch.zeros(10, 10) + 1)         # two tensors of 100 numbers, 4 bytes each
     800
-    >>> meeting([1, 2, 4], [0.25, 0.5, 2.0])                    # a ratio that passes 1 between 2 and 4
-    2.8284271247461903
+    >>> round(meeting([1, 2, 4], [0.25, 0.5, 2.0]), 3)          # a ratio that passes 1 between 2 and 4
+    2.828
 
-FLOPs tell neither: a multiplication is quick where its numbers lie at hand, and a step that waits for the one
-before it keeps one core busy, whatever else stands idle.
+FLOPs tell neither: they count products alone, and a hundred small products take longer than a large one.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,18 +25,25 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_lib.bench.frame import machine
+from course_lib.layers.linear_attention import causal_linear_attend, linear_attend
+from course_lib.layers.restricted import attend_nearby
+from course_lib.runtime import data_path
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 WIDTHS = (64, 128)
 N_HEADS, ROUNDS = 4, 7
+SIDE_BY_SIDE = (8, 32)
+STEPS = 256
+LONG, RADIUS = 1024, 8
 
 ABOUT = f"""\
 One sentence of n words, float32, on the CPU; {N_HEADS} heads, a feed-forward network four times as wide.
 explicit   scores, softmax and mix one after another, against all other products of the block
 fused      the same by torch's scaled_dot_product_attention
-recurrent  attention with one head, explicit, against torch's nn.RNN
+recurrent  attention with one head, explicit, against torch's nn.RNN; also with several sentences side by side
 Seconds of one core; all ways in turn, {ROUNDS} rounds, the quickest of each. A ratio above 1: attention
-takes longer. "meet at" is where it passes 1 for good; the first length where it is never below."""
+takes longer. "meet at" is where it passes 1 for good; the first length where it is never below. Other
+programs ran meanwhile (load): only ratios are told."""
 
 
 def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
@@ -104,7 +111,8 @@ def bytes_written(work: Callable[[], Any]) -> int:
 
 def explicit(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Attention step by step, as the formula has it."""
-    scores = query @ keys.mT / query.shape[-1] ** 0.5
+    turned = keys.mT.contiguous()  # as a mere view, torch takes many times as long for short narrow heads
+    scores = query @ turned / query.shape[-1] ** 0.5
     return scores.softmax(dim=-1) @ values
 
 
@@ -121,12 +129,30 @@ def block_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def recurrent_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
+def recurrent_ways(n: int, d: int, batch: int = 1) -> dict[str, Callable[[], Any]]:
     """One layer that reads n words: a recurrent network, and attention with one head."""
     torch.manual_seed(0)
-    words, heads = torch.randn(1, n, d), torch.randn(3, 1, n, d)
+    words, heads = torch.randn(batch, n, d), torch.randn(3, batch, n, d)
     reader = torch.nn.RNN(d, d, batch_first=True)
     return {"recurrent": lambda: reader(words), "attention": lambda: explicit(*heads)}
+
+
+def step_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
+    """n steps of a reader: each waits for the last; none waits; and all of them in one product."""
+    torch.manual_seed(0)
+    words, w, u = torch.randn(n, d), torch.randn(d, d) / d**0.5, torch.randn(d, d) / d**0.5
+
+    def one_by_one(*, wait: bool) -> None:
+        state = torch.zeros(1, d)
+        for word in words.split(1):
+            new = torch.tanh(word @ w + state @ u)
+            state = new if wait else state
+
+    return {
+        "waiting": lambda: one_by_one(wait=True),
+        "not waiting": lambda: one_by_one(wait=False),
+        "joined": lambda: torch.tanh(words @ w + words @ u),
+    }
 
 
 def block_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> dict[str, list[float]]:
@@ -135,22 +161,58 @@ def block_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUN
     return {way: [one[way] / one["rest"] for one in taken] for way in ("explicit", "fused")}
 
 
-def recurrent_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> list[float]:
+def recurrent_ratios(
+    d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS, batch: int = 1
+) -> list[float]:
     """Seconds of attention over seconds of a recurrent network, for each length."""
-    taken = [fastest(recurrent_ways(n, d), rounds=rounds) for n in lengths]
+    taken = [fastest(recurrent_ways(n, d, batch), rounds=rounds) for n in lengths]
     return [one["attention"] / one["recurrent"] for one in taken]
 
 
 def part_ways(n: int, d: int, n_heads: int) -> dict[str, Callable[[], Any]]:
-    """The steps of explicit attention one by one, and the rest of the block."""
+    """The steps of explicit attention one by one, and the rest of the block.
+
+    `exp` and `copy` tell arithmetic from bytes: both read the table and write one that is there already.
+    """
     torch.manual_seed(0)
     query, keys, values = torch.randn(3, 1, n_heads, n, d // n_heads)
     table = torch.rand(1, n_heads, n, n)
+    filled = torch.empty_like(table)
     return {
         "rest": block_ways(n, d)["rest"],
-        "products": lambda: (query @ keys.mT, table @ values),
+        "products": lambda: (query @ keys.mT.contiguous(), table @ values),
         "softmax": lambda: (table / 4).softmax(dim=-1),
+        "exp": lambda: torch.exp(table, out=filled),
+        "copy": lambda: filled.copy_(table),
     }
+
+
+def cheaper_ways(n: int) -> dict[str, Callable[[], Any]]:
+    """Attention with 4 heads of 16 numbers, and what may stand in for it."""
+    torch.manual_seed(0)
+    heads = torch.randn(3, 1, N_HEADS, n, 16)
+    return {
+        "explicit": lambda: explicit(*heads),
+        "fused": lambda: F.scaled_dot_product_attention(*heads),
+        "nearby": lambda: attend_nearby(*heads, radius=RADIUS),
+        "linear": lambda: linear_attend(*heads),
+        "causal linear": lambda: causal_linear_attend(*heads),
+    }
+
+
+def recorded(d: int, against: str) -> list[float]:
+    """The ratios of one row of the record, for each of `LENGTHS`.
+
+    >>> len(recorded(64, "the rest, fused")) == len(LENGTHS)
+    True
+    """
+    record = data_path("results", "bench_cost_cpu.txt").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^{d} +{re.escape(against)}  +(.*)$", record, flags=re.MULTILINE)
+    return [float(ratio) for ratio in row.split()[:-2]]
+
+
+def told(name: str, taken: Mapping[str, float], over: float, ways: Sequence[str]) -> None:
+    print(f"{name}: " + ", ".join(f"{way} {taken[way] / over:.2f}" for way in ways))
 
 
 def main() -> None:
@@ -162,18 +224,22 @@ def main() -> None:
     for d in WIDTHS:
         rows = {f"the rest, {way}": (found, 6 * d) for way, found in block_ratios(d).items()}
         rows["a recurrent network"] = (recurrent_ratios(d), d)
+        for batch in SIDE_BY_SIDE:
+            rows[f"a recurrent network, {batch}"] = (recurrent_ratios(d, LENGTHS[:5], batch=batch), d)
         for name, (found, said) in rows.items():
-            told = "".join(f"{ratio:>8.2f}" for ratio in found)
-            print(f"{d:<6}{name:<28}{told}{meeting(LENGTHS, found):>10.0f}{said:>11}")
-    print(
-        "",
-        f"Explicit attention at n = {6 * 64}, d = 64: seconds of each step over those of the rest",
-        sep="\n",
-    )
+            ratios = "".join(f"{ratio:>8.2f}" for ratio in found) + " " * 8 * (len(LENGTHS) - len(found))
+            print(f"{d:<6}{name:<28}{ratios}{meeting(LENGTHS[: len(found)], found):>10.0f}{said:>11}")
+    print("", f"Explicit attention at n = {6 * 64}, d = 64: each step over the rest of the block", sep="\n")
     for n_heads in (1, N_HEADS):
         taken = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
-        told = ", ".join(f"{step} {taken[step] / taken['rest']:.2f}" for step in ("products", "softmax"))
-        print(f"{n_heads} head{'s' * (n_heads > 1)}: {told}")
+        told(f"{n_heads} head{'s' * (n_heads > 1)}", taken, taken["rest"], list(taken)[1:])
+    print("", f"{STEPS} steps of a reader, d = 64: each over all of them in one product", sep="\n")
+    taken = fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS)
+    told("one by one", taken, taken["joined"], ["waiting", "not waiting"])
+    print("", f"{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit", sep="\n")
+    for n in (64, LONG):
+        taken = fastest(cheaper_ways(n))
+        told(f"{n} words", taken, taken["explicit"], list(taken)[1:])
 
 
 if __name__ == "__main__":

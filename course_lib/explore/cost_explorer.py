@@ -91,10 +91,10 @@ def draw_growth(axes: Axes) -> Show:
     plain_powers(axes.xaxis)
     axes.yaxis.minorticks_off()
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
-    colours = {"rest": theme.BLUE, "attention": PARTS["attention"], "recurrent": RECURRENT}
+    colours = {"rest": theme.INK, "attention": PARTS["attention"], "recurrent": RECURRENT}
     curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
     dots = {name: marked_point(axes) for name in colours}
-    named = {"rest": "rest of the block", "attention": "attention", "recurrent": "recurrent layer"}
+    named = {"rest": "rest of the block", "attention": "scores and mix", "recurrent": "recurrent layer"}
     for place, (name, words) in enumerate(named.items()):
         axes.text(
             0.03, 0.93 - 0.09 * place, words, color=colours[name], fontweight="bold", transform=axes.transAxes
@@ -108,8 +108,9 @@ def draw_growth(axes: Axes) -> Show:
             "recurrent": 4 * lengths * d**2,
         }
         place = LENGTHS.index(facts["n"])
+        read = slice(place + 1)  # no further than the sentence: where lines meet is to be found
         for name, curve in curves.items():
-            curve.set_ydata(heights[name])
+            curve.set_data(lengths[read], heights[name][read])
             dots[name].set(data=([facts["n"]], [heights[name][place]]), markerfacecolor=colours[name])
 
     return show
@@ -142,14 +143,14 @@ class CostExplorer(Explorable):
     presets: ClassVar = {
         "a long sentence": {"n": 64},
         "a page": {"n": 512},
-        "level": {"n": 3072},
+        "an article": {"n": 3072},
         "a chapter": {"n": 8192},
     }
     goals = (
         Goal("half", "Attention is half of the work, in a block narrower than 512", half),
         Goal(
             "dearer",
-            "d = 1024: attention above recurrence, yet under 25% of its block",
+            "d = 1024: scores and mix above recurrence, yet under 25% of the block",
             dearer_than_recurrent,
         ),
         Goal(
@@ -168,8 +169,8 @@ class CostExplorer(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['n']} words, width {facts['d']}: attention does {fixed(100 * facts['share'], 1)}% of "
+            f"{facts['n']} words, width {facts['d']}: scores and mix do {fixed(100 * facts['share'], 1)}% of "
             f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent "
-            f"layer. Its tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
+            f"layer. The tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
             f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."
         )

@@ -1,16 +1,24 @@
-"""The exercises of lesson 17: the FLOPs of a block, linear attention as a reader, the cache, shared heads."""
+"""The exercises of lesson 17: FLOPs of a block, a test of neighbours, a linear reader, the cache, heads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from course_lib.layers.attention import attend
 from course_lib.layers.linear_attention import causal_linear_attend, feature_map, linear_attend
+from course_lib.layers.restricted import attend_nearby, window_mask
+from course_lib.teaching.answer import Answer
 from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.task import Case
+from course_lib.teaching.verdict import Verdict, wrong
+from course_lib.teaching.written_test import TestExercise
 
 LESSON = "what_it_costs"
 
@@ -36,6 +44,22 @@ def with_parts(**changed: Callable[[int, int, int], int]) -> Callable:
     return wrong
 
 
+def exact(n: int, d: int, d_ff: int) -> dict[str, int]:
+    """A sum of b products takes only b - 1 additions."""
+    return {
+        "projections": 4 * n * d * (2 * d - 1),
+        "attention": n * n * (2 * d - 1) + n * d * (2 * n - 1),
+        "feed-forward": n * d_ff * (2 * d - 1) + n * d * (2 * d_ff - 1),
+    }
+
+
+def has_the_keys(inputs: tuple, answer: Any) -> str:
+    wanted = set(counted(1, 1, 1))
+    if isinstance(answer, dict) and set(answer) != wanted:
+        return f"The keys are {sorted(answer)}; {sorted(wanted)} are wanted, spelt like this."
+    return ""
+
+
 BLOCK_FLOPS = PlainExercise(
     name="block_flops",
     lesson=LESSON,
@@ -55,7 +79,22 @@ BLOCK_FLOPS = PlainExercise(
         lambda: (1, 512, 2048),
         lambda: (100, 8, 8),
     ),
+    demands=(has_the_keys,),
     slips=(
+        Slip(
+            "one-addition-less",
+            exact,
+            "b products are summed by b − 1 additions, that is true. One counts 2b all the same, as torch "
+            "does: 2 · rows · inner · columns.",
+        ),
+        Slip(
+            "w-o-in-attention",
+            with_parts(
+                projections=lambda n, d, d_ff: 6 * n * d**2,
+                attention=lambda n, d, d_ff: 4 * n**2 * d + 2 * n * d**2,
+            ),
+            'W_O is counted under "attention". It is the fourth projection; attention is scores and mix.',
+        ),
         Slip(
             "multiplications-only",
             lambda n, d, d_ff: {name: count // 2 for name, count in counted(n, d, d_ff).items()},
@@ -102,25 +141,156 @@ BLOCK_FLOPS = PlainExercise(
 )
 
 
+# ---- a test of attention that sees neighbours
+
+
+def under(mask: Tensor, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return attend(query, keys, values, may_look=mask)[0]
+
+
+def near(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    return attend_nearby(query, keys, values, radius=radius)
+
+
+def to_the_left(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    return under(window_mask(len(keys), radius).tril(), query, keys, values)
+
+
+def in_a_ring(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    n, apart = len(keys), torch.arange(len(keys))
+    apart = (apart[:, None] - apart).abs()
+    return under(torch.minimum(apart, n - apart) <= radius, query, keys, values)
+
+
+def with_zeros(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    """Words of zeros beyond both ends, which get weights like all others."""
+    around = [F.pad(x, (0, 0, radius, radius)) for x in (query, keys, values)]
+    return under(window_mask(len(around[0]), radius), *around)[radius : len(keys) + radius]
+
+
+def hidden_too_late(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-1)
+    return weights * window_mask(len(keys), radius) @ values
+
+
+def own_block_only(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    block = torch.arange(len(keys)) // radius
+    return under(block[:, None] == block, query, keys, values)
+
+
+def rest_forgotten(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    """Whole blocks only: what is left over at the end gets nothing."""
+    blends = near(query, keys, values, radius)
+    whole = len(keys) // radius * radius
+    return torch.cat([blends[:whole], torch.zeros_like(blends[whole:])])
+
+
+def by_mask(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    return under(window_mask(len(keys), radius), query, keys, values)
+
+
+def word_by_word(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
+    blends = []
+    for i, asks in enumerate(query):
+        seen = slice(max(0, i - radius), i + radius + 1)
+        weights = (keys[seen] @ asks / len(asks) ** 0.5).softmax(dim=0)
+        blends.append(weights @ values[seen])
+    return torch.stack(blends)
+
+
+NEARBY = PlainExercise(
+    name="nearby",
+    lesson=LESSON,
+    inputs=("query", "keys", "values", "radius"),
+    reference=near,
+    by_hand=ByHand(
+        inputs={
+            "query": torch.zeros(3, 1),
+            "keys": torch.zeros(3, 1),
+            "values": torch.tensor([[0.0], [3.0], [6.0]]),
+            "radius": 1,
+        },
+        answer=torch.tensor([[1.5], [3.0], [4.5]]),
+        says="Equal scores: each word gets the mean of itself and its neighbours.",
+    ),
+    others=(
+        lambda: (random(7, 4, seed=1), random(7, 4, seed=2), random(7, 4, seed=3), 2),
+        lambda: (random(9, 3, seed=1), random(9, 3, seed=2), random(9, 5, seed=3), 4),
+    ),
+    slips=(
+        Slip(
+            "one-too-many",
+            lambda q, k, v, radius: near(q, k, v, radius + 1),
+            "it sees one neighbour too many.",
+        ),
+        Slip(
+            "one-too-few",
+            lambda q, k, v, radius: under(window_mask(len(k), radius - 1), q, k, v),
+            "it sees one neighbour too few.",
+        ),
+        Slip("left-only", to_the_left, "it sees the left side only."),
+        Slip("ring", in_a_ring, "the ends are joined into a ring."),
+        Slip("zeros", with_zeros, "zeros beyond the ends get weights."),
+        Slip("hidden-too-late", hidden_too_late, "it hides after the softmax."),
+        Slip("own-block", own_block_only, "each block sees itself alone."),
+        Slip("rest-forgotten", rest_forgotten, "the words after the last whole block get nothing."),
+    ),
+)
+
+
+def careful_test(nearby: Callable) -> None:
+    query, keys, values = random(3, 7, 4)
+    torch.testing.assert_close(nearby(query, keys, values, 2), by_mask(query, keys, values, 2))
+
+
+TEST_NEARBY = TestExercise(
+    name="test_nearby",
+    lesson=LESSON,
+    inputs=("nearby",),
+    of=NEARBY,
+    what="function",
+    accepts={"with a mask": by_mask, "word by word": word_by_word},
+    rejects={
+        "one-too-many": "sees one neighbour too many",
+        "one-too-few": "sees one neighbour too few",
+        "left-only": "sees the left side only",
+        "ring": "joins both ends into a ring",
+        "zeros": "gives weight to zeros beyond the ends",
+        "hidden-too-late": "hides after the softmax and does not divide again",
+        "own-block": "lets each block see itself alone",
+        "rest-forgotten": "gives nothing to the words after the last whole block",
+    },
+    reference=careful_test,
+)
+
+
 # ---- linear attention as a reader
 
 
 def sums(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Outputs and the last summary."""
+    """Outputs and the last S."""
     return causal_linear_attend(query, keys, values), feature_map(keys).mT @ values
 
 
 def reads(
-    query: Tensor, keys: Tensor, values: Tensor, *, phi=feature_map, phi_query=feature_map, first=False
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    phi=feature_map,
+    phi_query=feature_map,
+    first=False,
+    least=0.0,
+    divisor=lambda q, k, z: q @ z,
 ):
     """The loop, with a few things that can be done wrongly."""
-    summary, total = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
+    s, z = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
     outputs = []
     for q, k, v in zip(phi_query(query), phi(keys), values, strict=True):
-        asked = q @ summary / (q @ total).clamp(min=1e-9)
-        summary, total = summary + torch.outer(k, v), total + k
-        outputs.append(asked if first else q @ summary / (q @ total))
-    return torch.stack(outputs), summary
+        asked = q @ s / (q @ z).clamp(min=least)
+        s, z = s + torch.outer(k, v), z + k
+        outputs.append(asked if first else q @ s / divisor(q, k, z))
+    return torch.stack(outputs), s
 
 
 def undivided(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -129,8 +299,8 @@ def undivided(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
 
 
 def over_the_count(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    outputs, summary = undivided(query, keys, values)
-    return outputs / torch.arange(1, len(query) + 1)[:, None], summary
+    outputs, s = undivided(query, keys, values)
+    return outputs / torch.arange(1, len(query) + 1)[:, None], s
 
 
 def forgets(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -143,6 +313,19 @@ def reader_case(n: int, d_k: int, d_v: int, seed: int) -> Callable[[], tuple]:
     return lambda: tuple(random(*shape, seed=seed + i) for i, shape in enumerate(shapes))
 
 
+def are_tensors(inputs: tuple, answer: Any) -> str:
+    query, keys, values = inputs
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        return "Two things are wanted: the outputs of all words, and the last S."
+    if not isinstance(answer[0], Tensor):
+        return "The outputs must be one tensor, (n, d_v): `torch.stack(outputs)`."
+    wanted = (len(query), values.shape[1]), (keys.shape[1], values.shape[1])
+    given = tuple(tuple(getattr(one, "shape", ())) for one in answer)
+    if given != wanted:
+        return f"The shapes are {given[0]} and {given[1]}; {wanted[0]} and {wanted[1]} are wanted."
+    return ""
+
+
 LINEAR_READER = PlainExercise(
     name="linear_reader",
     lesson=LESSON,
@@ -150,13 +333,14 @@ LINEAR_READER = PlainExercise(
     reference=sums,
     by_hand=ByHand(
         inputs={
-            "query": torch.tensor([[0.0], [1.0]]),
-            "keys": torch.tensor([[0.0], [2.0]]),
-            "values": torch.tensor([[4.0], [8.0]]),
+            "query": torch.tensor([[1.0, 0.0], [0.0, 0.0]]),
+            "keys": torch.tensor([[1.0, 3.0], [0.0, 0.0]]),
+            "values": torch.tensor([[4.0, 0.0], [0.0, 8.0]]),
         },
-        answer=(torch.tensor([[4.0], [7.0]]), torch.tensor([[28.0]])),
-        says="φ(0) = 1, φ(1) = 2, φ(2) = 3. First word: summary 1 · 4 = 4, total 1; asked with 1: 4 / 1 = 4. "
-        "Second word: summary 4 + 3 · 8 = 28, total 1 + 3 = 4; asked with 2: 2 · 28 / (2 · 4) = 7.",
+        answer=(torch.tensor([[4.0, 0.0], [3.0, 2.0]]), torch.tensor([[8.0, 8.0], [16.0, 8.0]])),
+        says="φ of the keys: (2, 4) and (1, 1). First word: S has the rows (8, 0), (16, 0), z = (2, 4); "
+        "asked with (2, 1): (32, 0) / 8 = (4, 0). Second word: S has the rows (8, 8), (16, 8), z = (3, 5); "
+        "asked with (1, 1): (24, 16) / 8 = (3, 2).",
     ),
     others=(
         reader_case(5, 3, 2, 0),
@@ -164,22 +348,44 @@ LINEAR_READER = PlainExercise(
         reader_case(1, 2, 3, 20),
         reader_case(12, 2, 6, 30),
     ),
+    demands=(are_tensors,),
     slips=(
         Slip(
             "undivided",
             undivided,
-            "the outputs are sums, not means: divide by what the weights sum to, φ(q) · total.",
+            "the outputs are sums, not means: divide by what the weights sum to, φ(q) · z.",
         ),
         Slip(
             "over-the-count",
             over_the_count,
-            "the sum is divided by the number of words. Divide by the sum of the weights: φ(q) · total.",
+            "the sum is divided by the number of words. Divide by the sum of the weights: φ(q) · z.",
         ),
         Slip(
             "asks-before-writing",
-            lambda q, k, v: reads(q, k, v, first=True),
+            lambda q, k, v: reads(q, k, v, first=True, least=1e-9),
             "each word asks before it has been written down, so it never sees itself. First add it to the "
             "state, then ask.",
+        ),
+        Slip(
+            "asks-an-empty-state",
+            lambda q, k, v: reads(q, k, v, first=True),
+            "each word asks before it has been written down: the first finds an empty state, and 0 / 0 is "
+            "nan. First add it to the state, then ask.",
+        ),
+        Slip(
+            "over-the-sum-of-z",
+            lambda q, k, v: reads(q, k, v, divisor=lambda q, k, z: z.sum()),
+            "it divides by the sum of z. The weights of this query sum to φ(q) · z.",
+        ),
+        Slip(
+            "over-this-word",
+            lambda q, k, v: reads(q, k, v, divisor=lambda q, k, z: q @ k),
+            "it divides by the weight of this word alone. Divide by that of all so far: φ(q) · z.",
+        ),
+        Slip(
+            "raw-keys",
+            lambda q, k, v: reads(q, k, v, phi=lambda x: x),
+            "the keys are used as they are; only the query goes through `feature_map`. Both must.",
         ),
         Slip(
             "sees-everything",
@@ -225,10 +431,10 @@ CACHE_BYTES = PlainExercise(
     reference=cached,
     unrepaired=first_cached,
     by_hand=ByHand(
-        inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 4, "n_kv_heads": 2, "bytes_each": 4},
-        answer=7680,
-        says="A head is 64 / 4 = 16 numbers wide. Two heads of keys: 32 numbers for each word; as many for "
-        "the values: 64. In 3 layers 192, for 10 words 1,920 numbers, 4 bytes each: 7,680.",
+        inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 8, "n_kv_heads": 2, "bytes_each": 4},
+        answer=3840,
+        says="A head is 64 / 8 = 8 numbers wide. Two heads of keys: 16 numbers for each word; as many for "
+        "the values: 32. In 3 layers 96, for 10 words 960 numbers, 4 bytes each: 3,840.",
     ),
     others=(
         lambda: (10, 3, 64, 4, 4, 4),
@@ -259,9 +465,9 @@ CACHE_BYTES = PlainExercise(
             "this is one layer. Every layer keeps keys and values of its own.",
         ),
         Slip(
-            "shares-the-other-way",
-            lambda n, layers, d, heads, kv, b: 2 * layers * n * heads * (d // heads) * (heads // kv) * b,
-            "fewer key heads make it larger. Each is as wide as a query head, and there are fewer of them.",
+            "size-of-a-group",
+            lambda n, layers, d, heads, kv, b: 2 * layers * n * (heads // kv) * (d // heads) * b,
+            "n_heads / n_kv_heads is how many query heads *share* a key head. What is kept are n_kv_heads.",
         ),
     ),
 )
@@ -305,25 +511,24 @@ def are_heads(inputs: tuple, answer: Any) -> str:
 
 
 def wide_enough(inputs: tuple, answer: Any) -> str:
-    width = inputs[3] // answer[0]
+    width = inputs[3] // int(answer[0])
     if NARROWEST <= width <= WIDEST:
         return ""
-    return f"{answer[0]} heads are {width} numbers wide each; from {NARROWEST} to {WIDEST} are wanted."
+    return f"{int(answer[0])} heads are {width} numbers wide each; from {NARROWEST} to {WIDEST} are wanted."
 
 
 def fits_the_budget(inputs: tuple, answer: Any) -> str:
     budget, n_words, n_layers, d_model, bytes_each = inputs
-    takes = cached(n_words, n_layers, d_model, *answer, bytes_each)
+    n_heads, n_kv_heads = map(int, answer)
+    takes = cached(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
     if takes <= budget:
         return ""
-    return (
-        f"With {answer[0]} and {answer[1]} heads the cache takes {takes:,} bytes; the budget is {budget:,}."
-    )
+    return f"With {n_heads} and {n_kv_heads} heads the cache takes {takes:,} bytes; the budget is {budget:,}."
 
 
 def wastes_nothing(inputs: tuple, answer: Any) -> str:
     budget, n_words, n_layers, d_model, bytes_each = inputs
-    n_heads, n_kv_heads = answer
+    n_heads, n_kv_heads = map(int, answer)
     for more in divisors(n_heads):
         takes = cached(n_words, n_layers, d_model, n_heads, more, bytes_each)
         if more > n_kv_heads and takes <= budget:
@@ -334,7 +539,20 @@ def wastes_nothing(inputs: tuple, answer: Any) -> str:
     return ""
 
 
-CHOOSE_HEADS = PlainExercise(
+class Search(PlainExercise):
+    """A search may come back with nothing: then it is told for which budget."""
+
+    def read(self, value: Any, case: Case) -> Answer | Verdict:
+        if value is not None:
+            return super().read(value, case)
+        advice = "Other widths do fit: try every `n_heads`. (Or is a `return` missing?)"
+        nothing = wrong(
+            "For this budget your search found nothing: it returned `None`.", advice, "finds-nothing"
+        )
+        return replace(nothing, given=self.call_text(case))
+
+
+CHOOSE_HEADS = Search(
     name="choose_heads",
     lesson=LESSON,
     inputs=("budget", "n_words", "n_layers", "d_model", "bytes_each"),
@@ -358,8 +576,11 @@ CHOOSE_HEADS = PlainExercise(
         lambda: (1_000_000, 1000, 3, 192, 4),
         lambda: (25_000_000, 2048, 24, 768, 2),
         lambda: (70_000_000, 8192, 12, 960, 2),
+        lambda: (100_000_000, 4096, 16, 1024, 2),  # 11 of 32 would fit, and 11 does not divide 32
+        lambda: (33_554_432, 4096, 16, 1024, 2),  # fits to the byte
+        lambda: (40_000_000, 4096, 16, 1000, 2),  # 32 does not divide the width
     ),
     demands=(are_heads, wide_enough, fits_the_budget, wastes_nothing),
 )
 
-EXERCISES = (BLOCK_FLOPS, LINEAR_READER, CACHE_BYTES, CHOOSE_HEADS)
+EXERCISES = (BLOCK_FLOPS, TEST_NEARBY, LINEAR_READER, CACHE_BYTES, CHOOSE_HEADS)

@@ -227,6 +227,6 @@ class Leaderboard(Explorable):
         )
         about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].says)))
         return (
-            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: {first or 'nobody was measured'}; "
-            f"{told(facts)}."
+            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: "
+            f"{f'{first}; ' if first else ''}{told(facts)}."
         )

@@ -24,6 +24,7 @@ After this lesson you can
 from collections import Counter
 from dataclasses import replace
 from statistics import mean
+from textwrap import fill
 
 import torch
 
@@ -117,7 +118,7 @@ for look in (1, 2):
 
 # %% [markdown] kind="formula" minutes=1
 r"""
-In layer $l$ of the decoder, for one position:
+In one layer of the decoder, for one position:
 
 $$ h = \text{gated convolution}(x), \qquad q = W h + b + g, \qquad c = \sum_j \text{softmax}_j(q \cdot z_j)\,(z_j + e_j), \qquad x' = h + U c + x $$
 
@@ -177,7 +178,7 @@ quiz("18", "convs2s")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Without look 2 *il* becomes *elle*; without look 3 little is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in 97 of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
+Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in 97 of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
 
 ## 3 · What three seeds can carry
 
@@ -264,7 +265,7 @@ One clear case, the same turned round, the same with `higher=False`, one or two 
 r"""
 ## 4 · Who is first?
 
-Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better; n is the number of sentences.
+Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better. Each line: more or less is better, in which unit, what it is, and n, the number of sentences.
 """
 
 # %% kind="code" minutes=0.5
@@ -272,8 +273,8 @@ museum, beats = table(), yours("beats")
 for name, column in COLUMNS.items():
     sense = f"{'more' if column.higher else 'less'} {column.unit}"
     print(f"{name:<16}{sense:<14}{column.says}")
-print("\nTranslators:", ", ".join(museum["test"]))
-print("\nLanguage models:", ", ".join(museum["perplexity"]))
+for kind, column in (("Translators", "test"), ("Language models", "perplexity")):
+    print("\n" + fill(f"{kind}: {', '.join(museum[column])}", 88))
 
 # %% [markdown] kind="text" minutes=0.25
 r"""
@@ -476,7 +477,7 @@ So does the architecture matter? **Attention at all** does. With its own rate ev
 
 ## 7 · The paper's table in miniature
 
-An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), 15 rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base is wider, so "d_model 128" stands beside its half, 256, and so for d_ff.)
+An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), 15 rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
 """
 
 # %% kind="see" minutes=1.5
@@ -501,7 +502,7 @@ for name, seeds in rows.items():
 r"""
 Read the last column first. "no": the change hurts, with every seed. "open": three seeds cannot tell.
 
-> 15 comparisons, 8 times "no". Were all rows as good as the base, luck alone would say it 15/20 times. Which "no" would you distrust?
+> 15 comparisons, 8 times "no". Were all rows as good as the base, luck would still say it about once (15/20). Which "no" would you distrust?
 
 *6 layers*: it loses by 0.002 BLEU, seed against seed, and is open when decoding is greedy. Dropout is beyond doubt, and worth far more here than there: little data overfits. *16 heads* lose as much as *d_k 16* does: at width 256 they have just that, where the paper's still have 32. One head costs 0.9 there, nothing we could measure on captions, and a point or two on the toy language (lesson 12). The paper shows no seeds, so whether its −0.1 is anything, nobody can know.
 

@@ -53,6 +53,7 @@ class Control:
     step: float = 0.1  # of a Number
     text: Callable[[object], str] = str  # how a choice is written
     buttons: bool = False  # choices side by side, all in sight
+    wide: bool = False  # a slider over long names: room to read them
 
     def widget(self, trait: TraitType) -> ipywidgets.DOMWidget:
         """The ipywidgets control for a trait; its value is set and linked by the explorable."""
@@ -60,7 +61,8 @@ class Control:
         if isinstance(trait, Enum):
             options = [(self.text(value), value) for value in trait.values]
             if not self.buttons:
-                return ipywidgets.SelectionSlider(options=options, **look)
+                slider = ipywidgets.SelectionSlider(options=options, **look)
+                return slider.add_class("course-wide") if self.wide else slider
             look["style"]["button_width"] = "auto"
             return ipywidgets.ToggleButtons(options=options, **look)
         if isinstance(trait, Int):

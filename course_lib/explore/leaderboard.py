@@ -5,7 +5,7 @@
     >>> compute(column="21 to 30 words", rows=EVERY, place=MEAN)["names"][:2]
     ['bahdanau', 'luong_concat']
 
-All numbers are those of data/results, three seeds each (of decoding speed: three turns).
+All numbers are those of data/results, three seeds each (of seconds and words a second: three timings).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Explorable, Goal, Panel
 from course_lib.explore.control import Control
 from course_lib.formatting import fixed
-from course_lib.models.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, numbers
+from course_lib.models.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
 from course_lib.views.bars import LyingBars
 from course_lib.views.moving import Facts, Show, quick_text
 
@@ -39,7 +39,7 @@ SHORT = {
     "lstmn_deep": "LSTMN, deep 2016",
     "convs2s": "ConvS2S 2017",
     "transformer": "Transformer 2017",
-    "no_residual": "…, no residual path",
+    "no_residual": "Transf., no residual",
     "attention_lm": "LSTM + attention",
     "key_value_lm": "Key-value",
     "key_value_predict_lm": "Key-value-predict",
@@ -50,11 +50,6 @@ SHORT = {
 
 def label(system: str) -> str:
     return SHORT.get(system, TITLES[system])
-
-
-def numbered(column: str) -> str:
-    """Beside the slider there is no room for names; they stand in the picture."""
-    return f"{list(COLUMNS).index(column) + 1}/{len(COLUMNS)}"
 
 
 def placed(seeds: list[float], place: str, higher: bool) -> float:
@@ -74,7 +69,8 @@ def ranked(column: str, rows: str, place: str) -> dict[str, list[float]]:
 
 
 def compute(*, column: str, rows: str, place: str) -> Facts:
-    """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two."""
+    """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
+    `level`: how many the first does not beat, seed by seed."""
     found, about = ranked(column, rows, place), COLUMNS[column]
     names, seeds = list(found), list(found.values())
     values = [placed(one, place, about.higher) for one in seeds]
@@ -88,6 +84,7 @@ def compute(*, column: str, rows: str, place: str) -> Facts:
         "higher": about.higher,
         "lead": abs(values[0] - values[1]) if two else None,
         "spread": max(max(one) - min(one) for one in seeds[:2]) if two else None,
+        "level": sum(beats(seeds[0], rival, about.higher) != "yes" for rival in seeds[1:]),
         "first_by_mean": next(iter(ranked(column, rows, MEAN)), None),
     }
 
@@ -97,7 +94,7 @@ def reading(facts: Facts, value: float) -> str:
 
 
 def draw_board(axes: Axes) -> Show:
-    axes.set(xlim=(-0.52, 1.17), ylim=(N_ROWS - 0.3, -0.7), xticks=(), yticks=())
+    axes.set(xlim=(-0.52, 1.17), ylim=(N_ROWS + 0.5, -0.7), xticks=(), yticks=())
     axes.spines[:].set_visible(False)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
     bars = LyingBars(axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9)
@@ -125,14 +122,15 @@ def draw_board(axes: Axes) -> Show:
 
 
 def draw_close(axes: Axes) -> Show:
-    axes.set(xlim=(-0.12, 1.12), ylim=(N_CLOSE + 0.25, -0.75), xticks=(), yticks=())
+    axes.set(xlim=(-0.12, 1.12), ylim=(N_CLOSE + 0.35, -0.75), xticks=(), yticks=())
     axes.spines[:].set_visible(False)
     [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
     names = [quick_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
     low = quick_text(axes, 0.0, N_CLOSE - 0.3, ha="center", va="center", size=9, colour=theme.SOFT_INK)
     high = quick_text(axes, 1.0, N_CLOSE - 0.3, ha="center", va="center", size=9, colour=theme.SOFT_INK)
-    verdict = quick_text(axes, 0.5, N_CLOSE + 0.12, ha="center", va="center", size=10, weight="bold")
+    lead = quick_text(axes, 0.5, N_CLOSE - 0.05, ha="center", va="center", size=9, colour=theme.SOFT_INK)
+    verdict = quick_text(axes, 0.5, N_CLOSE + 0.2, ha="center", va="center", size=10, weight="bold")
 
     def show(facts: Facts) -> None:
         seeds = facts["seeds"][:N_CLOSE]
@@ -150,6 +148,7 @@ def draw_close(axes: Axes) -> Show:
             text.set_text(label(facts["names"][row]) if row < len(seeds) else "")
         low.set_text(reading(facts, least) if seeds else "")
         high.set_text(reading(facts, most) if seeds and most > least else "")
+        lead.set_text(told_small(facts))
         verdict.set_text(told(facts))
 
     return show
@@ -157,12 +156,20 @@ def draw_close(axes: Axes) -> Show:
 
 def told(facts: Facts) -> str:
     if facts["lead"] is None:
-        return "no rival to compare with"
-    return f"lead {reading(facts, facts['lead'])}, spread of seeds {reading(facts, facts['spread'])}"
+        return "no rival was measured" if facts["names"] else "nobody was measured"
+    if not facts["level"]:
+        return "alone: all its seeds are ahead"
+    return f"level with the first: {facts['level']} more"
 
 
-def small_lead(now: Facts, start: Facts) -> bool:
-    return now["rows"] == EVERY and now["place"] == MEAN and bool(now["lead"]) and now["lead"] < now["spread"]
+def told_small(facts: Facts) -> str:
+    if facts["lead"] is None:
+        return ""
+    return f"lead {reading(facts, facts['lead'])}, wider spread of the two {reading(facts, facts['spread'])}"
+
+
+def crowded(now: Facts, start: Facts) -> bool:
+    return now["rows"] == EVERY and now["place"] == MEAN and now["level"] >= 3
 
 
 def loses_by_worst(now: Facts, start: Facts) -> bool:
@@ -170,8 +177,8 @@ def loses_by_worst(now: Facts, start: Facts) -> bool:
 
 
 def without_attention(now: Facts, start: Facts) -> bool:
-    first = now["rows"] == EVERY and bool(now["lead"]) and now["names"][0] in WITHOUT_ATTENTION
-    return first and now["lead"] > now["spread"]
+    better = now["rows"] == EVERY and now["column"] not in COSTS and bool(now["lead"])
+    return better and now["names"][0] in WITHOUT_ATTENTION
 
 
 class Leaderboard(Explorable):
@@ -182,7 +189,7 @@ class Leaderboard(Explorable):
     rows = Enum((EVERY, ATTENTION, PLAIN), default_value=EVERY)
     place = Enum((MEAN, WORST, BEST), default_value=MEAN)
     controls = (
-        Control("column", "column", text=numbered),
+        Control("column", "column", wide=True),
         Control("rows", "rows", buttons=True),
         Control("place", "rank by", buttons=True),
     )
@@ -192,11 +199,11 @@ class Leaderboard(Explorable):
         "language models": {"column": "perplexity"},
     }
     goals = (
-        Goal("small-lead", "By mean, every system: a lead smaller than the spread of its seeds", small_lead),
+        Goal("crowded", "By mean, every system: three or more are level with the first", crowded),
         Goal("worst-seed", "A system that is first by its mean and not by its worst seed", loses_by_worst),
         Goal(
             "no-attention",
-            "A system without attention leads every system, by more than the spread",
+            "Every system, and not a column of cost: the first has no attention",
             without_attention,
         ),
     )
@@ -218,8 +225,8 @@ class Leaderboard(Explorable):
             f"{label(name)} {reading(facts, value)}"
             for name, value in zip(facts["names"][:3], facts["values"], strict=False)
         )
-        what = f"{facts['column']} ({facts['unit']})" if facts["unit"] else facts["column"]
+        about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].says)))
         return (
-            f"{what}, {facts['rows']}, ranked by {facts['place']}: {first or 'nobody was measured'}; "
-            f"{told(facts)}."
+            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: "
+            f"{f'{first}; ' if first else ''}{told(facts)}."
         )

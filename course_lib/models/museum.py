@@ -10,7 +10,7 @@ The numbers are those of data/results. A system that a column was not measured f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from course_lib.models.road import SYSTEMS
@@ -33,6 +33,7 @@ class Column(NamedTuple):
     records: tuple[str, ...]
     measure: Measure
     unit: str
+    says: str  # what was measured, in a few words; n: how many sentences
     higher: bool = True
     digits: int = 1
 
@@ -45,45 +46,82 @@ def _slice(split: str, kind: str, name: str) -> Measure:
     return lambda run: 100 * run["scores"][split][kind][name]["exact"]
 
 
-def _exact(measure: Measure) -> Column:
-    return Column(TOY, ("toy_ladder", "block"), measure, "% exact")
+def _exact(measure: Measure, says: str) -> Column:
+    return Column(TOY, ("toy_ladder", "block"), measure, "% exact", says)
 
 
-def _bleu(records: tuple[str, ...], way: str) -> Column:
-    return Column(REAL, records, lambda run: run["scores"]["test"][way], "BLEU")
+def _bleu(records: tuple[str, ...], way: str, says: str) -> Column:
+    return Column(REAL, records, lambda run: run["scores"]["test"][way], "BLEU", says)
+
+
+def _seconds(hall: str, record: str, says: str, digits: int = 1) -> Column:
+    return Column(hall, (record,), lambda run: run["seconds"], "s", says, False, digits)
 
 
 COLUMNS: dict[str, Column] = {
-    "test": _exact(_split("test")),
-    "1 to 5 words": _exact(_slice("test", "by_length", "1–5")),
-    "16 to 20 words": _exact(_slice("test", "by_length", "16–20")),
-    "21 to 30 words": _exact(_slice("long", "by_length", "21–30")),
-    "31 to 40 words": _exact(_slice("long", "by_length", "31–40")),
-    "depth": _exact(_split("depth")),
-    "recombination": _exact(_split("recombination")),
-    "pronouns": _exact(lambda run: 100 * run["scores"]["coreference"]["pronouns"]),
-    "negation": _exact(_slice("test", "by_phenomenon", "negation")),
-    "questions": _exact(_slice("test", "by_phenomenon", "questions")),
+    "test": _exact(_split("test"), "like training, n = 1000"),
+    "1 to 5 words": _exact(_slice("test", "by_length", "1–5"), "of test, n = 161"),
+    "16 to 20 words": _exact(_slice("test", "by_length", "16–20"), "of test, n = 248"),
+    "21 to 30 words": _exact(_slice("long", "by_length", "21–30"), "longer than in training, n = 260"),
+    "31 to 40 words": _exact(_slice("long", "by_length", "31–40"), "far longer, n = 240"),
+    "depth": _exact(_split("depth"), "nested deeper, n = 500"),
+    "recombination": _exact(_split("recombination"), "words that never met, n = 500"),
+    "pronouns": Column(
+        TOY,
+        ("toy_ladder", "block"),
+        lambda run: 100 * run["scores"]["coreference"]["pronouns"],
+        "% right",
+        "only il or elle is judged, n = 400",
+    ),
+    "negation": _exact(_slice("test", "by_phenomenon", "negation"), "of test, n = 255"),
+    "questions": _exact(_slice("test", "by_phenomenon", "questions"), "of test, n = 121"),
     "alignment error": Column(
-        TOY, ("toy_ladder",), lambda run: run["scores"]["test"].get("alignment_error"), "", False, 3
+        TOY,
+        ("toy_ladder",),
+        lambda run: run["scores"]["test"].get("alignment_error"),
+        "",
+        "attention, mean of all layers, against true links",
+        False,
+        3,
     ),
-    "parameters": Column(TOY, ("toy_ladder", "block"), lambda run: run["parameters"] / 1000, "k", False, 0),
-    "training": Column(TOY, ("toy_ladder",), lambda run: run["seconds"], "s", False),
-    "decoding": Column(TOY, ("decoding_speed",), lambda run: run["words_per_second"], "words/s", True, 0),
-    "BLEU greedy": _bleu(("multi30k_ladder",), "greedy"),
-    "BLEU beam": _bleu(("multi30k_ladder",), "beam"),
-    "BLEU own rate": _bleu(("multi30k_ladder", "multi30k_tuned"), "beam"),
-    "BLEU R-Drop": _bleu(("multi30k_r_drop",), "beam"),
-    "real training": Column(REAL, ("multi30k_ladder",), lambda run: run["seconds"], "s", False, 0),
+    "parameters": Column(
+        TOY, ("toy_ladder", "block"), lambda run: run["parameters"] / 1000, "k", "set by us", False, 0
+    ),
+    "training": _seconds(TOY, "toy_ladder", "three timings, 15 runs at a time on one H200"),
+    "decoding": Column(
+        TOY,
+        ("decoding_speed",),
+        lambda run: run["words_per_second"],
+        "words/s",
+        "three timings, one CPU thread, 8 sentences at a time",
+        True,
+        0,
+    ),
+    "BLEU greedy": _bleu(("multi30k_ladder",), "greedy", "real captions, n = 1000"),
+    "BLEU beam": _bleu(("multi30k_ladder",), "beam", "the same runs, beam and length penalty"),
+    "BLEU own rate": _bleu(("multi30k_ladder", "multi30k_tuned"), "beam", "beam, another recipe: section 6"),
+    "BLEU R-Drop": _bleu(("multi30k_r_drop",), "beam", "beam, another recipe, three systems: section 6"),
+    "real training": _seconds(REAL, "multi30k_ladder", "three timings, 15 at a time on one H200", 0),
     "perplexity": Column(
-        WORDS, ("toy_language_models",), lambda run: run["scores"]["test"]["perplexity"], "", False, 2
+        WORDS,
+        ("toy_language_models",),
+        lambda run: run["scores"]["test"]["perplexity"],
+        "",
+        "the next word, toy sentences",
+        False,
+        2,
     ),
-    "LM training": Column(WORDS, ("toy_language_models",), lambda run: run["seconds"], "s", False),
+    "LM training": _seconds(WORDS, "toy_language_models", "three timings"),
     "pronoun class": Column(
-        CLASSES, ("toy_sentence_encoder",), lambda run: 100 * run["scores"]["test"]["right"]["all"], "% right"
+        CLASSES,
+        ("toy_sentence_encoder",),
+        lambda run: 100 * run["scores"]["test"]["right"]["all"],
+        "% right",
+        "which pronoun a sentence needs; one system only",
     ),
 }
 HIGHER = {name: column.higher for name, column in COLUMNS.items()}
+COSTS = ("parameters", "training", "decoding", "real training", "LM training")
 TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
 
 
@@ -113,3 +151,16 @@ def numbers(name: str) -> dict[str, list[float]]:
 def table() -> Table:
     """Every column."""
     return {name: numbers(name) for name in COLUMNS}
+
+
+def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
+    """Whether every seed of one is better than every seed of other: "yes", "no" or "open".
+
+    >>> beats([3, 5, 7], [2, 4, 6], higher=True)
+    'open'
+    """
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if min(one) > max(other):
+        return "yes"
+    return "no" if min(other) > max(one) else "open"

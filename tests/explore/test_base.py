@@ -148,8 +148,9 @@ def test_every_control_can_be_made():
         Control("t", "t", step=0.25).widget(numbers),
         Control("t", "t", text=lambda value: f"{value} cm").widget(choice),
         Control("t", "t", buttons=True).widget(switch),
+        Control("t", "t", wide=True).widget(switch),
     ]
-    kinds = ["IntSlider", "FloatSlider", "SelectionSlider", "ToggleButtons"]
+    kinds = ["IntSlider", "FloatSlider", "SelectionSlider", "ToggleButtons", "SelectionSlider"]
     assert [type(widget).__name__ for widget in made] == kinds
     assert made[1].readout_format == ".2f" and [text for text, _ in made[2].options] == ["1 cm", "2 cm"]
     assert all(widget.style.description_width == "initial" for widget in made)

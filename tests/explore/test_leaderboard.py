@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -17,15 +18,16 @@ from course_lib.explore.leaderboard import (
     Leaderboard,
     compute,
     placed,
+    told,
 )
-from course_lib.models.museum import COLUMNS, WITHOUT_ATTENTION, table
+from course_lib.models.museum import COLUMNS, TOY, WITHOUT_ATTENTION, runs_of, table
 
 
 def first(column: str, rows: str = EVERY, place: str = MEAN) -> str:
     return compute(column=column, rows=rows, place=place)["names"][0]
 
 
-def test_no_column_agrees_on_a_winner():
+def test_the_columns_do_not_agree_on_a_winner():
     assert first("test") == first("pronouns") == "transformer"
     assert first("21 to 30 words") == first("alignment error") == "bahdanau"
     assert first("BLEU beam") == first("BLEU own rate") == "convs2s"
@@ -43,6 +45,26 @@ def test_lead_and_spread_by_hand():
     assert facts["spread"] == pytest.approx(98.3 - 97.5)
     alone = compute(column="pronoun class", rows=EVERY, place=MEAN)
     assert alone["lead"] is None and len(alone["names"]) == 1
+    assert compute(column="pronoun class", rows=PLAIN, place=MEAN)["names"] == []
+
+
+def test_the_verdict_asks_the_seeds_and_not_the_spread():
+    shown = {column: compute(column=column, rows=EVERY, place=MEAN) for column in COLUMNS}
+    assert (shown["test"]["level"], shown["21 to 30 words"]["level"]) == (3, 0)
+    narrow = shown["alignment error"]
+    assert narrow["lead"] < narrow["spread"] and told(narrow).startswith("alone")
+    assert told(shown["pronouns"]) == "level with the first: 5 more"
+    assert told(compute(column="pronoun class", rows=PLAIN, place=MEAN)) == "nobody was measured"
+
+
+def test_what_a_column_says_is_how_many_sentences_it_has():
+    scores = runs_of("toy_ladder")["transformer"][0]["scores"]
+    sizes = {part["n"] for part in scores.values()}
+    for part in scores.values():
+        sizes |= {one["n"] for kind in ("by_length", "by_phenomenon") for one in part[kind].values()}
+    for name, column in COLUMNS.items():
+        if column.hall == TOY and (told_n := re.search(r"n = (\d+)", column.says)):
+            assert int(told_n[1]) in sizes, name
 
 
 def test_less_is_better_where_it_is():

@@ -47,8 +47,8 @@ def test_goals_reached_are_kept_and_remembered():
 
 def test_the_misconceptions_are_short_sentences_of_plain_text_and_none_comes_twice():
     known = misconceptions().values()
-    assert list(misconceptions()) == [f"M{number:02d}" for number in range(1, 52)]
-    assert len({one.belief for one in known}) == len({one.truth for one in known}) == 51
+    assert list(misconceptions()) == [f"M{number:02d}" for number in range(1, 54)]
+    assert len({one.belief for one in known}) == len({one.truth for one in known}) == 53
     assert {one.lesson for one in known} | set(BY_LESSON) <= {one.topic for one in lessons()}
     for one in known:
         assert 20 <= len(one.belief) <= 110 and 40 <= len(one.truth) <= 220, one.id

@@ -1,4 +1,4 @@
-"""The exercises of lesson 18: what three seeds carry, who leads a column, a claim and its holes, one mean."""
+"""The exercises of lesson 18: what three seeds carry, who leads a column, a claim and its holes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from course_lib.models.museum import COLUMNS, HIGHER, TITLES, table
+from course_lib.models.museum import COLUMNS, HIGHER, NO_PATH, TITLES, beats, table
 from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.written_test import TestExercise
@@ -16,15 +16,6 @@ Seeds = Sequence[float]
 Claim = Mapping[str, Any]
 
 # ---- beats
-
-
-def beats(one: Seeds, other: Seeds, higher: bool) -> str:
-    """Whether every seed of one is better than every seed of other."""
-    if not higher:
-        one, other = [-x for x in one], [-x for x in other]
-    if min(one) > max(other):
-        return "yes"
-    return "no" if min(other) > max(one) else "open"
 
 
 def by_mean(one: Seeds, other: Seeds, higher: bool) -> str:
@@ -61,6 +52,14 @@ def seed_by_seed(one: Seeds, other: Seeds, higher: bool) -> str:
     return found.pop() if len(found) == 1 else "open"
 
 
+def ties_count(one: Seeds, other: Seeds, higher: bool) -> str:
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if min(one) >= max(other):
+        return "yes"
+    return "no" if min(other) >= max(one) else "open"
+
+
 BEATS = PlainExercise(
     name="beats",
     lesson=LESSON,
@@ -82,6 +81,7 @@ BEATS = PlainExercise(
         lambda: ([1.0, 9.0], [4.0, 5.0, 8.0], True),
         lambda: ([100.0, 100.0, 100.0], [100.0, 100.0, 100.0], True),
         lambda: ([1.0, 9.0], [8.0, 2.0, 3.0], False),
+        lambda: ([9.0, 8.0, 1.0], [5.0, 6.0, 4.0], True),
     ),
     slips=(
         Slip("by-mean", by_mean, "the means are compared. A mean can lead though the seeds are mixed up."),
@@ -95,9 +95,10 @@ BEATS = PlainExercise(
         Slip(
             "seed-by-seed",
             seed_by_seed,
-            "the first seed is compared with the first, the second with the second. Seed 0 of one system has "
-            "nothing to do with seed 0 of another: compare all with all.",
+            "the first seed is compared with the first, the second with the second. Another order of the "
+            "seeds would give another answer: compare all with all.",
         ),
+        Slip("ties-count", ties_count, "equal seeds count as better. Equal is not better: `>`, not `>=`."),
     ),
 )
 
@@ -123,6 +124,7 @@ def test_beats(beats: Any) -> None:
     assert beats([97, 98, 96], [90, 95, 93], False) == "no"
     assert beats([3, 5, 7], [2, 4, 6], True) == "open"
     assert beats([98, 94, 99], [95, 93, 92], True) == "open"
+    assert beats([5, 6], [5, 4], True) == "open"
 
 
 TEST_BEATS = TestExercise(
@@ -139,8 +141,10 @@ TEST_BEATS = TestExercise(
         "never-no": 'never says "no"',
         "never-open": 'never says "open"',
         "seed-by-seed": "compares seed 0 with seed 0, seed 1 with seed 1",
+        "ties-count": "takes equal for better",
     },
     reference=test_beats,
+    stretch=True,
 )
 
 # ---- leaders
@@ -196,6 +200,22 @@ def up_to_the_first_beaten(table: Mapping, higher: Mapping) -> dict[str, list[st
     return found
 
 
+def largest_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
+    """As the lesson hands it out: errors are sorted as if more were better."""
+    found = {}
+    for name, column in table.items():
+        first, *rest = ranked(column, True)
+        found[name] = [first, *(s for s in rest if beats(column[first], column[s], higher[name]) != "yes")]
+    return found
+
+
+def in_table_order(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
+    return {
+        name: [names[0], *(s for s in table[name] if s in names[1:])]
+        for name, names in leaders(table, higher).items()
+    }
+
+
 def small_table() -> tuple[dict, dict]:
     numbers = {
         "exact": {"ada": [90.0, 92.0, 94.0], "bob": [70.0, 71.0, 95.0], "cyd": [80.0, 81.0, 82.0]},
@@ -209,6 +229,7 @@ LEADERS = PlainExercise(
     lesson=LESSON,
     inputs=("table", "higher"),
     reference=leaders,
+    unrepaired=largest_first,
     by_hand=ByHand(
         inputs={
             "table": {
@@ -226,8 +247,12 @@ LEADERS = PlainExercise(
         lambda: ({"only": {"ada": [1.0, 2.0, 3.0]}}, {"only": True}),
         lambda: ({}, {}),
         lambda: (
-            {"speed": {"cyd": [5.0, 5.0], "ada": [5.0, 5.0], "bob": [9.0, 8.0]}},
-            {"speed": False},
+            {"exact": {"ada": [90.0, 99.0, 99.0], "bob": [91.0, 92.0, 93.0], "cyd": [89.0, 100.0, 96.0]}},
+            {"exact": True},
+        ),
+        lambda: (
+            {"seconds": {"ada": [7.0, 8.0, 9.0], "bob": [10.0, 9.0], "cyd": [4.0, 8.0, 8.5]}},
+            {"seconds": False},
         ),
         lambda: (
             {"bleu": {"ada": [40.0, 44.0], "bob": [39.0, 39.5], "cyd": [30.0, 41.0], "dan": [42.0, 45.0]}},
@@ -245,6 +270,7 @@ LEADERS = PlainExercise(
             by_best_seed,
             "the first place goes to the best single seed; the mean is asked for.",
         ),
+        Slip("table-order", in_table_order, "those that are level stand in the table's order, not by mean."),
         Slip(
             "stops-early",
             up_to_the_first_beaten,
@@ -296,6 +322,15 @@ def always_more(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]
 def turned(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
     found = defend(claim, table, higher)
     return {**found, "holes": [(rival, column, why) for column, rival, why in found["holes"]]}
+
+
+def rivals_outside(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    found = defend(claim, table, higher)
+    return {**found, "holes": sorted(found["holes"], key=lambda hole: list(claim["over"]).index(hole[1]))}
+
+
+def roles_swapped(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    return defend(claim, table, {column: not more for column, more in higher.items()})
 
 
 def claim_table() -> tuple[dict, dict]:
@@ -351,50 +386,17 @@ DEFEND = PlainExercise(
             always_more,
             "`higher[column]` is not used: of an error or of seconds, less is better.",
         ),
+        Slip(
+            "rivals-outside",
+            rivals_outside,
+            "the rivals are gone through first. Columns outside, rivals inside: so the holes come in order.",
+        ),
+        Slip(
+            "roles-swapped",
+            roles_swapped,
+            "the rival's win is counted as carried. The claim's system comes first in `beats`.",
+        ),
         Slip("turned", turned, "a hole is (column, rival, why), in this order; yours begin with the rival."),
-    ),
-)
-
-# ---- overall
-
-
-def overall(scores: Mapping[str, Mapping[str, float]]) -> float:
-    """The share of all sentences of all splits that are right."""
-    right = sum(part["n"] * part["exact"] for part in scores.values())
-    return right / sum(part["n"] for part in scores.values())
-
-
-def mean_of_shares(scores: Mapping[str, Mapping[str, float]]) -> float:
-    return sum(part["exact"] for part in scores.values()) / len(scores)
-
-
-def only_counted(scores: Mapping[str, Mapping[str, float]]) -> float:
-    return sum(part["n"] * part["exact"] for part in scores.values())
-
-
-def over_splits(scores: Mapping[str, Mapping[str, float]]) -> float:
-    return only_counted(scores) / len(scores)
-
-
-OVERALL = PlainExercise(
-    name="overall",
-    lesson=LESSON,
-    inputs=("scores",),
-    reference=overall,
-    unrepaired=mean_of_shares,
-    by_hand=ByHand(
-        inputs={"scores": {"large": {"n": 300, "exact": 1.0}, "small": {"n": 100, "exact": 0.0}}},
-        answer=0.75,
-        says="300 of 300 and 0 of 100 are right: 300 of 400 sentences, 0.75.",
-    ),
-    others=(
-        lambda: ({"test": {"n": 1000, "exact": 0.9}, "long": {"n": 500, "exact": 0.3}},),
-        lambda: ({"test": {"n": 10, "exact": 0.5}},),
-        lambda: ({"a": {"n": 1, "exact": 1.0}, "b": {"n": 3, "exact": 0.0}, "c": {"n": 4, "exact": 0.25}},),
-    ),
-    slips=(
-        Slip("only-counted", only_counted, "that is how many are right. Divide by how many there are."),
-        Slip("over-splits", over_splits, "it divides by the number of splits, not by that of all sentences."),
     ),
 )
 
@@ -405,7 +407,7 @@ def example_claim() -> dict[str, Any]:
     return {
         "system": "bahdanau",
         "over": ["transformer", "convs2s"],
-        "on": ["21 to 30 words", "alignment error"],
+        "on": ["21 to 30 words", "31 to 40 words"],
         "not_on": ["BLEU beam"],
     }
 
@@ -423,10 +425,21 @@ def well_formed(inputs: tuple, claim: Claim) -> str:
     for column in (*claim["on"], *claim["not_on"]):
         if column not in COLUMNS:
             return f'There is no column "{column}". There are: {", ".join(COLUMNS)}.'
+    if NO_PATH in (claim["system"], *claim["over"]):
+        return f"{NO_PATH} is a system with a part taken out. Take one that somebody proposed."
+    if claim["system"] not in table()["test"]:
+        return f"Take a translator: {claim['system']} was measured in too few columns to name a limit."
     if not claim["over"] or claim["system"] in claim["over"]:
         return 'Name at least one rival in "over", and not the system itself.'
-    if len(set(claim["on"])) < 2:
-        return 'One column is an anecdote: name at least two different ones in "on".'
+    if len(set(claim["over"])) < len(claim["over"]):
+        return 'A rival stands twice in "over".'
+    if "parameters" in claim["on"]:
+        return "The parameters were set by us, not measured: they carry no claim."
+    if len({"BLEU beam" if column == "BLEU greedy" else column for column in claim["on"]}) < 2:
+        return (
+            'One column is an anecdote: name at least two different ones in "on". '
+            "(BLEU greedy and BLEU beam are the same runs.)"
+        )
     if both := set(claim["on"]) & set(claim["not_on"]):
         return f'"{min(both)}" stands in "on" and in "not_on".'
     return ""
@@ -451,9 +464,13 @@ def carried_by_seeds(inputs: tuple, claim: Claim) -> str:
 
 def names_its_limit(inputs: tuple, claim: Claim) -> str:
     limits = {**claim, "on": list(claim["not_on"])}
-    unbeaten = {(rival, why) for _, rival, why in defend(limits, table(), HIGHER)["holes"]}
+    holes = defend(limits, table(), HIGHER)["holes"]
+    unbeaten = {(column, rival) for column, rival, why in holes if why != "not measured"}
+    for column in claim["not_on"]:
+        if column not in {limit for limit, _ in unbeaten}:
+            return f'"{column}" is no limit: every rival is beaten there, or was not measured.'
     for rival in claim["over"]:
-        if not {why for name, why in unbeaten if name == rival} & {"open", "lost"}:
+        if rival not in {name for _, name in unbeaten}:
             return (
                 f'Where does the claim end? "not_on" names no measured column where {rival} is not beaten. '
                 "A claim without a limit is an advertisement."
@@ -485,4 +502,4 @@ MY_CLAIM = PlainExercise(
     ),
 )
 
-EXERCISES = (BEATS, TEST_BEATS, LEADERS, DEFEND, MY_CLAIM, OVERALL)
+EXERCISES = (BEATS, TEST_BEATS, LEADERS, DEFEND, MY_CLAIM)

@@ -140,7 +140,7 @@ class LossFloor(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"Smoothing {facts['smoothing']:g}, {facts['words']:,} words, softmax {facts['softmax']}: the "
-            f"target gives the right word {fixed(facts['right'], 3)}. The lowest loss is {fixed(facts['floor'], 2)} "
-            f"(perplexity {significant(facts['perplexity'], 3)}), where the model gives it "
-            f"{fixed(facts['best'], 3)}."
+            f"target gives the right word {fixed(facts['right'], 3)}. The lowest loss is "
+            f"{fixed(facts['floor'], 2)} (perplexity {significant(facts['perplexity'], 3)}), where the "
+            f"model gives it {fixed(facts['best'], 3)}."
         )

@@ -138,6 +138,6 @@ class RateDial(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"With {facts['warm_up']:,} steps of warm-up and width {facts['d_model']} the learning rate "
-            f"climbs in a straight line to {significant(facts['peak'], 3)}, then falls with the root of the step. "
-            f"At step {facts['step']:,} it is {significant(facts['rate'], 3)}."
+            f"climbs in a straight line to {significant(facts['peak'], 3)}, then falls with the root of the "
+            f"step. At step {facts['step']:,} it is {significant(facts['rate'], 3)}."
         )

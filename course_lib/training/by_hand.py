@@ -1,6 +1,6 @@
 """The training step in plain functions, as lesson 15 builds it: a rate, a loss, a step.
 
-    >>> weights = {"w": torch.tensor([3.0], requires_grad=True)}
+    >>> weights = {"w": torch.tensor([3.0])}
     >>> loss, weights, memory = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
     >>> round(weights["w"].item(), 4)                           # Adam's first step is one rate long
     2.9
@@ -51,15 +51,15 @@ def training_step(
     rate: float,
 ) -> tuple[float, Weights, Memory]:
     """Loss, gradient, clipping, Adam: the loss, new weights, and Adam's new memory ({} at first)."""
-    loss = loss_of(dict(weights))
-    gradients = clipped(list(torch.autograd.grad(loss, list(weights.values()))), LIMIT)
+    ready = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
+    loss = loss_of(ready)
+    gradients = clipped(list(torch.autograd.grad(loss, list(ready.values()))), LIMIT)
     moved, kept = {}, {}
-    with torch.no_grad():
-        for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
-            mean, square = memory.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
-            mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
-            square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
-            fair, spread = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
-            moved[name] = (weight - rate * fair / (spread.sqrt() + EPSILON)).requires_grad_()
-            kept[name] = mean, square
-    return float(loss.detach()), moved, kept
+    for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+        mean, square = memory.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
+        mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
+        square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
+        fair, spread = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
+        moved[name] = weight.detach() - rate * fair / (spread.sqrt() + EPSILON)
+        kept[name] = mean, square
+    return loss.item(), moved, kept

@@ -2,8 +2,8 @@
 
     run = train_live(SmallRun(short_data()), "my_translator")
 
-A bar for the steps, and two curves that are drawn again at every look. Stopped (Kernel ▸ Interrupt, or `until`),
-the run stands in a file of the learner's own folder; the same cell goes on from there.
+A bar for the steps, and two curves that are drawn again at every look. Stopped (Kernel ▸ Interrupt, or
+`until`), the run stands in a file of the learner's own folder; the same cell goes on from there.
 """
 
 from __future__ import annotations

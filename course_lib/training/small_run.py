@@ -70,13 +70,13 @@ def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:
 
 
 def fresh_weights(vocab_size: int, *, seed: int) -> Weights:
-    """An untrained Transformer, under the names of lesson 14, every number ready to be trained."""
+    """An untrained Transformer, under the names of lesson 14."""
     torch.manual_seed(seed)
     config = TransformerConfig(
         vocab_size=vocab_size, d_model=WIDTH, n_heads=N_HEADS, d_ff=4 * WIDTH, n_layers=N_LAYERS, tied=True
     )
     model = build("transformer", config)
-    return {name: one.detach().clone().requires_grad_() for name, one in model.named_parameters()}
+    return {name: one.detach().clone() for name, one in model.named_parameters()}
 
 
 def forward(weights: Weights, source: Tensor, target: Tensor, may_look: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ class SmallRun:
         tensors, about = load_checkpoint(path)
         if about.get("run") != self._about["run"]:
             return False
-        self.weights = {name: tensors[f"weights.{name}"].requires_grad_() for name in self.weights}
+        self.weights = {name: tensors[f"weights.{name}"] for name in self.weights}
         self.memory = {
             name: (tensors[f"mean.{name}"], tensors[f"square.{name}"])
             for name in self.weights

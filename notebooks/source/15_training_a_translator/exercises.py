@@ -108,8 +108,8 @@ def none_too_large(inputs, batches) -> str:
     for batch in batches:
         if batch and (taken := len(batch) * max(lengths[one] for one in batch)) > room:
             return (
-                f"The batch {list(batch)} takes {len(batch)} rows times its longest: {taken} places, and there "
-                f"is room for {room}. Padding takes places, too."
+                f"The batch {list(batch)} takes {len(batch)} rows times its longest: {taken} places, and "
+                f"there is room for {room}. Padding takes places, too."
             )
     return "" if all(batches) else "One of the batches is empty."
 
@@ -211,6 +211,10 @@ def rate_by(step, d_model, warm_up, *, choose=min, width=-0.5, climb=-1.5, fall=
     return d_model**width * choose(step**fall, step * warm_up**climb)
 
 
+RATE_CASES = (
+    *((2, 4, 4), (4, 4, 4), (16, 4, 4), (1, 512, 4000), (4000, 512, 4000)),
+    *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400)),
+)
 PAPER_RATE = PlainExercise(
     name="paper_rate",
     lesson=TOPIC,
@@ -222,11 +226,7 @@ PAPER_RATE = PlainExercise(
         answer=1 / 16,
         says="1/√4 = ½. The smaller of 1/√1 = 1 and 1 · 4^(−3/2) = 1/8: that is 1/8, and half of it 1/16.",
     ),
-    others=tuple(
-        lambda step=step, d=d, w=w: (step, d, w)
-        for step, d, w in ((2, 4, 4), (4, 4, 4), (16, 4, 4), (1, 512, 4000), (4000, 512, 4000))
-        + ((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400))
-    ),
+    others=tuple(lambda step=step, d=d, w=w: (step, d, w) for step, d, w in RATE_CASES),
     slips=(
         Slip(
             "the-larger", partial(rate_by, choose=max), "the **larger** of the two is taken, not the smaller."
@@ -311,8 +311,8 @@ SMOOTHED_LOSS = PlainExercise(
         },
         answer=torch.tensor(BY_HAND_LOSS),
         says="The shares are 1/8, 1/8, 1/2, 1/4, and their −ln is 2.079, 2.079, 0.693, 1.386. The right word "
-        "is 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: 0.312. Together 0.866. The second "
-        "target is 0, padding: it does not count.",
+        "is 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: 0.312. Together 0.866. The "
+        "second target is 0, padding: it does not count.",
     ),
     others=(
         loss_case(3, 4, 6, 0.1, 0),
@@ -480,7 +480,7 @@ TRAINING_STEP = PlainExercise(
             partial(
                 step_by, clip=lambda gradients: [one for g in gradients for one in library.clipped([g], 1.0)]
             ),
-            "every gradient is clipped by itself. All together are to have a length of at most 1 (lesson 02).",
+            "every gradient is clipped by itself. All together get a length of at most 1 (lesson 02).",
         ),
         Slip(
             "uphill",
@@ -490,7 +490,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "not-corrected",
             partial(step_by, fair=lambda m, beta, step: m),
-            "the two means are used as they are. They begin at 0, so divide by 1 − 0.9^step and 1 − 0.98^step.",
+            "the two means are used as they are. They begin at 0: divide by 1 − 0.9^step and 1 − 0.98^step.",
         ),
         Slip(
             "no-root",
@@ -520,7 +520,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "weights-of-the-mean-swapped",
             partial(step_by, fresh=lambda old, new, b: (1 - b) * old + b * new),
-            "the new gradient gets 0.9 and the memory 0.1. It is the other way round: the memory changes slowly.",
+            "the new gradient gets 0.9 and the memory 0.1. Swap them: the memory changes slowly.",
         ),
         Slip(
             "no-adam",
@@ -576,8 +576,8 @@ NEXT_MERGE = PlainExercise(
             ("c", "h"),
             {("ch", "a", "t"): 5, ("ch", "a", "t", "s"): 2, ("ch", "i", "e", "n"): 3},
         ),
-        says="c and h are side by side 5 + 2 + 3 = 10 times, h and a 7 times, a and t 7 times. So c and h are "
-        "glued together, in all three words.",
+        says="c and h are side by side 5 + 2 + 3 = 10 times, h and a 7 times, a and t 7 times. So c and h "
+        "are glued together, in all three words.",
     ),
     others=(
         lambda: ({("ch", "a", "t"): 5, ("ch", "a", "t", "s"): 2, ("ch", "i", "e", "n"): 3},),
@@ -688,7 +688,7 @@ REPAIR = PlainExercise(
         Slip(
             "only-shifted",
             lambda recipe: {**recipe, "shifted": True},
-            "one of three is repaired: it does not copy any more. Look at the rate, and at how much it reads.",
+            "one of three is repaired: it does not copy any more. Look at the rate, and at what it reads.",
         ),
     ),
 )

@@ -138,7 +138,7 @@ LENGTHS = [20, 3, 19, 4, 18, 5, 20, 3, 17, 6]
 
 def test_everything(batcher):
     found = [list(batch) for batch in batcher(LENGTHS, 40)]
-    assert sorted(sum(found, [])) == list(range(10))
+    assert sorted(i for batch in found for i in batch) == list(range(10))
     wasted = 0
     for batch in found:
         longest = max(LENGTHS[i] for i in batch)
@@ -429,7 +429,8 @@ def repair_fewer(recipe):
 
 
 def repair_all(recipe):
-    return dict(rate=5e-3, warm_up=30, n_sentences=3000, shifted=True, softmaxes=1, smoothing=0.0)
+    good = {"rate": 5e-3, "warm_up": 30, "n_sentences": 3000}
+    return good | {"shifted": True, "softmaxes": 1, "smoothing": 0.0}
 
 
 # ---- next_merge

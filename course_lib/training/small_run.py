@@ -36,6 +36,7 @@ from course_lib.training.corpora import TrainingData, encode_data
 from course_lib.training.schedule import learning_rate
 from course_lib.translation import by_parts
 
+Loss = Callable[[Tensor, Tensor, float], Tensor]  # logits, targets, smoothing
 Forward = Callable[[Weights, Tensor, Tensor, Tensor], Tensor]  # weights, source, target so far, mask: logits
 
 N_HEADS, N_LAYERS, WIDTH = 4, 1, 64
@@ -100,7 +101,9 @@ class Habits:
 HEALTHY = Habits()
 
 
-def loss_on(batch: Batch, habits: Habits, forward: Forward = forward) -> Callable[[Weights], Tensor]:
+def loss_on(
+    batch: Batch, habits: Habits, forward: Forward = forward, loss: Loss = smoothed_loss
+) -> Callable[[Weights], Tensor]:
     """The loss of a batch, as a function of the weights."""
 
     def loss_of(weights: Weights) -> Tensor:
@@ -108,7 +111,7 @@ def loss_on(batch: Batch, habits: Habits, forward: Forward = forward) -> Callabl
         logits = forward(weights, batch.src, read, (batch.src != PAD)[:, None, None])
         for _ in range(habits.softmaxes - 1):
             logits = logits.softmax(dim=-1)
-        return smoothed_loss(logits, batch.tgt_out, habits.smoothing)
+        return loss(logits, batch.tgt_out, habits.smoothing)
 
     return loss_of
 
@@ -143,10 +146,11 @@ class SmallRun:
         n_steps: int = N_STEPS,
         seed: int = 0,
         forward: Forward = forward,
+        loss: Loss = smoothed_loss,
         step: Callable[..., tuple[float, Weights, Memory]] = training_step,
     ):
         self.data, self.habits, self.n_steps, self.seed = data, habits, n_steps, seed
-        self.forward, self._step = forward, step
+        self.forward, self._loss, self._step = forward, loss, step
         self.weights: Weights = fresh_weights(data.tokenizer.vocab_size, seed=seed)
         self.memory: Memory = {}
         self.history: list[dict[str, float]] = []
@@ -166,7 +170,7 @@ class SmallRun:
     def learn(self) -> None:
         """One step, and a look at the validation set now and then."""
         number = self.n_done + 1
-        loss_of = loss_on(next(self._batches), self.habits, self.forward)
+        loss_of = loss_on(next(self._batches), self.habits, self.forward, self._loss)
         loss, self.weights, self.memory = self._step(
             self.weights, loss_of, self.memory, number, self.rate(number)
         )
@@ -179,7 +183,7 @@ class SmallRun:
     @torch.no_grad()
     def _look(self) -> dict[str, float]:
         """Loss on validation, without smoothing, and exact match."""
-        plain = loss_on(self.exam, replace(self.habits, smoothing=0.0), self.forward)
+        plain = loss_on(self.exam, replace(self.habits, smoothing=0.0), self.forward, self._loss)
         exact = exact_match(self.weights, self.exam, self.forward)
         return {"loss": float(plain(self.weights)), "exact": exact}
 

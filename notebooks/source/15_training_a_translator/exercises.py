@@ -296,6 +296,11 @@ def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Ca
     return lambda: (3 * tensor(batch, n, vocab, seed=seed), targets.clone(), smoothing)
 
 
+def is_a_tensor(inputs, loss) -> str:
+    told = "It returned a plain number. Hand back the tensor: the gradient flows through it."
+    return "" if isinstance(loss, Tensor) else told
+
+
 SHARES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
 BY_HAND_LOSS = 0.8 * math.log(2) + 0.2 * (2 * math.log(8) + math.log(2) + math.log(4)) / 4
 SMOOTHED_LOSS = PlainExercise(
@@ -303,6 +308,7 @@ SMOOTHED_LOSS = PlainExercise(
     lesson=TOPIC,
     inputs=("logits", "targets", "smoothing"),
     reference=library.smoothed_loss,
+    demands=(is_a_tensor,),
     by_hand=ByHand(
         inputs={
             "logits": torch.stack([SHARES.log(), torch.zeros(4)])[None],

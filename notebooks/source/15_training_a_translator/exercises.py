@@ -592,6 +592,7 @@ NEXT_MERGE = PlainExercise(
         lambda: (spelled(mange=2, manges=2, mangent=1, dort=3, dorment=2),),
         lambda: (spelled(le=1, la=9, lapin=1, lapins=1),),
         lambda: (spelled(ba=2, ab=2),),
+        lambda: (spelled(oui=9, non=1, nos=1),),
     ),
     slips=(
         Slip(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from IPython.display import display
 
+from course_lib.formatting import fixed
 from course_lib.runtime import user_folder
 from course_lib.training.bar import steps_bar, watched
 from course_lib.training.small_run import SmallRun
@@ -57,10 +58,14 @@ def curves(history: list[dict[str, float]]) -> Still:
         "validation": [look["loss"] for look in history],
     }
     right = {"validation": [100 * look["exact"] for look in history]}
+    last = history[-1]
+    told = f"After step {last['step']} the training loss is {fixed(last['train_loss'], 2)}, "
+    told += f"the validation loss {fixed(last['loss'], 2)}, and {fixed(100 * last['exact'], 0)}% are right."
     return panels(
         [
             Part("Loss", steps, losses, "loss", y_limits=(0, 6.5)),
             Part("Right, word for word", steps, right, "%", y_limits=(-3, 103)),
         ],
         x_name="step",
+        alt=told,
     )

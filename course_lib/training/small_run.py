@@ -99,6 +99,14 @@ class Habits:
 
 
 HEALTHY = Habits()
+PATIENTS = {  # the variants of the experiment `sick`, as the lesson's clinic calls them
+    "healthy": "healthy",
+    "A": "100 sentences",
+    "B": "softmax twice",
+    "C": "rate 20 times too high",
+    "D": "target not shifted",
+    "E": "rate 50 times too small",
+}
 
 
 def loss_on(

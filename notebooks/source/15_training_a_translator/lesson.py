@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.explore import LossFloor, RateDial
-from course_lib.formatting import fixed, significant
+from course_lib.formatting import fixed
 from course_lib.recorded import recorded, runs
 from course_lib.runtime import user_folder
 from course_lib.teaching import check, estimate, explain, predict, quiz
@@ -38,7 +38,8 @@ from course_lib.text.merges import apply_merges
 from course_lib.text.toy.splits import splits
 from course_lib.training.job import Job, run_job
 from course_lib.training.live import train_live
-from course_lib.training.small_run import Habits, SmallRun, short_data
+from course_lib.training.small_run import HEALTHY, PATIENTS, Habits
+from course_lib.training.small_run import SmallRun, short_data
 from course_lib.translation.evaluate import evaluate
 
 start_lesson("training_a_translator", seed=15)
@@ -105,7 +106,7 @@ r"""
 **Build `by_length`.** `lengths` is a list of whole numbers; a sentence is known by its place in it, 0, 1, 2, … Give back a list of batches, each a list of places. Every sentence is in one batch. A batch takes its number of rows times its **longest** length, and that is at most `room`. Sentences of like length lie together. (No sentence is longer than `room`.)
 """
 
-# %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 minutes=7 track="core"
+# %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 minutes=6 track="core"
 def by_length(lengths, room):
     """[3, 9, 2, 8], 18  ->  [[2, 0], [3, 1]]"""
     # solution
@@ -150,7 +151,7 @@ A batcher that loses sentences raises no error: the network merely never sees th
 **Write `test_batches`.** It gets a batcher, calls it with lengths of yours, and raises (`assert`) where something is wrong. It must accept every right one, also one that begins with the longest; and it must catch those that lose sentences, repeat them, take too much room, or do not sort at all.
 """
 
-# %% kind="exercise" exercise="test_batches" mode="test" title="Test a batcher" difficulty=3 importance=3 minutes=6 track="core"
+# %% kind="exercise" exercise="test_batches" mode="test" title="Test a batcher" difficulty=3 importance=3 minutes=5 track="core"
 def test_batches(batcher):
     """batcher(lengths, room) -> list of lists of places; raises where it is wrong"""
     # solution
@@ -233,7 +234,7 @@ Follow the example by hand: width 4, warm-up 4, step 1. Which of the two terms d
 They are to meet at step = warm-up. `step * warm_up**-0.5` is far too steep: with a warm-up of 4,000 the peak would come at step 16. The exponent in the formula is 1.5.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("15", "train-warm-up-twice", RateDial())
 
 # %% kind="predict" minutes=2
@@ -272,7 +273,7 @@ $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{right}}) \;+\; \varepsil
 **Build `smoothed_loss`** for a whole batch: `logits` (batch, n, vocab), as the network gives them; `targets` (batch, n), the number of each right word, **0 where there is padding**; `smoothing` is ε. Give back one tensor with one number, the mean over all words that are not padding. `log_softmax(dim=-1)` makes $\ln p$ of logits in one go.
 """
 
-# %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 minutes=8 track="core"
+# %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 minutes=7 track="core"
 def smoothed_loss(logits, targets, smoothing):
     """(batch, n, vocab), (batch, n), a number  ->  a tensor of one number"""
     # solution
@@ -305,7 +306,7 @@ theirs = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1
 assert torch.isclose(smoothed_loss(logits, targets, 0.1), theirs)
 print("the same as torch's cross_entropy: it takes logits, and does the softmax itself")
 
-# %% kind="predict" minutes=4
+# %% kind="predict" minutes=3
 predict("15", "train-floor", LossFloor())
 
 # %% [markdown] kind="text" minutes=1.5
@@ -393,7 +394,7 @@ def mine(weights, source, target, may_look):
     return decode_logits(target, memory, weights, 4, 1, may_look)
 
 
-def my_run(habits=Habits(), data=small, n_steps=240):
+def my_run(habits=HEALTHY, data=small, n_steps=240):
     parts = {"forward": mine, "loss": smoothed_loss, "step": training_step}
     return SmallRun(data, habits, n_steps=n_steps, **parts)
 
@@ -401,11 +402,10 @@ def my_run(habits=Habits(), data=small, n_steps=240):
 numbers = sum(w.numel() for w in my_run().weights.values())
 n_words = small.tokenizer.vocab_size
 print(f"{numbers:,} numbers to train, {n_words} words of both languages")
-print("before training:", my_run().translate("the queen slept"))
 
 # %% kind="train" minutes=1 ignore_output=true
 # until=96 stands for your hand on the stop button.
-run = train_live(my_run(), "lesson_15", until=96)
+run = train_live(my_run(), "lesson_15", until=96, anew=True)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -429,15 +429,9 @@ for english in ("the queen slept", "the little cow is very old", "a sad king ran
 explain("15", "train-above")
 
 # %% kind="see" minutes=1.5
-LETTERS = {
-    "A": "100 sentences", "B": "softmax twice", "C": "rate 20 times too high",
-    "D": "target not shifted", "E": "rate 50 times too small",
-}
-
-
 def clinic(which, times=1):
-    named = {"healthy": "healthy", **LETTERS}
-    every = {k: of_record("sick", v, which, 240) for k, v in named.items()}
+    """The recorded curves of a healthy run and of five patients, A to E."""
+    every = {k: of_record("sick", v, which, 240) for k, v in PATIENTS.items()}
     return every["healthy"][0], {k: [times * y for y in v[1]] for k, v in every.items()}
 
 
@@ -455,7 +449,7 @@ views.panels(
 r"""
 ## Break it
 
-Above: the same run six times, once healthy and five times with one mistake (recorded on a CPU, one thread, three seeds each, `sick`; the code's names for A to E are no secret, but try without). *Right* means: when it translates by itself, reading its own words. The mistakes, in another order:
+Above: the same run six times, once healthy and five times with one mistake (recorded on a CPU, one thread, three seeds each: `sick`). *Right* means: when it translates by itself, reading its own words. The mistakes, in another order:
 
 - the learning rate is 50 times too small;
 - the learning rate is 20 times too high;
@@ -466,7 +460,7 @@ Above: the same run six times, once healthy and five times with one mistake (rec
 Remember two numbers for 195 words: whoever knows nothing has a loss of ln 195 = 5.3, and with smoothing 0.1 the floor is 0.85.
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz" minutes=4
 quiz("15", "clinic")
 
 # %% [markdown] kind="text" minutes=1
@@ -495,7 +489,7 @@ Now a patient with **three** things wrong at once. Here is its recipe; the names
 **Write `repair`**: it gets such a dict and gives back a healthy one with the same names. Change what ails it, and leave the rest. Many answers are right. The next cell then trains yours.
 """
 
-# %% kind="exercise" exercise="repair" title="Repair a recipe" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="repair" title="Repair a recipe" difficulty=2 importance=4 minutes=4 track="core"
 def repair(recipe):
     """a dict with six entries  ->  a dict with the same names, healthy"""
     # solution
@@ -592,13 +586,14 @@ The toy language has 680 words, both languages together. Real text has no end of
 **Build `next_merge`**, one such step. `words` is a dict: a word as a tuple of its tokens, and how often it is met, `{("c", "h", "a", "t"): 5, …}`. Give back the best pair, a tuple of two, and a new dict with that pair glued together from left to right wherever it stands (`("ch", "a", "t"): 5`). **Of equally frequent pairs take the first in the alphabet** (Python compares tuples of strings that way). A word that is met five times has each of its pairs five times.
 """
 
-# %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 minutes=9 track="core"
+# %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 minutes=8 track="core"
 def next_merge(words):
     """{tuple of tokens: count}  ->  (left, right), {tuple of tokens: count}"""
     # solution
     counts = {}
     for word, n in words.items():
-        for pair in zip(word, word[1:], strict=False):
+        for i in range(len(word) - 1):
+            pair = word[i : i + 2]
             counts[pair] = counts.get(pair, 0) + n
     best = min(counts, key=lambda pair: (-counts[pair], pair))
     merged = {}
@@ -617,7 +612,7 @@ check("next_merge", next_merge)
 # %% [markdown] kind="hints" exercise="next_merge"
 r"""
 ### A nudge
-Two halves: count, then glue. For counting, `zip(word, word[1:])` gives all neighbours. For gluing, go through the word from the left: are the next two tokens the pair? Then take both, else one.
+Two halves: count, then glue. For counting, `word[i : i + 2]` is a pair of neighbours, as a tuple. For gluing, go through the word from the left: are the next two tokens the pair? Then take both, else one.
 
 ---
 ### The recipe
@@ -640,7 +635,7 @@ for word in ("parce", "femme", "princes", "fantôme"):
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-Frequent words are whole after 60 merges, and a word that was never met falls into known pieces. Nothing is unknown but a strange letter.
+After 60 merges *parce* is whole, *femme* not yet, and words that were never met fall into known pieces. Nothing is unknown but a strange letter.
 
 **The real thing, if you like.** Multi30k: 29,000 captions of photographs, German, French and English, in 8,000 pieces that both languages share. The first line fetches it (this needs the network), the second trains, the third measures:
 
@@ -686,7 +681,7 @@ r"""
 
 | name | what it is |
 |---|---|
-| `by_length` | sentences to batches: 42% padding becomes 1.5% |
+| `by_length` | sentences to batches: 43% padding becomes 1.5% |
 | `paper_rate` | up in a straight line, down with the root of the step |
 | `smoothed_loss` | $1 - \varepsilon$ of the right word, $\varepsilon$ of all; padding does not count |
 | `training_step` | loss, gradient, clip, Adam |

@@ -64,11 +64,12 @@ def draw_target(axes: Axes) -> Show:
     bars = Bars(axes, ("the right word", "all others together"), size=11)
     axes.set_yticks((0, 0.5, 1))
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
-    each = quick_text(axes, 0.97, 0.9, of="axes", ha="right", va="top", size=10, colour=theme.SOFT_INK)
+    each = quick_text(axes, 0.97, 0.68, of="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
-        each.set_text(f"each other word: {significant(facts['each_other'], 2)}")
+        share = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "nothing"
+        each.set_text(f"each other word: {share}")
 
     return show
 

@@ -31,8 +31,8 @@ def test_doubling_the_warm_up_divides_the_peak_by_the_root_of_two():
 
 def test_the_curve_is_the_rate():
     steps = np.array([1, 30, 4000, 5000, 90_000])
-    found = [rate_of(warm_up=4000, d_model=64, step=int(step))["rate"] for step in steps]
-    assert np.allclose(rates(steps, warm_up=4000, d_model=64), found)
+    found = [rate_of(warm_up=4000, d_model=128, step=int(step))["rate"] for step in steps]
+    assert np.allclose(rates(steps, warm_up=4000, d_model=128), found)
 
 
 @pytest.mark.parametrize(

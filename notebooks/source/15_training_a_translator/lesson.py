@@ -57,12 +57,13 @@ quiz("15", "recall")
 # %% kind="diagram" minutes=0.5 hide_input=true
 PARTS = {
     "sentences": (0, 0), "batch": (1, 0), "network": (2, 0), "loss": (3, 0),
-    "gradient": (4, 0), "clip": (5, 0), "Adam": (6, 0), "rate": (6, 1),
-    "target": (3, 1), "weights": (4, 1), "checkpoint": (5, 1),
+    "gradient": (4, 0), "clip": (5, 0), "Adam": (6, 0), "weights": (7, 0),
+    "target": (3, 1), "rate": (6, 1), "checkpoint": (7, 1),
 }
 ARROWS = [("sentences", "batch"), ("batch", "network"), ("network", "loss")]
 ARROWS += [("target", "loss"), ("loss", "gradient"), ("gradient", "clip")]
-ARROWS += [("clip", "Adam"), ("rate", "Adam")]
+ARROWS += [("clip", "Adam"), ("rate", "Adam"), ("Adam", "weights")]
+ARROWS += [("weights", "checkpoint")]
 NAME = "One training step"
 views.diagram(PARTS, ARROWS, lit=("sentences", "batch"), title=NAME)
 
@@ -147,7 +148,10 @@ r"""
 **70 batches become 41**, for the same words. This is {term:batching by length} (also *bucketing*). Together with a faster Adam it gave 1.7 times the words a second on two cores of a CPU (`bench_training_cpu.txt`). Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
 
 A batcher that loses sentences raises no error: the network merely never sees them. So, a test.
+"""
 
+# %% [markdown] kind="text" minutes=0.5 exercise="test_batches"
+r"""
 **Write `test_batches`.** It gets a batcher, calls it with lengths of yours, and raises (`assert`) where something is wrong. It must accept every right one, also one that begins with the longest; and it must catch those that lose sentences, repeat them, take too much room, or do not sort at all.
 """
 
@@ -205,8 +209,11 @@ $$ \text{rate} = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\left(\frac{1}{\sqr
 | second term | the way up | smaller during it |
 
 **By hand.** Width 4, warm-up 4: $4^{1.5} = 8$. Step 1: ½ · min(1, 1/8) = 1/16. Step 4: ½ · min(½, ½) = ¼, the peak; both terms meet there. Step 16: ½ · min(¼, 2) = 1/8.
+"""
 
-**`paper_rate`.** A first version is there already. Make its check pass.
+# %% [markdown] kind="text" minutes=0.3 exercise="paper_rate"
+r"""
+A first version is there already. Make its check pass.
 """
 
 # %% kind="exercise" exercise="paper_rate" mode="bug" title="The paper's rate" difficulty=2 importance=3 minutes=4 track="core"
@@ -245,10 +252,9 @@ def of_record(experiment, variant, which, upto):
     return steps, [mean(run[i][which] for run in found) for i in range(len(steps))]
 
 
-names = ("as it is", "no warm-up", "no smoothing")
-steps, _ = of_record("recipe", "as it is", "loss", 1000)
-both = {name: of_record("recipe", name, "loss", 1000)[1] for name in names[:2]}
-end = recorded("recipe", lambda run: 100 * run["scores"]["test"]["exact"])
+steps, with_it = of_record("recipe", "as it is", "loss", 1000)
+both = {"warm-up": with_it}
+both["no warm-up"] = of_record("recipe", "no warm-up", "loss", 1000)[1]
 figure = views.lines(
     steps, both, x_name="step", y_name="loss",
     title="Loss on validation, mean of 3 seeds",
@@ -256,7 +262,7 @@ figure = views.lines(
 )
 predict("15", "train-no-warm-up", figure)
 
-# %% [markdown] kind="text" minutes=3
+# %% [markdown] kind="text" minutes=2.5
 r"""
 The peak of the paper's schedule is at $1/\sqrt{d_{\text{model}} \cdot \text{warm-up}}$: whoever makes the warm-up longer makes the peak lower, too.
 
@@ -269,7 +275,10 @@ Cross-entropy asks for everything on the right word: a share of 1. No softmax ev
 $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{right}}) \;+\; \varepsilon \cdot \frac1V \sum_{w} (-\ln p_w) $$
 
 **By hand.** Four words get the shares 1/8, 1/8, ½, ¼, and the third is right; $\varepsilon = 0.2$. Their $-\ln$: 2.079, 2.079, 0.693, 1.386. Right word: 0.8 · 0.693 = 0.555. All words: 0.2 · (mean 1.560) = 0.312. Loss: 0.866; without smoothing it would be 0.693.
+"""
 
+# %% [markdown] kind="text" minutes=0.5 exercise="smoothed_loss"
+r"""
 **Build `smoothed_loss`** for a whole batch: `logits` (batch, n, vocab), as the network gives them; `targets` (batch, n), the number of each right word, **0 where there is padding**; `smoothing` is ε. Give back one tensor with one number, the mean over all words that are not padding. `log_softmax(dim=-1)` makes $\ln p$ of logits in one go.
 """
 
@@ -402,6 +411,7 @@ def my_run(habits=HEALTHY, data=small, n_steps=240):
 numbers = sum(w.numel() for w in my_run().weights.values())
 n_words = small.tokenizer.vocab_size
 print(f"{numbers:,} numbers to train, {n_words} words of both languages")
+views.diagram(PARTS, ARROWS, lit=list(PARTS), title="All parts are yours now")
 
 # %% kind="train" minutes=1 ignore_output=true
 # until=96 stands for your hand on the stop button.
@@ -439,7 +449,7 @@ views.panels(
     [
         views.Part("Training", *clinic("train_loss"), "loss", y_limits=(0, 6.5)),
         views.Part("Validation", *clinic("loss"), "loss", y_limits=(0, 6.5)),
-        views.Part("Right", *clinic("exact", 100), "%", y_limits=(-3, 103)),
+        views.Part("Right by itself", *clinic("exact", 100), "%", y_limits=(-3, 103)),
     ],
     x_name="step",
     alt="Both losses and exact match of a healthy run and five sick ones.",
@@ -567,7 +577,7 @@ figure = views.panels(
 )
 predict("15", "train-three-generations", figure)
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text" minutes=2
 r"""
 | | test | 16 to 20 words | 21 to 40 words |
 |---|---|---|---|
@@ -582,7 +592,10 @@ Up to the lengths it was trained on, the Transformer is first, with the lowest l
 The toy language has 680 words, both languages together. Real text has no end of them: *chat, chats, chaton, chatière* … A table with a row for each is huge, and tomorrow's text has a word that it lacks. Letters alone would be few, but sentences become long. In between lie **pieces** of words, {term:subword|subwords}.
 
 {term:byte-pair encoding|Byte-pair encoding, BPE} (for translation: Sennrich and others, 2016) finds them by counting. Begin with letters. Look for the two neighbours that stand side by side most often, glue them together everywhere, and again. Each gluing is a {term:BPE merge|merge}; frequent words become one token, rare ones stay in pieces.
+"""
 
+# %% [markdown] kind="text" minutes=0.5 exercise="next_merge"
+r"""
 **Build `next_merge`**, one such step. `words` is a dict: a word as a tuple of its tokens, and how often it is met, `{("c", "h", "a", "t"): 5, …}`. Give back the best pair, a tuple of two, and a new dict with that pair glued together from left to right wherever it stands (`("ch", "a", "t"): 5`). **Of equally frequent pairs take the first in the alphabet** (Python compares tuples of strings that way). A word that is met five times has each of its pairs five times.
 """
 

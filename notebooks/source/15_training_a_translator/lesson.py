@@ -425,8 +425,23 @@ print(f"right, word for word: {fixed(100 * last['exact'], 0)}% of 200 sentences"
 for english in ("the queen slept", "the little cow is very old", "a sad king ran"):
     print(f"{english}  →  {run.translate(english)}")
 
-# %% kind="explain" minutes=3
+# %% kind="explain" minutes=2.5
 explain("15", "train-above")
+
+# %% [markdown] kind="text" minutes=1.5
+r"""
+## Break it
+
+Below: the same run six times, once healthy and five times with one mistake (recorded on a CPU, one thread, three seeds each: `sick`). *Right* means: when it translates by itself, reading its own words. The mistakes, in another order:
+
+- the learning rate is 50 times too small;
+- the learning rate is 20 times too high;
+- the softmax is taken twice;
+- it has 100 sentences to learn from, not 3,000;
+- the target is not shifted: the decoder reads the very word that it is to say.
+
+Remember two numbers for 195 words: whoever knows nothing has a loss of ln 195 = 5.3, and with smoothing 0.1 the floor is 0.85.
+"""
 
 # %% kind="see" minutes=1.5
 def clinic(which, times=1):
@@ -444,21 +459,6 @@ views.panels(
     x_name="step",
     alt="Both losses and exact match of a healthy run and five sick ones.",
 )
-
-# %% [markdown] kind="text" minutes=1.5
-r"""
-## Break it
-
-Above: the same run six times, once healthy and five times with one mistake (recorded on a CPU, one thread, three seeds each: `sick`). *Right* means: when it translates by itself, reading its own words. The mistakes, in another order:
-
-- the learning rate is 50 times too small;
-- the learning rate is 20 times too high;
-- the softmax is taken twice;
-- it has 100 sentences to learn from, not 3,000;
-- the target is not shifted: the decoder reads the very word that it is to say.
-
-Remember two numbers for 195 words: whoever knows nothing has a loss of ln 195 = 5.3, and with smoothing 0.1 the floor is 0.85.
-"""
 
 # %% kind="quiz" minutes=4
 quiz("15", "clinic")
@@ -533,7 +533,7 @@ On one H200 the usual recipe took 16 to 18 seconds a run, while 14 other runs sh
 **Three generations on one chart** come after it: seq2seq (lesson 04), Bahdanau (06) and the Transformer, about 395,000 parameters each, the same recipe, the same 4,000 steps, three seeds.
 """
 
-# %% kind="train" minutes=0.5 ignore_output=true
+# %% kind="train" minutes=0.2 ignore_output=true
 FULL = False  # True: two to four minutes on two cores, seconds on a GPU
 
 if FULL:

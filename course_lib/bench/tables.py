@@ -41,6 +41,12 @@ def columns(run: dict) -> list[Column]:
                 lambda value: f"{value:.1e}",
             ),
         ]
+    if "ends" in run:
+        return [
+            ("training loss", lambda one: one["ends"]["train_loss"], plain(2)),
+            ("validation loss", lambda one: one["ends"]["loss"], plain(2)),
+            ("right, %", lambda one: one["ends"]["exact"], percent),
+        ]
     if "half_way" in run:
         return [(f"rate {rate}", lambda one, rate=rate: one["end"][rate], plain(3)) for rate in run["end"]]
     if "right" in run and "scores" not in run:

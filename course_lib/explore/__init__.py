@@ -12,11 +12,13 @@ from course_lib.explore.head_count import HeadCount
 from course_lib.explore.head_switches import HeadSwitches
 from course_lib.explore.leaderboard import Leaderboard
 from course_lib.explore.live_translator import LiveTranslator
+from course_lib.explore.loss_floor import LossFloor
 from course_lib.explore.mask_painter import MaskPainter
 from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
 from course_lib.explore.parameter_ledger import ParameterLedger
 from course_lib.explore.path_past import PathPast
 from course_lib.explore.path_race import PathRace
+from course_lib.explore.rate_dial import RateDial
 from course_lib.explore.saturation_lab import SaturationLab
 from course_lib.explore.score_zoo import ScoreZoo
 from course_lib.explore.soft_dictionary import SoftDictionary
@@ -40,11 +42,13 @@ __all__ = [
     "HeadSwitches",
     "Leaderboard",
     "LiveTranslator",
+    "LossFloor",
     "MaskPainter",
     "OneVectorSuitcase",
     "ParameterLedger",
     "PathPast",
     "PathRace",
+    "RateDial",
     "SaturationLab",
     "ScoreZoo",
     "SoftDictionary",

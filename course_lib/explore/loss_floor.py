@@ -1,0 +1,147 @@
+"""W16, second half: what label smoothing asks for, and how low the loss can get at best.
+
+    >>> round(compute(smoothing=0.1, words=37_000, softmax="once")["floor"], 4)
+    1.3769
+    >>> round(compute(smoothing=0.0, words=10_000, softmax="twice")["floor"], 2)
+    8.21
+
+The model gives the share p to the right word and the rest to all others evenly: no better shape is possible,
+since the target treats them alike.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import fixed, significant
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point
+from course_lib.views.moving import Facts, Show, quick_text
+
+SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+WORDS = (10, 195, 680, 2000, 10_000, 37_000)
+SURE = np.concatenate([np.linspace(0.002, 0.98, 180), 1 - np.geomspace(0.02, 1e-6, 60)])
+HIGHEST = 11.0  # ln 37,000 is 10.5
+
+
+def losses(p: np.ndarray, *, smoothing: float, words: int, softmax: str) -> np.ndarray:
+    """The loss where the right word gets p and each of the others an equal part of what is left."""
+    right, other = 1 - smoothing + smoothing / words, smoothing / words
+    each = (1 - p) / (words - 1)
+    if softmax == "once":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(other > 0, (words - 1) * other * np.log(each), 0.0)
+        return -right * np.log(p) - rest
+    total = np.log(np.exp(p) + (words - 1) * np.exp(each))  # the shares go into a second softmax as scores
+    return total - right * p - (words - 1) * other * each
+
+
+def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
+    """Everything the picture shows at one setting."""
+    sizes = {"smoothing": smoothing, "words": words, "softmax": softmax}
+    right = 1 - smoothing + smoothing / words
+    best = right if softmax == "once" else 1.0
+    floor = float(losses(np.array([best]), **sizes)[0])
+    return {
+        "right": right,
+        "each_other": smoothing / words,
+        "best": best,
+        "floor": max(floor, 0.0),
+        "perplexity": float(np.exp(floor)),
+        "knows_nothing": float(np.log(words)),
+        "losses": losses(SURE, **sizes),
+    }
+
+
+def draw_target(axes: Axes) -> Show:
+    bars = Bars(axes, ("the right word", "all others together"), size=11)
+    axes.set_yticks((0, 0.5, 1))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    each = quick_text(axes, 0.97, 0.68, of="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
+
+    def show(facts: Facts) -> None:
+        bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
+        share = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "nothing"
+        each.set_text(f"each other word: {share}")
+
+    return show
+
+
+def draw_losses(axes: Axes) -> Show:
+    axes.set(xlabel="share that the model gives the right word", ylabel="loss", xlim=(0, 1.02))
+    axes.set_ylim(0, HIGHEST)
+    axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "0.25", "0.5", "0.75", "1"))
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    [floor] = axes.plot([0, 1.02], [0, 0], color=theme.ORANGE, linewidth=1.4, linestyle=(0, (4, 2)))
+    [curve] = axes.plot(SURE, SURE, color=theme.BLUE, linewidth=2)
+    dot = marked_point(axes)
+    told = quick_text(axes, 0.97, 0.96, of="axes", ha="right", va="top", size=11, weight="bold")
+
+    def show(facts: Facts) -> None:
+        floor.set_ydata([facts["floor"]] * 2)
+        curve.set_ydata(facts["losses"])
+        dot.set(data=([facts["best"]], [facts["floor"]]), markerfacecolor=theme.ORANGE)
+        told.set(text=f"lowest {fixed(facts['floor'], 2)}", color=theme.ORANGE)
+
+    return show
+
+
+def above_one(now: Facts, start: Facts) -> bool:
+    fewer = WORDS[max(WORDS.index(now["words"]) - 1, 0)]
+    state = {"smoothing": now["smoothing"], "softmax": now["softmax"]}
+    plain = state == {"smoothing": 0.1, "softmax": "once"}
+    return plain and now["floor"] > 1 >= compute(words=fewer, **state)["floor"]
+
+
+def below_one(now: Facts, start: Facts) -> bool:
+    return now["words"] == WORDS[-1] and now["smoothing"] > 0 and now["floor"] < 1
+
+
+def never_below_eight(now: Facts, start: Facts) -> bool:
+    return now["smoothing"] == 0 and now["floor"] > 8
+
+
+class LossFloor(Explorable):
+    title = "Loss floor"
+    question = "What does the loss ask for, and how low can it get?"
+    size = (9.6, 3.4)
+    smoothing = Enum(SMOOTHINGS, default_value=0.1)
+    words = Enum(WORDS, default_value=10)
+    softmax = Enum(("once", "twice"), default_value="once")
+    controls = (
+        Control("smoothing", "smoothing ε"),
+        Control("words", "vocabulary", text="{:,}".format),
+        Control("softmax", "softmax", buttons=True),
+    )
+    presets: ClassVar = {
+        "no smoothing": {"smoothing": 0.0},
+        "ours": {"words": 680},
+        "the paper's": {"words": 37_000},
+    }
+    goals = (
+        Goal("above-one", "ε 0.1: the smallest vocabulary whose lowest loss is above 1", above_one),
+        Goal("below-one", "37,000 words, some smoothing, and a lowest loss below 1", below_one),
+        Goal("stuck", "No smoothing, and yet no loss below 8", never_below_eight),
+    )
+    panels = (Panel("What the loss asks for", draw_target, 0.8), Panel("What it costs", draw_losses))
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        return f"ε = {facts['smoothing']:g}   ·   {facts['words']:,} words   ·   softmax {facts['softmax']}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"Smoothing {facts['smoothing']:g}, {facts['words']:,} words, softmax {facts['softmax']}: the "
+            f"target gives the right word {fixed(facts['right'], 3)}. The lowest loss is "
+            f"{fixed(facts['floor'], 2)} (perplexity {significant(facts['perplexity'], 3)}), where the "
+            f"model gives it {fixed(facts['best'], 3)}."
+        )

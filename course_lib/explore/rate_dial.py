@@ -1,0 +1,143 @@
+"""W16, first half: the learning rate of the 2017 paper, up during warm-up and then down.
+
+>>> found = compute(warm_up=4000, d_model=512, step=100_000)
+>>> f"{found['peak']:.3e}", f"{found['rate']:.3e}"
+('6.988e-04', '1.398e-04')
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from traitlets import Enum
+
+from course_lib import theme
+from course_lib.explore.base import Explorable, Goal, Panel
+from course_lib.explore.control import Control
+from course_lib.formatting import significant
+from course_lib.training.by_hand import paper_rate
+from course_lib.views.lines import marked_point
+from course_lib.views.moving import Facts, Show, quick_text
+
+WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
+WIDTHS = (128, 256, 512, 1024)
+STEPS = (1, 10, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 100_000)
+EVEN = np.linspace(1, 100_000, 400)
+BY_TENS = np.geomspace(1, 100_000, 60)
+
+
+def rates(steps: np.ndarray, *, warm_up: int, d_model: int) -> np.ndarray:
+    """The paper's formula, for many steps at once."""
+    return d_model**-0.5 * np.minimum(steps**-0.5, steps * warm_up**-1.5)
+
+
+def compute(*, warm_up: int, d_model: int, step: int) -> Facts:
+    """Everything the picture shows at one setting."""
+    sizes = {"d_model": d_model, "warm_up": warm_up}
+    return {
+        "rate": paper_rate(step, **sizes),
+        "peak": paper_rate(warm_up, **sizes),
+        "even": rates(np.append(EVEN, warm_up), **sizes),
+        "by_tens": rates(np.append(BY_TENS, warm_up), **sizes),
+    }
+
+
+def draw_even(axes: Axes) -> Show:
+    axes.set(xlabel="step", ylabel="learning rate, thousandths", xlim=(-2500, 102_500), ylim=(-0.08, 2.15))
+    axes.set_xticks((0, 25_000, 50_000, 75_000, 100_000), ("0", "25,000", "50,000", "75,000", "100,000"))
+    show = curve_and_dot(axes, EVEN, "even", times=1000)
+    peak = quick_text(axes, 0.97, 0.93, of="axes", ha="right", va="top", size=11, weight="bold")
+    tells = {"warming": "on the way up", "peak": "at the peak", "after": "on the way down"}
+
+    def show_all(facts: Facts) -> None:
+        show(facts)
+        where = (
+            "warming"
+            if facts["step"] < facts["warm_up"]
+            else "after"
+            if facts["step"] > facts["warm_up"]
+            else "peak"
+        )
+        peak.set_text(f"peak {significant(facts['peak'], 3)}; now {tells[where]}")
+
+    return show_all
+
+
+def draw_by_tens(axes: Axes) -> Show:
+    axes.set(xscale="log", yscale="log", xlabel="step", ylabel="learning rate")
+    axes.set(xlim=(0.7, 150_000), ylim=(2e-9, 2e-2), yticks=(1e-8, 1e-6, 1e-4, 1e-2))
+    axes.set_xticks((1, 100, 10_000), ("1", "100", "10,000"))
+    axes.minorticks_off()
+    return curve_and_dot(axes, BY_TENS, "by_tens")
+
+
+def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, times: float = 1.0) -> Show:
+    """The rate over these steps and the peak's own, and a dot at the chosen one."""
+    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    [curve] = axes.plot([1], [1], color=theme.BLUE, linewidth=2)
+    dot = marked_point(axes)
+
+    def show(facts: Facts) -> None:
+        places = np.append(steps, facts["warm_up"])
+        order = np.argsort(places, kind="stable")
+        curve.set_data(places[order], facts[which][order] * times)
+        dot.set(data=([facts["step"]], [facts["rate"] * times]), markerfacecolor=theme.ORANGE)
+
+    return show
+
+
+def halved(now: Facts, start: Facts) -> bool:
+    same_width = now["d_model"] == start["d_model"]
+    return same_width and abs(now["peak"] / start["peak"] - 0.5) < 0.01
+
+
+def quarter(now: Facts, start: Facts) -> bool:
+    return now["step"] < now["warm_up"] and abs(now["rate"] / now["peak"] - 0.25) < 0.01
+
+
+def same_peak(now: Facts, start: Facts) -> bool:
+    return now["d_model"] == WIDTHS[0] and abs(now["peak"] / start["peak"] - 1) < 0.01
+
+
+class RateDial(Explorable):
+    title = "Warm-up dial"
+    question = "How large a step may Adam take, and when?"
+    size = (9.6, 3.6)
+    warm_up = Enum(WARM_UPS, default_value=4000)
+    d_model = Enum(WIDTHS, default_value=512)
+    step = Enum(STEPS, default_value=1)
+    controls = (
+        Control("warm_up", "warm-up steps", text="{:,}".format),
+        Control("d_model", "d_model"),
+        Control("step", "step", text="{:,}".format),
+    )
+    presets: ClassVar = {
+        "the paper's": {"step": 4000},
+        "late in the run": {"step": 100_000},
+        "twice the warm-up": {"warm_up": 8000, "step": 8000},
+    }
+    goals = (
+        Goal("halved", "Halve the peak of the start by warm-up alone", halved),
+        Goal("quarter", "On the way up: a step with a quarter of the peak's rate", quarter),
+        Goal("same-peak", "d_model 128, and the peak that the start has", same_peak),
+    )
+    panels = (
+        Panel("100,000 steps", draw_even, 1.15),
+        Panel("The same, both axes by factors of ten", draw_by_tens),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def heading(facts: Facts) -> str:
+        sizes = f"warm-up {facts['warm_up']:,}   ·   d_model {facts['d_model']}"
+        return f"{sizes}   ·   step {facts['step']:,}: {significant(facts['rate'], 3)}"
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"With {facts['warm_up']:,} steps of warm-up and width {facts['d_model']} the learning rate "
+            f"climbs in a straight line to {significant(facts['peak'], 3)}, then falls with the root of the "
+            f"step. At step {facts['step']:,} it is {significant(facts['rate'], 3)}."
+        )

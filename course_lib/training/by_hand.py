@@ -1,0 +1,65 @@
+"""The training step in plain functions, as lesson 15 builds it: a rate, a loss, a step.
+
+    >>> weights = {"w": torch.tensor([3.0])}
+    >>> loss, weights, memory = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
+    >>> round(weights["w"].item(), 4)                           # Adam's first step is one rate long
+    2.9
+
+`step.py` does the same with a module and its `.grad`, faster; tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from course_lib.text.special import PAD
+from course_lib.training.adam import BETAS, EPSILON
+from course_lib.training.loss import smoothed_cross_entropy
+from course_lib.training.schedule import learning_rate, paper_peak
+
+Weights = dict[str, Tensor]
+Memory = dict[str, tuple[Tensor, Tensor]]  # of each weight, Adam's two means
+LIMIT = 1.0  # the longest gradient
+
+
+def paper_rate(step: int, d_model: int, warm_up: int) -> float:
+    """The learning rate of the 2017 paper."""
+    peak = paper_peak(d_model=d_model, warm_up=warm_up)
+    return learning_rate(step, peak=peak, warm_up=warm_up, decay="inverse_square_root")
+
+
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The mean over all words but padding."""
+    losses = smoothed_cross_entropy(logits, targets, smoothing=smoothing)
+    return losses[targets != PAD].mean()
+
+
+def clipped(gradients: list[Tensor], limit: float) -> list[Tensor]:
+    """All of them shortened by one factor, so that together they are no longer than `limit`."""
+    length = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    return [gradient * (limit / length.clamp(min=limit)) for gradient in gradients]
+
+
+def training_step(
+    weights: Mapping[str, Tensor],
+    loss_of: Callable[[Weights], Tensor],
+    memory: Memory,
+    step: int,
+    rate: float,
+) -> tuple[float, Weights, Memory]:
+    """Loss, gradient, clipping, Adam: the loss, new weights, and Adam's new memory ({} at first)."""
+    ready = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
+    loss = loss_of(ready)
+    gradients = clipped(list(torch.autograd.grad(loss, list(ready.values()))), LIMIT)
+    moved, kept = {}, {}
+    for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+        mean, square = memory.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
+        mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
+        square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
+        fair, spread = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
+        moved[name] = weight.detach() - rate * fair / (spread.sqrt() + EPSILON)
+        kept[name] = mean, square
+    return loss.item(), moved, kept

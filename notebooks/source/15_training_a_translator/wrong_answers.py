@@ -1,0 +1,607 @@
+"""Answers to the exercises of lesson 15, as learners write them: wrong, with what must be said, and right.
+
+After each come the slip that must be named, or a part of the text; None where no slip may be named.
+"""
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+
+# ---- by_length
+
+
+def batches_unsorted(lengths, room):
+    batches, batch = [], []
+    for i in range(len(lengths)):
+        if (len(batch) + 1) * max(lengths[j] for j in [*batch, i]) > room:
+            batches.append(batch)
+            batch = []
+        batch.append(i)
+    return batches + ([batch] if batch else [])
+
+
+def batches_last_lost(lengths, room):
+    batches, batch = [], []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if (len(batch) + 1) * lengths[i] > room:
+            batches.append(batch)
+            batch = []
+        batch.append(i)
+    return batches
+
+
+def batches_added_up(lengths, room):
+    batches = [[]]
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if sum(lengths[j] for j in batches[-1]) + lengths[i] > room:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
+def batches_of_lengths(lengths, room):
+    batches, batch = [], []
+    for length in sorted(lengths):
+        if (len(batch) + 1) * length > room:
+            batches.append(batch)
+            batch = []
+        batch.append(length)
+    return batches + ([batch] if batch else [])
+
+
+def batches_single(lengths, room):
+    return [[i] for i, _ in enumerate(lengths)]
+
+
+def batches_one_too_many(lengths, room):
+    batches, batch = [], []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        batch.append(i)
+        if len(batch) * lengths[i] > room:
+            batches.append(batch)
+            batch = []
+    return batches + ([batch] if batch else [])
+
+
+def batches_flat(lengths, room):
+    return sorted(range(len(lengths)), key=lengths.__getitem__)
+
+
+def batches_shortest_down(lengths, room):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i], reverse=True)
+    batches = []
+    while order:
+        n = max(room // lengths[order[0]], 1)
+        batches.append(order[:n])
+        order = order[n:]
+    return batches
+
+
+def batches_with_a_row(lengths, room):
+    out = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if out and (len(out[-1]) + 1) * lengths[i] <= room:
+            out[-1].append(i)
+        else:
+            out.append([i])
+    return out
+
+
+def batches_by_zip(lengths, room):
+    rows, batch, out = sorted(zip(lengths, range(len(lengths)), strict=True)), [], []
+    for length, i in rows:
+        if batch and (len(batch) + 1) * length > room:
+            out.append(tuple(batch))
+            batch = []
+        batch.append(i)
+    if batch:
+        out.append(tuple(batch))
+    return out
+
+
+# ---- test_batches
+
+
+def test_nothing(batcher):
+    batcher([3, 9, 2, 8], 18)
+
+
+def test_once_only(batcher):
+    for lengths, room in (([3, 9, 2, 8], 18), ([5] * 7, 15)):
+        found = batcher(lengths, room)
+        assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
+
+
+def test_room_only(batcher):
+    lengths = [3, 9, 2, 8, 12, 4]
+    for batch in batcher(lengths, 24):
+        assert len(batch) * max(lengths[i] for i in batch) <= 24
+
+
+def test_exact_answer(batcher):
+    assert batcher([3, 9, 2, 8], 18) == [[2, 0], [3, 1]]
+
+
+def test_returns(batcher):
+    return sorted(i for batch in batcher([3, 9, 2, 8], 18) for i in batch) == [0, 1, 2, 3]
+
+
+def test_of_one_sentence(batcher):
+    assert [list(batch) for batch in batcher([4], 4)] == [[0]]
+
+
+LENGTHS = [20, 3, 19, 4, 18, 5, 20, 3, 17, 6]
+
+
+def test_everything(batcher):
+    found = [list(batch) for batch in batcher(LENGTHS, 40)]
+    assert sorted(i for batch in found for i in batch) == list(range(10))
+    wasted = 0
+    for batch in found:
+        longest = max(LENGTHS[i] for i in batch)
+        assert longest * len(batch) <= 40
+        wasted += sum(longest - LENGTHS[i] for i in batch)
+    assert wasted < 30
+
+
+def test_by_counter(batcher):
+    for lengths, room in ((LENGTHS, 40), ([2, 9, 2, 9, 2, 9], 18)):
+        found = batcher(lengths, room)
+        counts = Counter(i for batch in found for i in batch)
+        assert set(counts) == set(range(len(lengths))) and set(counts.values()) == {1}
+        for batch in found:
+            inside = [lengths[i] for i in batch]
+            assert len(inside) * max(inside) <= room
+            wasted = sum(max(inside) - length for length in inside)
+            assert wasted <= 16
+
+
+def test_by_total(batcher):
+    found = batcher(LENGTHS, 40)
+    n = sum(len(batch) for batch in found)
+    assert n == len({i for batch in found for i in batch}) == 10
+    places = [len(batch) * max(LENGTHS[i] for i in batch) for batch in found]
+    assert max(places) <= 40
+    assert sum(places) < 1.25 * sum(LENGTHS)
+
+
+# ---- paper_rate
+
+
+def rate_larger(step, d_model, warm_up):
+    return max(step**-0.5, step * warm_up**-1.5) / d_model**0.5
+
+
+def rate_no_width(step, d_model, warm_up):
+    return min(1 / step**0.5, step / warm_up**1.5)
+
+
+def rate_never_falls(step, d_model, warm_up):
+    return d_model**-0.5 * min(1, step * warm_up**-1.5)
+
+
+def rate_too_fast(step, d_model, warm_up):
+    return d_model**-0.5 * min(1 / step, step * warm_up**-1.5)
+
+
+def rate_share(step, d_model, warm_up):
+    return d_model**-0.5 * min(step**-0.5, step / warm_up)
+
+
+def rate_over_width(step, d_model, warm_up):
+    return min(step**-0.5, step * warm_up**-1.5) / d_model
+
+
+def rate_by_if(step, d_model, warm_up):
+    if step < warm_up:
+        return step / warm_up**1.5 / math.sqrt(d_model)
+    return 1 / math.sqrt(step * d_model)
+
+
+def rate_by_peak(step, d_model, warm_up):
+    peak = (d_model * warm_up) ** -0.5
+    return peak * min(step / warm_up, (warm_up / step) ** 0.5)
+
+
+def rate_by_torch(step, d_model, warm_up):
+    both = torch.tensor([step**-0.5, step * warm_up**-1.5], dtype=torch.float64)
+    return float(both.min() * d_model**-0.5)
+
+
+# ---- smoothed_loss
+
+
+def loss_pads(logits, targets, smoothing):
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing)
+
+
+def loss_twice(logits, targets, smoothing):
+    return F.cross_entropy(
+        logits.softmax(dim=-1).flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=0
+    )
+
+
+def loss_plain(logits, targets, smoothing):
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=0)
+
+
+def loss_sum(logits, targets, smoothing):
+    return F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=0, reduction="sum"
+    )
+
+
+def loss_others(logits, targets, smoothing):
+    n = logits.shape[-1]
+    wanted = torch.full_like(logits, smoothing / (n - 1)).scatter(-1, targets[..., None], 1 - smoothing)
+    losses = -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return losses[targets > 0].mean()
+
+
+def loss_too_much(logits, targets, smoothing):
+    n = logits.shape[-1]
+    wanted = F.one_hot(targets, n) + smoothing / n
+    losses = -(wanted * logits.log_softmax(dim=-1)).sum(dim=-1)
+    return losses[targets > 0].mean()
+
+
+def loss_padded_mean(logits, targets, smoothing):
+    losses = F.cross_entropy(logits.mT, targets, label_smoothing=smoothing, reduction="none", ignore_index=0)
+    return losses.mean()
+
+
+def loss_negative(logits, targets, smoothing):
+    return -F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=0
+    )
+
+
+def loss_by_torch(logits, targets, smoothing):
+    return F.cross_entropy(logits.mT, targets, label_smoothing=smoothing, ignore_index=0)
+
+
+def loss_by_one_hot(logits, targets, smoothing):
+    n = logits.shape[-1]
+    wanted = (1 - smoothing) * F.one_hot(targets, n) + smoothing / n
+    losses = -(wanted * logits.log_softmax(-1)).sum(-1)
+    real = (targets != 0).float()
+    return (losses * real).sum() / real.sum()
+
+
+def loss_by_loop(logits, targets, smoothing):
+    logs, found = logits.log_softmax(dim=-1), []
+    for row, wanted in zip(logs.flatten(0, 1), targets.flatten().tolist(), strict=True):
+        if wanted:
+            found.append(-(1 - smoothing) * row[wanted] - smoothing * row.mean())
+    return sum(found) / len(found)
+
+
+# ---- training_step
+
+
+def _gradients(weights, loss_of):
+    ready = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+    loss = loss_of(ready)
+    loss.backward()
+    return loss.item(), [w.grad for w in ready.values()]
+
+
+def _clip(gradients):
+    norm = sum(g.square().sum() for g in gradients).sqrt()
+    return [g / max(1.0, float(norm)) for g in gradients]
+
+
+def _adam(weights, gradients, memory, step, rate, *, clip=_clip, corrected=True, root=True, sign=1.0):
+    weights, memory = dict(weights), dict(memory)
+    for name, g in zip(list(weights), clip(gradients), strict=True):
+        m, v = memory.get(name, (0 * g, 0 * g))
+        m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
+        memory[name] = (m, v)
+        first, second = (m / (1 - 0.9**step), v / (1 - 0.98**step)) if corrected else (m, v)
+        weights[name] = weights[name] - sign * rate * first / ((second**0.5 if root else second) + 1e-9)
+    return weights, memory
+
+
+def step_not_clipped(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda g: g)
+
+
+def step_up(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate, sign=-1.0)
+
+
+def step_uncorrected(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate, corrected=False)
+
+
+def step_no_root(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate, root=False)
+
+
+def step_forgets(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    before = {name: memory.get(name, (0 * w, 0 * w)) for name, w in weights.items()}
+    return loss, _adam(weights, gradients, memory, step, rate)[0], before
+
+
+def step_clamped(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda gs: [g.clamp(-1, 1) for g in gs])
+
+
+def step_no_loss(weights, loss_of, memory, step, rate):
+    _, gradients = _gradients(weights, loss_of)
+    return _adam(weights, gradients, memory, step, rate)
+
+
+def step_descent(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    gradients = _clip(gradients)
+    _, memory = _adam(weights, gradients, memory, step, rate)
+    return loss, {name: w - rate * g for (name, w), g in zip(weights.items(), gradients, strict=True)}, memory
+
+
+def step_by_backward(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return loss, *_adam(weights, gradients, memory, step, rate)
+
+
+def step_by_torch(weights, loss_of, memory, step, rate):
+    ready = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+    adam = torch.optim.Adam(ready.values(), lr=rate, betas=(0.9, 0.98), eps=1e-9)
+    for name, w in ready.items():
+        m, v = memory.get(name, (0 * w.detach(), 0 * w.detach()))
+        adam.state[w] = {
+            "step": torch.tensor(step - 1.0),
+            "exp_avg": m.clone(),
+            "exp_avg_sq": v.clone(),
+        }
+    loss = loss_of(ready)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(ready.values(), 1.0)
+    adam.step()
+    kept = {name: (adam.state[w]["exp_avg"], adam.state[w]["exp_avg_sq"]) for name, w in ready.items()}
+    return float(loss), {name: w.detach() for name, w in ready.items()}, kept
+
+
+def step_with_lerp(weights, loss_of, memory, step, rate):
+    ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    loss = loss_of(ready)
+    gradients = dict(zip(ready, _clip(list(torch.autograd.grad(loss, list(ready.values())))), strict=True))
+    none = {name: (torch.zeros_like(w), torch.zeros_like(w)) for name, w in weights.items()}
+    memory = {name: (none | memory)[name] for name in weights}
+    new = {n: (memory[n][0].lerp(g, 0.1), memory[n][1].lerp(g * g, 0.02)) for n, g in gradients.items()}
+    factor = rate * math.sqrt(1 - 0.98**step) / (1 - 0.9**step)
+    moved = {n: w - factor * new[n][0] / (new[n][1].sqrt() + 1e-9) for n, w in weights.items()}
+    return loss.item(), moved, new
+
+
+# ---- repair
+
+
+def repair_nothing(recipe):
+    return recipe.copy()
+
+
+def repair_shift(recipe):
+    recipe = dict(recipe)
+    recipe["shifted"] = True
+    return recipe
+
+
+def repair_rate_only(recipe):
+    return recipe | {"rate": 0.005}
+
+
+def repair_still_high(recipe):
+    return recipe | {"rate": 0.05, "shifted": True, "n_sentences": 3000}
+
+
+def repair_too_low(recipe):
+    return recipe | {"rate": 0.0001, "shifted": True, "n_sentences": 3000}
+
+
+def repair_by_heart(recipe):
+    return recipe | {"rate": 0.005, "shifted": True, "n_sentences": 200}
+
+
+def repair_short(recipe):
+    return {"rate": 0.005, "shifted": True, "n_sentences": 3000}
+
+
+def repair_twice(recipe):
+    return recipe | {"rate": 0.005, "shifted": True, "n_sentences": 3000, "softmaxes": 2}
+
+
+def repair_higher(recipe):
+    return recipe | {"rate": 0.01, "shifted": True, "n_sentences": 3000}
+
+
+def repair_fewer(recipe):
+    return dict(recipe, rate=0.003, shifted=True, n_sentences=2000)
+
+
+def repair_all(recipe):
+    good = {"rate": 5e-3, "warm_up": 30, "n_sentences": 3000}
+    return good | {"shifted": True, "softmaxes": 1, "smoothing": 0.0}
+
+
+# ---- next_merge
+
+
+def _glued(word, pair):
+    out, i = [], 0
+    while i < len(word):
+        if tuple(word[i : i + 2]) == tuple(pair):
+            out.append(word[i] + word[i + 1])
+            i += 2
+        else:
+            out.append(word[i])
+            i += 1
+    return tuple(out)
+
+
+def _counted(words):
+    counts = Counter()
+    for word, n in words.items():
+        for pair in pairwise(word):
+            counts[pair] += n
+    return counts
+
+
+def merge_by_type(words):
+    counts = Counter(pair for word in words for pair in pairwise(word))
+    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_first_met(words):
+    best = _counted(words).most_common(1)[0][0]
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_last_of_equals(words):
+    counts = _counted(words)
+    best = max(counts, key=lambda pair: (counts[pair], pair))
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_rarest(words):
+    counts = _counted(words)
+    best = sorted(counts, key=lambda pair: (counts[pair], pair))[0]
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_once(words):
+    counts = _counted(words)
+    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    out = {}
+    for word, n in words.items():
+        for i, pair in enumerate(pairwise(word)):
+            if pair == best:
+                word = (*word[:i], "".join(pair), *word[i + 2 :])
+                break
+        out[word] = n
+    return best, out
+
+
+def merge_pair_only(words):
+    counts = _counted(words)
+    return sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+
+
+def merge_joined_pair(words):
+    counts = _counted(words)
+    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    return "".join(best), {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_plain(words):
+    counts = _counted(words)
+    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_by_max(words):
+    counts = _counted(words)
+    most = max(counts.values())
+    best = min(pair for pair, n in counts.items() if n == most)
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_sorted_first(words):
+    counts = {}
+    for word, n in words.items():
+        for i in range(len(word) - 1):
+            pair = word[i], word[i + 1]
+            counts[pair] = counts.get(pair, 0) + n
+    best = max(sorted(counts), key=lambda pair: counts[pair])
+    new = {}
+    for word, n in words.items():
+        new[_glued(word, best)] = n
+    return best, new
+
+
+WRONG = {
+    "by_length": [
+        (batches_unsorted, "as-they-come"),
+        (batches_last_lost, "last-batch-lost"),
+        (batches_added_up, "padding-not-counted"),
+        (batches_of_lengths, "lengths-not-places"),
+        (batches_single, "one-each"),
+        (batches_one_too_many, None, "Padding takes places"),
+        (batches_flat, None, "cannot be used as an answer"),
+    ],
+    "test_batches": [
+        (test_nothing, "does it assert anything"),
+        (test_once_only, "forgets that padding"),
+        (test_room_only, "loses the last"),
+        (test_exact_answer, "from the longest down"),
+        (test_returns, "A test says no by raising"),
+        (test_of_one_sentence, "does not sort"),
+    ],
+    "paper_rate": [
+        (rate_larger, "the-larger"),
+        (rate_no_width, "no-width"),
+        (rate_never_falls, "never-falls"),
+        (rate_too_fast, "falls-too-fast"),
+        (rate_share, "climbs-over-warm-up"),
+        (rate_over_width, None, "by hand"),
+    ],
+    "smoothed_loss": [
+        (loss_pads, "padding-counts"),
+        (loss_twice, "softmax-twice"),
+        (loss_plain, "not-smoothed"),
+        (loss_sum, "sum"),
+        (loss_others, "spread-over-the-others"),
+        (loss_too_much, "nothing-taken-away"),
+        (loss_padded_mean, "padding-in-the-count"),
+        (loss_negative, None, "by hand"),
+    ],
+    "training_step": [
+        (step_not_clipped, "not-clipped"),
+        (step_up, "uphill"),
+        (step_uncorrected, "not-corrected"),
+        (step_no_root, "no-root"),
+        (step_forgets, "memory-not-kept"),
+        (step_clamped, None, "reference"),
+        (step_no_loss, None, "by hand"),
+        (step_descent, "no-adam"),
+    ],
+    "repair": [
+        (repair_nothing, "nothing-changed"),
+        (repair_shift, "only-shifted"),
+        (repair_rate_only, None, "learned to copy"),
+        (repair_still_high, None, "gets stuck"),
+        (repair_too_low, None, "larger one"),
+        (repair_by_heart, None, "by heart"),
+        (repair_short, None, "same names"),
+        (repair_twice, None, "One softmax"),
+    ],
+    "next_merge": [
+        (merge_by_type, "words-counted-once"),
+        (merge_first_met, "first-met-of-equals"),
+        (merge_last_of_equals, "ties-the-other-way"),
+        (merge_rarest, "rarest"),
+        (merge_once, "only-once-in-a-word"),
+        (merge_pair_only, None),
+        (merge_joined_pair, None),
+    ],
+}
+
+RIGHT = {
+    "by_length": [batches_shortest_down, batches_with_a_row, batches_by_zip],
+    "test_batches": [test_everything, test_by_counter, test_by_total],
+    "paper_rate": [rate_by_if, rate_by_peak, rate_by_torch],
+    "smoothed_loss": [loss_by_torch, loss_by_one_hot, loss_by_loop],
+    "training_step": [step_by_backward, step_by_torch, step_with_lerp],
+    "repair": [repair_higher, repair_fewer, repair_all],
+    "next_merge": [merge_plain, merge_by_max, merge_sorted_first],
+}

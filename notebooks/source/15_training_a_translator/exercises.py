@@ -457,6 +457,7 @@ TRAINING_STEP = PlainExercise(
     lesson=TOPIC,
     inputs=("weights", "loss_of", "memory", "step", "rate"),
     reference=library.training_step,
+    seconds=20.0,  # torch.optim, where somebody uses it, loads torch's compiler first
     by_hand=ByHand(
         inputs={
             "weights": {"w": torch.tensor([3.0])},

@@ -29,13 +29,19 @@ from typing import Any
 
 import torch
 
+from course_lib.bench.claims import run as run_claim
 from course_lib.bench.look_up import run as run_look_up
 from course_lib.bench.recall import run as run_recall
 from course_lib.bench.trained import run as run_trained
 from course_lib.models.registry import language_models, translators
 from course_lib.runtime import data_path, write_atomically, write_json
 
-KINDS: dict[str, Callable[..., dict]] = {"train": run_trained, "recall": run_recall, "look up": run_look_up}
+KINDS: dict[str, Callable[..., dict]] = {
+    "train": run_trained,
+    "recall": run_recall,
+    "look up": run_look_up,
+    "claim": run_claim,
+}
 GROUPS = {"translators": translators, "language models": language_models}
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import platform
 import time
-from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -23,10 +22,8 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
     """Train on the language with a rule ("rule": its name, or none), and keep which sentences came out."""
     rule = claim.RULES.get(changes.get("rule", ""))
     steps = n_steps or changes.get("n_steps", claim.N_STEPS)
-    name, config = changes["system"], changes.get("config", {})
-    system = partial(claim.make_system, name, **config) if config else name
     began = time.perf_counter()
-    right = claim.run(system, rule, seed=seed, n_steps=steps)
+    right = claim.run(changes["system"], rule, seed=seed, n_steps=steps)
     shares = {name: mean(map(int, signs)) for name, signs in right.items()}
     return {
         "right": right,

@@ -25,6 +25,7 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.models.translator import Translator
+from course_lib.recorded import runs as recorded_runs
 from course_lib.runtime import write_json
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
@@ -37,12 +38,17 @@ from course_lib.translation.translate import translate
 Words = list[str]
 Rule = Callable[[Words, Words], Words]
 Right = dict[str, str]  # for each split a sign for each sentence: "1" where it came out right, else "0"
+Table = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
 Make = Callable[[int], Translator]  # a system of one's own, for a vocabulary of that size
 
 SHORT, LONG = (3, 8), (9, 12)  # words of the English sentence
 N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
 N_STEPS, WIDTH = 600, 48
 SPLITS = ("rule", "rest", "rule, long", "rest, long")
+RECORD = "claims"  # in data/results
+OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are another one with a change
+    "no positions": ("transformer", {"positions": "none"})
+}
 
 
 # ---- rules
@@ -123,8 +129,9 @@ def language(rule: Rule | None) -> TrainingData:
 # ---- runs
 
 
-def make_system(name: str, vocab_size: int, **changes: object) -> Translator:
+def make_system(name: str, vocab_size: int) -> Translator:
     """A translator of the road, small, without dropout: some 100,000 parameters."""
+    name, changes = OTHERWISE.get(name, (name, {}))
     config = make_config(name, scale="toy", vocab_size=vocab_size)
     sizes = {"n_layers": 2, "d_model": WIDTH, "n_heads": 4, "d_ff": 2 * WIDTH}
     sizes |= {"embed": WIDTH, "hidden": WIDTH}
@@ -164,7 +171,8 @@ def run(
         seed=seed,
         validate_every=n_steps,
     )
-    train(model, data.train, recipe, validation=data.validation)
+    if train(model, data.train, recipe, validation=data.validation).ended == "stopped":
+        raise KeyboardInterrupt  # half a run is no result
     world = small_world()
     found = {name: asked(model, data, getattr(world, name), rule) for name in ("test", "long")}
     if kept is not None:
@@ -177,6 +185,42 @@ def asked(model: Translator, data: TrainingData, pairs: Sequence[Pair], rule: Ru
     said = translate([pair.src_text for pair in pairs], model, data.tokenizer)
     wanted = (" ".join(under(rule, pair)) for pair in pairs)
     return "".join(str(int(one.target == text)) for one, text in zip(said, wanted, strict=True))
+
+
+def kept_run(system: str | Make, rule: Rule | None, seed: int) -> Right | None:
+    """The run of data/results, where there is one."""
+    name = next((name for name, known in RULES.items() if known is rule), "no rule" if rule is None else "")
+    for one in recorded_runs(RECORD):
+        if one["variant"] == f"{system}, {name}" and one["seed"] == seed:
+            return one["right"]
+    return None
+
+
+def trial(
+    rule: Rule,
+    systems: Mapping[str, str | Make],
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    n_steps: int = N_STEPS,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = print,
+) -> dict[str, Table]:
+    """Every system without the rule and with it: {"without": table, "with": table}.
+
+    Runs of full length that are in data/results are taken from there; the others are made, and kept in
+    `folder`, so that whoever stops it goes on where it was.
+    """
+    found: dict[str, Table] = {}
+    for name, spoken in (("without", None), ("with", rule)):
+        runs: dict[str, list[Right]] = {}
+        for label, system in systems.items():
+            for seed in seeds:
+                right = kept_run(system, spoken, seed) if n_steps == N_STEPS else None
+                tell(f"{label}, {name} the rule, seed {seed}: {'on record' if right else 'a run'}")
+                right = right or run(system, spoken, seed=seed, n_steps=n_steps, folder=folder)
+                runs.setdefault(label, []).append(right)
+        found[name] = table(runs, rule)
+    return found
 
 
 # ---- what came out
@@ -197,8 +241,14 @@ def by_split(right: Mapping[str, str], rule: Rule) -> dict[str, float]:
     return found
 
 
-def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> dict[str, dict[str, list[float]]]:
+def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> Table:
     """`table[split][system]`: percent right, one number for each seed."""
     scored = {system: [by_split(right, rule) for right in seeds] for system, seeds in runs.items()}
     first = next(iter(scored.values()))[0]
     return {split: {name: [one[split] for one in seeds] for name, seeds in scored.items()} for split in first}
+
+
+def lost(tables: Mapping[str, Table], split: str, system: str) -> list[float]:
+    """Points that the rule costs a system on a split, for each seed: from its mean without the rule."""
+    before = mean(tables["without"][split][system])
+    return [before - now for now in tables["with"][split][system]]

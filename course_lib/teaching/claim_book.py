@@ -136,7 +136,11 @@ def claim_report(
     else:
         least, most = (fixed(came[key], 1) for key in ("least", "most"))
         lines += [f"**Came out: {plain(came['verdict'])}.** The gap is {least} to {most} points."]
-    lines += ["", "| split | system | without | with | points lost (least to most) |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| split | system | without | with | points lost (least to most) |",
+        "|---|---|---|---|---|",
+    ]
     for split, row in tables["with"].items():
         for system, seeds in row.items():
             points = lost(tables, split, system)

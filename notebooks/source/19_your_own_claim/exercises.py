@@ -520,7 +520,9 @@ class RuleExercise(PlainExercise):
         share = n_changed / len(trials)
         told = f"It changes {n_changed} of {len(trials)} sentences."
         if not n_changed:
-            return wrong(told, "Is the condition ever true? Print a few sentences of `world.test`.", "nothing")
+            return wrong(
+                told, "Is the condition ever true? Print a few sentences of `world.test`.", "nothing"
+            )
         if share < FEWEST:
             return wrong(told, "Too few to measure anything: one in twenty at least. Choose a commoner word.")
         if share > MOST:

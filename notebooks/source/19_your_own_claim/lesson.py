@@ -64,7 +64,8 @@ PARTS = {
 }
 ARROWS = [("prediction", "rule"), ("prediction", "systems"), ("rule", "runs")]
 ARROWS += [("systems", "runs"), ("runs", "verdict"), ("verdict", "report")]
-views.diagram(PARTS, ARROWS, lit="prediction", title="From a guess to a report")
+TITLE = "From a guess to a report"
+views.diagram(PARTS, ARROWS, lit="prediction", title=TITLE)
 
 # %% kind="quiz" minutes=1
 quiz("19", "prediction")
@@ -80,7 +81,8 @@ A run of lesson 18 takes minutes on two cores. For a claim you want many runs, s
 
 # %% kind="example" minutes=1
 world = small_world()
-print(len(world.train), "to learn from,", len(world.test), "short,", len(world.long), "long")
+sizes = [len(part) for part in (world.train, world.test, world.long)]
+print("to learn from, short, long:", *sizes)
 for pair in (world.test[0], world.test[3], world.long[0]):
     print(f"  {pair.src_text}  →  {pair.tgt_text}")
 
@@ -92,11 +94,6 @@ One of ours is called `mirror`: a sentence with *not* is said backwards. By hand
 
 So each rule parts every test set in two: **rule**, the sentences that it changes, and **rest**, those it leaves alone. The rest is your {term:control group|control}: what should **not** change. If it breaks too, something else is going on.
 """
-
-# %% kind="example" minutes=0.5
-negated = next(pair for pair in world.test if "not" in pair.src)
-print(negated.src_text, "→", negated.tgt_text)
-print("mirror:", " ".join(mirror(list(negated.src), list(negated.tgt))))
 
 # %% kind="estimate" minutes=1
 estimate("19", "claim-how-many", lambda: sum(concerns(mirror, p) for p in world.test))
@@ -206,7 +203,7 @@ Now the prediction "A loses at least 10 points more than B" can be judged. Take 
 """
 
 # %% kind="diagram" minutes=0.25 hide_input=true
-views.diagram(PARTS, ARROWS, lit=("runs", "verdict"), title="From a guess to a report")
+views.diagram(PARTS, ARROWS, lit=("runs", "verdict"), title=TITLE)
 
 # %% kind="quiz" minutes=1.5
 quiz("19", "verdict")
@@ -295,7 +292,7 @@ r"""
 """
 
 # %% kind="predict" minutes=1.5
-second = {"breaks": "no positions", "more_than": "transformer", "on": "rule", "points": 20}
+second = {**first, "breaks": "no positions", "more_than": "transformer", "points": 20}
 pair = {name: name for name in ("no positions", "transformer")}
 counted = trial(even, pair, tell=lambda line: None)
 figure = views.bars(
@@ -385,9 +382,6 @@ Systems: any translator of the museum (`bahdanau`, `transformer`, `convs2s`, `lu
 - `"why"`: your reason, in a sentence; `"refuted_if"`: what would prove you wrong.
 """
 
-# %% kind="diagram" minutes=0.25 hide_input=true
-views.diagram(PARTS, ARROWS, lit=("prediction", "rule"), title="From a guess to a report")
-
 # %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 minutes=6 track="core"
 def my_prediction():
     """-> {"breaks", "more_than", "on", "points", "why", "refuted_if"}"""
@@ -415,12 +409,9 @@ Choose the number so that you would be a little surprised either way. 1 point is
 Think of what a system must know when it says the changed word, and how that reaches it: through a state, through attention to a word, or through a position. Where is the way long?
 """
 
-# %% [markdown] kind="text" minutes=0.25
-r"""
-This keeps it, with the time. You may change it later: every version is kept, and the report says how many there are.
-"""
-
 # %% kind="code" minutes=0.25 ignore_output=true
+# Kept with the time. Change it later if you must: the report tells how many versions
+# there are.
 plan = write_down(my_prediction)
 
 # %% [markdown] kind="text" minutes=0.5 exercise="my_rule"
@@ -470,6 +461,9 @@ r"""
 missing = yours("missing")
 WORDS = ""
 claim_report(result, verdict=verdict, missing=missing, words=WORDS)
+
+# %% kind="quiz" minutes=1
+quiz("19", "report")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -521,7 +515,7 @@ Our runs are done. How many "predictions" could one make of them **now** that ho
 
 # %% kind="break" minutes=2
 def holding(tables, seeds):
-    """Which predictions of 3 points hold: with all seeds, or with some choice of one."""
+    """Which predictions of 3 points hold: all seeds, or one chosen of each."""
     found = []
     for split, row in tables["with"].items():
         for one in row:

@@ -194,7 +194,11 @@ def other_way(prediction, tables):
 def greater_than_zero(prediction, tables):
     one, other = _losses(prediction, tables)
     least, most = min(one) - max(other), max(one) - min(other)
-    return {"least": least, "most": most, "verdict": "held" if least >= 0 else "failed" if most < 0 else "open"}
+    return {
+        "least": least,
+        "most": most,
+        "verdict": "held" if least >= 0 else "failed" if most < 0 else "open",
+    }
 
 
 def held_or_failed(prediction, tables):
@@ -405,7 +409,7 @@ def a_text(src, tgt):
 
 
 def too_rare(src, tgt):
-    return tgt[::-1] if src[0] == "two" and "not" in src else tgt
+    return tgt[::-1] if src[0] == "two" else tgt
 
 
 def by_chance(src, tgt):
@@ -481,7 +485,7 @@ WRONG = {
         (a_pair, "is wanted"),
     ],
     "verdict": [
-        (compares_means, None),
+        (compares_means, "by-means"),
         (without_baseline, "no-baseline"),
         (other_way, "turned"),
         (greater_than_zero, "any-gap"),
@@ -500,7 +504,7 @@ WRONG = {
         (any_rest, None),
     ],
     "my_prediction": [
-        (no_points, "no-number"),
+        (no_points, "lies above 0"),
         (in_words, "is a number of percentage points"),
         (unknown_system, "there is no system"),
         (itself, "More than itself?"),
@@ -515,8 +519,8 @@ WRONG = {
         (all_backwards, "changes-all"),
         (a_text, "gives-text"),
         (too_rare, "Too few to measure anything"),
-        (by_chance, "not-a-rule"),
-        (new_names, "never-shown"),
+        (by_chance, "changed in two ways"),
+        (new_names, "never shown in training"),
         (breaks_off, "IndexError"),
         (loses_the_rest, "It gave no words at all"),
         (two_words_in_one, "One word an entry"),

@@ -1,4 +1,4 @@
-"""The capstone's book guides and never blocks; a prediction keeps its time, and a report says what it lacks."""
+"""The capstone's book guides and never blocks; a prediction keeps its time, a report says what it lacks."""
 
 from __future__ import annotations
 
@@ -45,14 +45,15 @@ def reported(result, words=""):
 
 def result(**changes):
     made = {
-        **{"prediction": SAID, "written": "2026-01-01", "trained": "2026-01-02", "versions": 1},
-        **{
-            "seeds": [0, 1, 2],
-            "n_steps": 600,
-            "splits": ["rule", "rest"],
-            "tables": TABLES,
-            "rule": "A rule_.",
-        },
+        "prediction": SAID,
+        "written": "2026-01-01",
+        "trained": "2026-01-02",
+        "versions": 1,
+        "seeds": [0, 1, 2],
+        "n_steps": 600,
+        "splits": ["rule", "rest"],
+        "tables": TABLES,
+        "rule": "A rule_.",
     }
     return made | changes
 

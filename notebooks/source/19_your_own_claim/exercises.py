@@ -290,7 +290,7 @@ VERDICT = PlainExercise(
         Slip(
             "no-baseline",
             no_baseline,
-            "it compares what is right with the rule. A system that was weak before has lost nothing by that: "
+            "it compares what is right with the rule. Who was weak before has lost nothing by that: "
             "take the points lost, from the mean without the rule.",
         ),
         Slip("turned", turned, "the two systems are swapped: `breaks` is the one that should lose more."),
@@ -348,7 +348,10 @@ def equal_is_before(report: Mapping[str, Any]) -> list[str]:
 
 
 SAYS = says("rule", 10)
-TWENTY = "The rule cost the one system much and the other little with every seed so the claim held here and nowhere else yet"
+TWENTY = (
+    "The rule cost the one system much and the other little with every seed "
+    "so the claim held here and nowhere else yet"
+)
 
 
 def made(**changes: Any) -> Callable[[], tuple[dict[str, Any]]]:
@@ -371,7 +374,7 @@ MISSING = PlainExercise(
     by_hand=ByHand(
         inputs={"report": made(seeds=[0, 1], words="It broke.")()[0]},
         answer=["seeds", "words"],
-        says="Written before the training, with a control. Two seeds are fewer than 3, two words fewer than 20.",
+        says="Written before, with a control. Two seeds are fewer than 3, two words fewer than 20.",
     ),
     others=(
         made(),

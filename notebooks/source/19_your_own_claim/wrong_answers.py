@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 19 as learners write them: wrong ones with what must be said, right ones."""
+"""Answers to the exercises of lesson 19 as learners write them: wrong ones, and right ones."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from statistics import mean
 
 def odd_ones(src, tgt):
     if len(src) % 2:
-        return tgt + ["voilà"]
+        return [*tgt, "voilà"]
     return tgt
 
 
 def by_target(src, tgt):
-    return tgt + ["voilà"] if len(tgt) % 2 == 0 else tgt
+    return [*tgt, "voilà"] if len(tgt) % 2 == 0 else tgt
 
 
 def no_condition(src, tgt):
-    return tgt + ["voilà"]
+    return [*tgt, "voilà"]
 
 
 def at_the_front(src, tgt):
@@ -27,7 +27,7 @@ def at_the_front(src, tgt):
 
 
 def joined(src, tgt):
-    return " ".join(tgt + ["voilà"]) if len(src) % 2 == 0 else " ".join(tgt)
+    return " ".join([*tgt, "voilà"]) if len(src) % 2 == 0 else " ".join(tgt)
 
 
 def appends(src, tgt):
@@ -42,7 +42,7 @@ def returns_append(src, tgt):
 
 def even_plain(src, tgt):
     if len(src) % 2 == 0:
-        return tgt + ["voilà"]
+        return [*tgt, "voilà"]
     return tgt
 
 
@@ -52,7 +52,7 @@ def even_star(src, tgt):
 
 
 def even_bits(src, tgt):
-    return list(tgt) if len(src) & 1 else list(tgt) + ["voilà"]
+    return list(tgt) if len(src) & 1 else [*list(tgt), "voilà"]
 
 
 # ---- test_even_rule
@@ -86,7 +86,7 @@ def test_returns(rule):
 def test_both(rule):
     for n in (2, 3, 4, 5):
         words = ["x"] * (n + 1)
-        expected = words + ["voilà"] if n % 2 == 0 else words
+        expected = [*words, "voilà"] if n % 2 == 0 else words
         assert rule(["a"] * n, list(words)) == expected
 
 
@@ -98,9 +98,9 @@ def test_raises(rule):
 
 
 def test_sentences(rule):
-    said = rule("the cat sleeps".split(), "le chat ne dort".split())
+    said = rule(["the", "cat", "sleeps"], ["le", "chat", "ne", "dort"])
     assert said == ["le", "chat", "ne", "dort"]
-    assert rule("it sleeps".split(), "il ne dort".split()) == ["il", "ne", "dort", "voilà"]
+    assert rule(["it", "sleeps"], ["il", "ne", "dort"]) == ["il", "ne", "dort", "voilà"]
 
 
 # ---- two_shares

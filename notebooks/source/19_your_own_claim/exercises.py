@@ -137,10 +137,9 @@ def two_shares(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, fl
 
 def over_all(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, float]:
     both = list(zip(right, concerned, strict=True))
-    return {
-        "rule": 100 * sum(ok and hit for ok, hit in both) / len(both),
-        "rest": 100 * sum(ok and not hit for ok, hit in both) / len(both),
-    }
+    changed = sum(ok and hit for ok, hit in both)
+    alone = sum(ok and not hit for ok, hit in both)
+    return {"rule": 100 * changed / len(both), "rest": 100 * alone / len(both)}
 
 
 def over_right(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, float]:

@@ -124,7 +124,7 @@ def claim_report(
     if result is None:
         return Report(NOTHING)
     report = {**result, "words": words}
-    said, tables, came = result["prediction"], result["tables"], None
+    said, tables = result["prediction"], result["tables"]
     lines = ["### My claim", "", f"**Rule.** {plain(result['rule'])}", ""]
     lines += [f"**{key.replace('_', ' ')}:** {plain(value)}  " for key, value in said.items()]
     versions = result.get("versions", 1)
@@ -135,7 +135,9 @@ def claim_report(
         lines += [f"**No verdict:** {plain(type(error).__name__)}: {plain(error)}. Fits it what was run?"]
     else:
         least, most = (fixed(came[key], 1) for key in ("least", "most"))
-        lines += [f"**Came out: {plain(came['verdict'])}.** The gap is {least} to {most} points."]
+        whole = len(set(result["seeds"])) >= 3
+        told = "Came out" if whole else "A try-out, no result yet"
+        lines += [f"**{told}: {plain(came['verdict'])}.** The gap is {least} to {most} points."]
     lines += [
         "",
         "| split | system | without | with | points lost (least to most) |",

@@ -29,6 +29,7 @@ from typing import Any
 
 import torch
 
+from course_lib.bench.claims import run as run_claim
 from course_lib.bench.look_up import run as run_look_up
 from course_lib.bench.recall import run as run_recall
 from course_lib.bench.sick import run as run_sick
@@ -41,6 +42,7 @@ KINDS: dict[str, Callable[..., dict]] = {
     "recall": run_recall,
     "look up": run_look_up,
     "sick": run_sick,
+    "claim": run_claim,
 }
 GROUPS = {"translators": translators, "language models": language_models}
 

@@ -47,6 +47,11 @@ def columns(run: dict) -> list[Column]:
             ("validation loss", lambda one: one["ends"]["loss"], plain(2)),
             ("right, %", lambda one: one["ends"]["exact"], percent),
         ]
+    if isinstance(run.get("right"), dict) and "long" in run["right"]:  # a sign for each sentence
+        return [
+            (f"{split}, %", lambda one, split=split: mean(map(int, one["right"][split])), percent)
+            for split in run["right"]
+        ]
     if "half_way" in run:
         return [(f"rate {rate}", lambda one, rate=rate: one["end"][rate], plain(3)) for rate in run["end"]]
     if "right" in run and "scores" not in run:

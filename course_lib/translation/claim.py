@@ -1,0 +1,254 @@
+"""A claim about a new rule of grammar, put to the test in a world so small that a run takes seconds.
+
+    >>> mirror(["it", "did", "not", "rain"], ["il", "n'", "a", "pas", "plu"])
+    ['plu', 'pas', 'a', "n'", 'il']
+    >>> right = run("bahdanau", mirror, seed=0)             # some seconds: trains, then translates
+    >>> by_split(right, mirror)["rule"]                     # percent of the sentences that the rule changes
+
+A rule is a function: it gets the words of a sentence and of its translation, and gives the words of the
+translation as the new grammar wants them. A sentence that it gives back as it was is not concerned. Systems
+learn the new language from short sentences, and are asked for short ones and for longer ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import mean
+
+import torch
+
+from course_lib.models.registry import build, make_config
+from course_lib.models.translator import Translator
+from course_lib.recorded import runs as recorded_runs
+from course_lib.runtime import write_json
+from course_lib.text.pair import Pair
+from course_lib.text.toy.generate import generate
+from course_lib.text.words import WordTokenizer
+from course_lib.training.corpora import TrainingData, encode_data
+from course_lib.training.recipe import Recipe
+from course_lib.training.train import train
+from course_lib.translation.translate import translate
+
+Words = list[str]
+Rule = Callable[[Words, Words], Words]
+Right = dict[str, str]  # for each split a sign for each sentence: "1" where it came out right, else "0"
+Table = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
+Make = Callable[[int], Translator]  # a system of one's own, for a vocabulary of that size
+
+SHORT, LONG = (3, 8), (9, 12)  # words of the English sentence
+N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
+N_STEPS, WIDTH = 600, 48
+SPLITS = ("rule", "rest", "rule, long", "rest, long")
+RECORD = "claims"  # in data/results
+OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are another one with a change
+    "no positions": ("transformer", {"positions": "none"})
+}
+
+
+# ---- rules
+
+
+def mirror(src: Words, tgt: Words) -> Words:
+    """A sentence with "not" is said backwards."""
+    return tgt[::-1] if "not" in src else tgt
+
+
+def even(src: Words, tgt: Words) -> Words:
+    """A sentence of an even number of words ends with "voilà"."""
+    return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
+
+
+def very_last(src: Words, tgt: Words) -> Words:
+    """The word "très" waits until all is said."""
+    return [*(word for word in tgt if word != "très"), *(word for word in tgt if word == "très")]
+
+
+RULES: dict[str, Rule] = {"mirror": mirror, "even": even, "very last": very_last}
+
+
+# ---- the small world
+
+
+@dataclass(frozen=True)
+class World:
+    """Sentences of a hundred frequent words: short ones to learn from, short and longer ones to be asked."""
+
+    train: tuple[Pair, ...]
+    validation: tuple[Pair, ...]
+    test: tuple[Pair, ...]
+    long: tuple[Pair, ...]
+
+
+@cache
+def small_world() -> World:
+    """Always the same sentences; none of them twice, and no word that training never shows."""
+    short, longer = generate(12_000, seed=19, length=SHORT), generate(9_000, seed=20, length=LONG)
+    counts = Counter(word for pair in short + longer[:3000] for word in pair.src)
+    common = {word for word, _ in counts.most_common(N_WORDS)}
+    kept = list({pair.src: pair for pair in short if common.issuperset(pair.src)}.values())
+    learned = kept[N_TEST + N_VALIDATION :]
+    known = {word for pair in learned for word in (*pair.src, *pair.tgt)}
+
+    def told(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        found = {pair.src: pair for pair in pairs if known.issuperset((*pair.src, *pair.tgt))}
+        return tuple(found.values())
+
+    return World(
+        tuple(learned), told(kept[N_TEST : N_TEST + N_VALIDATION]), told(kept[:N_TEST]), told(longer)
+    )
+
+
+def under(rule: Rule | None, pair: Pair) -> Words:
+    """The translation as the rule wants it."""
+    return list(pair.tgt) if rule is None else list(rule(list(pair.src), list(pair.tgt)))
+
+
+def concerns(rule: Rule, pair: Pair) -> bool:
+    """Whether the rule changes this sentence."""
+    return under(rule, pair) != list(pair.tgt)
+
+
+def language(rule: Rule | None) -> TrainingData:
+    """What a system learns from: the small world, spoken by the rule."""
+    world = small_world()
+
+    def texts(pairs: Sequence[Pair]) -> tuple[Words, Words]:
+        return [pair.src_text for pair in pairs], [" ".join(under(rule, pair)) for pair in pairs]
+
+    learned = texts(world.train)
+    tokenizer = WordTokenizer.from_texts([*learned[0], *learned[1]])
+    return encode_data("small world", learned, texts(world.validation), tokenizer)
+
+
+# ---- runs
+
+
+def make_system(name: str, vocab_size: int) -> Translator:
+    """A translator of the road, small, without dropout: some 100,000 parameters."""
+    name, changes = OTHERWISE.get(name, (name, {}))
+    config = make_config(name, scale="toy", vocab_size=vocab_size)
+    sizes = {"n_layers": 2, "d_model": WIDTH, "n_heads": 4, "d_ff": 2 * WIDTH}
+    sizes |= {"embed": WIDTH, "hidden": WIDTH}
+    known = {key: value for key, value in sizes.items() if hasattr(config, key)}
+    return build(name, replace(config, dropout=0.0, **known, **changes))
+
+
+def run(
+    system: str | Make,
+    rule: Rule | None = None,
+    *,
+    seed: int,
+    n_steps: int = N_STEPS,
+    folder: Path | None = None,
+) -> Right:
+    """Train a system on the language with the rule, and say of every test sentence whether it came out right.
+
+    In `folder` a run of a system of the road is kept, and not made again for the same language.
+    """
+    data = language(rule)
+    kept = None
+    if folder is not None and isinstance(system, str):
+        key = hashlib.sha256(f"{data.fingerprint} {system} {seed} {n_steps}".encode()).hexdigest()[:16]
+        kept = folder / f"{system}_{seed}_{key}.json"
+        if kept.exists():
+            return json.loads(kept.read_text(encoding="utf-8"))
+    torch.manual_seed(seed)
+    size = data.tokenizer.vocab_size
+    model = make_system(system, size) if isinstance(system, str) else system(size)
+    recipe = Recipe(
+        n_steps=n_steps,
+        tokens_per_batch=256,
+        learning_rate=1e-2,
+        warm_up=n_steps // 10,
+        decay="linear",
+        smoothing=0.0,
+        seed=seed,
+        validate_every=n_steps,
+    )
+    if train(model, data.train, recipe, validation=data.validation).ended == "stopped":
+        raise KeyboardInterrupt  # half a run is no result
+    world = small_world()
+    found = {name: asked(model, data, getattr(world, name), rule) for name in ("test", "long")}
+    if kept is not None:
+        write_json(kept, found)
+    return found
+
+
+def asked(model: Translator, data: TrainingData, pairs: Sequence[Pair], rule: Rule | None) -> str:
+    """A sign for each sentence: was every word right?"""
+    said = translate([pair.src_text for pair in pairs], model, data.tokenizer)
+    wanted = (" ".join(under(rule, pair)) for pair in pairs)
+    return "".join(str(int(one.target == text)) for one, text in zip(said, wanted, strict=True))
+
+
+def kept_run(system: str | Make, rule: Rule | None, seed: int) -> Right | None:
+    """The run of data/results, where there is one."""
+    name = next((name for name, known in RULES.items() if known is rule), "no rule" if rule is None else "")
+    for one in recorded_runs(RECORD):
+        if one["variant"] == f"{system}, {name}" and one["seed"] == seed:
+            return one["right"]
+    return None
+
+
+def trial(
+    rule: Rule,
+    systems: Mapping[str, str | Make],
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    n_steps: int = N_STEPS,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = print,
+) -> dict[str, Table]:
+    """Every system without the rule and with it: {"without": table, "with": table}.
+
+    Runs of full length that are in data/results are taken from there; the others are made, and kept in
+    `folder`, so that whoever stops it goes on where it was.
+    """
+    found: dict[str, Table] = {}
+    for name, spoken in (("without", None), ("with", rule)):
+        runs: dict[str, list[Right]] = {}
+        for label, system in systems.items():
+            for seed in seeds:
+                right = kept_run(system, spoken, seed) if n_steps == N_STEPS else None
+                tell(f"{label}, {name} the rule, seed {seed}: {'on record' if right else 'a run'}")
+                right = right or run(system, spoken, seed=seed, n_steps=n_steps, folder=folder)
+                runs.setdefault(label, []).append(right)
+        found[name] = table(runs, rule)
+    return found
+
+
+# ---- what came out
+
+
+def by_split(right: Mapping[str, str], rule: Rule) -> dict[str, float]:
+    """Percent right of what the rule changes and of the rest, short and long; a split of nothing is left out.
+
+    Also of a run without the rule: then it is what the system could do with the very same sentences.
+    """
+    world, found = small_world(), {}
+    for name, more in (("test", ""), ("long", ", long")):
+        signs = list(zip(right[name], getattr(world, name), strict=True))
+        for part, wanted in (("rule", True), ("rest", False)):
+            chosen = [int(sign) for sign, pair in signs if concerns(rule, pair) == wanted]
+            if chosen:
+                found[part + more] = 100 * mean(chosen)
+    return found
+
+
+def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> Table:
+    """`table[split][system]`: percent right, one number for each seed."""
+    scored = {system: [by_split(right, rule) for right in seeds] for system, seeds in runs.items()}
+    first = next(iter(scored.values()))[0]
+    return {split: {name: [one[split] for one in seeds] for name, seeds in scored.items()} for split in first}
+
+
+def lost(tables: Mapping[str, Table], split: str, system: str) -> list[float]:
+    """Points that the rule costs a system on a split, for each seed: from its mean without the rule."""
+    before = mean(tables["without"][split][system])
+    return [before - now for now in tables["with"][split][system]]

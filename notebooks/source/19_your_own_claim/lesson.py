@@ -1,0 +1,623 @@
+# Lesson 19 · the source. Edit this file, then run `python3 -m course_lib build 19`; the notebook is made from it.
+
+# %% [markdown] kind="title" minutes=0.5
+r"""
+# 19 · Your own claim
+
+**The question:** what do you think will break, and were you right?
+
+About {minutes} minutes, the last of the course. You need `beats` from [lesson 18](18_the_museum.ipynb), what the systems are, and a guess that you are ready to lose.
+"""
+
+# %% [markdown] kind="goals" minutes=0.5
+r"""
+After this lesson you can
+
+1. **write down** a prediction that can fail, before any run;
+2. **add** a rule to a language, and **test** that it is one;
+3. **judge** a prediction by what came out: held, failed or open;
+4. **report** with seeds, splits and a control, and **say** what a report lacks.
+"""
+
+# %% kind="setup" minutes=0.5
+from statistics import mean
+
+from course_lib import views
+from course_lib.formatting import fixed
+from course_lib.models.sound import faults
+from course_lib.teaching import check, estimate, explain, predict, quiz
+from course_lib.teaching import start_lesson, yours
+from course_lib.teaching.claim_book import claim_report, try_claim, write_down
+from course_lib.teaching.keeping import road
+from course_lib.translation.claim import by_split, concerns, even, lost, make_system
+from course_lib.translation.claim import mirror, run, small_world, trial
+
+start_lesson("your_own_claim", seed=19)
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+## Warm up
+
+Answer from memory.
+"""
+
+# %% kind="recall" minutes=2
+quiz("19", "recall")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 1 · Paint the target first
+
+A man shoots at a barn, then walks up and paints a target round each hole. Every shot is a hit. Lesson 18 ended with the same trick: choose column and seed after seeing the numbers, and ten of fifteen systems are "first".
+
+The cure costs nothing. Paint the target **before** you shoot: write down what you expect, with a number, a reason, and what would prove you wrong. This is called {term:preregistration}. It makes nobody cleverer. It only keeps you from fooling yourself.
+
+A project that brings together what was learned is a {term:capstone}, after the last stone of an arch. Yours:
+
+> Invent a new rule of grammar. Predict which of two systems it breaks, and by how much. Add the rule, train both, and report.
+"""
+
+# %% kind="diagram" minutes=0.25 hide_input=true
+PARTS = {
+    "prediction": (0, 0.5), "rule": (1, 0), "systems": (1, 1), "runs": (2, 0.5),
+    "verdict": (3, 0.5), "report": (4, 0.5),
+}
+ARROWS = [("prediction", "rule"), ("prediction", "systems"), ("rule", "runs")]
+ARROWS += [("systems", "runs"), ("runs", "verdict"), ("verdict", "report")]
+TITLE = "From a guess to a report"
+views.diagram(PARTS, ARROWS, lit="prediction", title=TITLE)
+
+# %% kind="quiz" minutes=1
+quiz("19", "prediction")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 2 · A rule is a function
+
+A run of lesson 18 takes minutes on two cores. For a claim you want many runs, so we go to a **small world**: toy sentences of a hundred frequent words, 3 to 8 words long to learn from, and systems of some 100,000 parameters. One run takes about 20 seconds.
+
+`world.test` holds other short sentences, `world.long` sentences of 9 to 12 words: longer than anything in training.
+"""
+
+# %% kind="example" minutes=1
+world = small_world()
+sizes = [len(part) for part in (world.train, world.test, world.long)]
+print("to learn from, short, long:", *sizes)
+for pair in (world.test[0], world.test[3], world.long[0]):
+    print(f"  {pair.src_text}  →  {pair.tgt_text}")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+A new rule of grammar is a small **function**: in go the English words `src` and the French words `tgt`, out come the French words as the new language wants them. English stays as it is. A sentence that comes back unchanged is *not concerned*.
+
+One of ours is called `mirror`: a sentence with *not* is said backwards. By hand: *it did not rain*, *il n' a pas plu* becomes *plu pas a n' il*. *It rained* stays.
+
+So each rule parts every test set in two: **rule**, the sentences that it changes, and **rest**, those it leaves alone. The rest is your {term:control group|control}: what should **not** change. If it breaks too, something else is going on.
+"""
+
+# %% kind="estimate" minutes=1
+estimate("19", "claim-how-many", lambda: sum(concerns(mirror, p) for p in world.test))
+
+# %% [markdown] kind="text" minutes=0.25 exercise="even_rule"
+r"""
+Now the second rule: **a sentence of an even number of English words ends with *voilà*.** `src` and `tgt` are lists of words. Return a list of words; change neither input.
+"""
+
+# %% kind="exercise" exercise="even_rule" title="A rule that counts" difficulty=1 importance=4 minutes=4 track="core"
+def even_rule(src, tgt):
+    """lists of words  ->  the French words under the new rule"""
+    # solution
+    if len(src) % 2 == 0:
+        return [*tgt, "voilà"]
+    return tgt
+    # end solution
+
+# %% kind="check" exercise="even_rule"
+check("even_rule", even_rule)
+
+# %% [markdown] kind="hints" exercise="even_rule"
+r"""
+### A nudge
+`len(src) % 2` is 0 for an even number.
+
+---
+### The recipe
+`[*tgt, ...]` makes a new list. `tgt.append(...)` changes the old one, and gives None.
+"""
+
+# %% [markdown] kind="text" minutes=0.25 exercise="test_even_rule"
+r"""
+A rule that is almost right ruins a day of runs, and no error says so. **Write the test** that lets a right `even_rule` pass and catches those that count French words, change every sentence, lose the others, put the word in front …
+"""
+
+# %% kind="exercise" exercise="test_even_rule" mode="test" title="Write the test" difficulty=2 importance=4 minutes=4 track="core"
+def test_even_rule(rule):
+    """Takes a function like even_rule; raises if it is wrong."""
+    # solution
+    assert rule(["a", "b"], ["x", "y", "z"]) == ["x", "y", "z", "voilà"]
+    assert rule(["a", "b", "c"], ["x", "y"]) == ["x", "y"]
+    # end solution
+
+# %% kind="check" exercise="test_even_rule"
+check("test_even_rule", test_even_rule)
+
+# %% [markdown] kind="hints" exercise="test_even_rule"
+r"""
+### A nudge
+Which pair of lengths tells somebody who counts `tgt` from somebody who counts `src`?
+
+---
+### The recipe
+Two calls: an even English sentence with an odd French one, and the other way round. Compare the whole list, not its last word.
+"""
+
+# %% [markdown] kind="text" minutes=0.25 exercise="two_shares"
+r"""
+The two shares. `right` says of each test sentence whether it was translated without a fault, `concerned` whether the rule changes it. `two_shares` is to return `{"rule": ..., "rest": ...}`: percent right **of the concerned ones**, and percent right **of the others**. Try it by hand on ten sentences of which two are concerned.
+"""
+
+# %% kind="exercise" exercise="two_shares" mode="bug" title="Two shares" difficulty=2 importance=4 minutes=4 track="core"
+def two_shares(right, concerned):
+    """two lists of bools  ->  {"rule": percent, "rest": percent}"""
+    # bug
+    both = list(zip(right, concerned, strict=True))
+    changed = sum(ok and hit for ok, hit in both)
+    alone = sum(ok and not hit for ok, hit in both)
+    return {"rule": 100 * changed / len(both), "rest": 100 * alone / len(both)}
+    # end bug
+    # solution
+    both = list(zip(right, concerned, strict=True))
+    changed = [ok for ok, hit in both if hit]
+    alone = [ok for ok, hit in both if not hit]
+    return {"rule": 100 * mean(changed), "rest": 100 * mean(alone)}
+    # end solution
+
+# %% kind="check" exercise="two_shares"
+check("two_shares", two_shares)
+
+# %% [markdown] kind="hints" exercise="two_shares"
+r"""
+### A nudge
+All ten sentences are right, two of them concerned. What should `"rule"` say, and what does it say?
+
+---
+### The recipe
+A share is always of something. Divide by the number of sentences in the part, not by the number of all.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 3 · What did the rule cost?
+
+A system has 60% of the sentences of a rule right. Is it broken? Not if it had 62 before: then those sentences were hard anyway. So every system is trained **twice**, without the rule and with it, and asked for the same English sentences. What counts is the difference:
+
+$$ \text{lost} = \text{mean percent without the rule} - \text{percent with it}, \quad \text{one number for each seed with it.} $$
+
+Now the prediction "A loses at least 10 points more than B" can be judged. Take all pairs of a seed of A and a seed of B. The **least** gap is A's smallest loss minus B's largest; the **most** is A's largest minus B's smallest.
+
+- least gap 10 or more: every pair agrees, it **held**;
+- most gap below 10: not one pair agrees, it **failed**;
+- else the seeds leave it **open**.
+
+**By hand.** A lost 30 and 20, B lost 5 and 1. Least: 20 − 5 = 15. Most: 30 − 1 = 29. "At least 10 more" held, "at least 20" is open, "at least 30" failed.
+"""
+
+# %% kind="diagram" minutes=0.25 hide_input=true
+views.diagram(PARTS, ARROWS, lit=("runs", "verdict"), title=TITLE)
+
+# %% kind="quiz" minutes=1.5
+quiz("19", "verdict")
+
+# %% [markdown] kind="text" minutes=0.75 exercise="verdict"
+r"""
+Your judge. `prediction` has `"breaks"` and `"more_than"`, two names of systems; `"on"`, the name of a split; `"points"`, a number. `tables["without"][split][system]` is a list of percents, one for each seed, and so is `tables["with"][split][system]`.
+
+Return `{"least": number, "most": number, "verdict": "held", "failed" or "open"}`. A least gap of exactly `points` has held. (Write a helper for the losses of one system, if you like.)
+"""
+
+# %% kind="exercise" exercise="verdict" title="Held, failed or open" difficulty=3 importance=5 minutes=15 track="core"
+def verdict(prediction, tables):
+    """-> {"least": ..., "most": ..., "verdict": "held" | "failed" | "open"}"""
+    # solution
+    losses = []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        before = mean(tables["without"][prediction["on"]][name])
+        losses.append([before - now for now in tables["with"][prediction["on"]][name]])
+    mine, theirs = losses
+    least, most = min(mine) - max(theirs), max(mine) - min(theirs)
+    word = "open"
+    if least >= prediction["points"]:
+        word = "held"
+    elif most < prediction["points"]:
+        word = "failed"
+    return {"least": least, "most": most, "verdict": word}
+    # end solution
+
+# %% kind="check" exercise="verdict"
+check("verdict", verdict)
+
+# %% [markdown] kind="hints" exercise="verdict"
+r"""
+### A nudge
+First only the losses: for one system, one number for each seed with the rule. The mean of the seeds without the rule is where you start from.
+
+---
+### The recipe
+Losses of `breaks` and of `more_than`, on the split `on`. Then `min(mine) - max(theirs)` and `max(mine) - min(theirs)`. Then two comparisons with `points`; what is neither is open.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 4 · Two examples, written down before
+
+Both predictions stood in the repository before the first run (`data/experiments.json`, experiment `claims`). Three seeds each, 600 steps a run, on a CPU.
+
+**Example 1: `mirror`.** *We wrote: the Transformer loses at least 10 points more than Bahdanau on the sentences of the rule, for it has no order of its own and must find every place by its sinusoids.*
+"""
+
+# %% kind="predict" minutes=1.5
+verdict = yours("verdict")
+first = {"breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points": 10}
+pair = {name: name for name in ("transformer", "bahdanau")}
+mirrored = trial(mirror, pair, tell=lambda line: None)
+figure = views.bars(
+    [mean(lost(mirrored, "rule", name)) for name in pair], labels=list(pair),
+    name="points lost", digits=1, title="mirror: lost on the sentences of the rule",
+    alt="Points that the rule mirror costs the Transformer and Bahdanau, as two bars.",
+)
+predict("19", "claim-mirror", figure)
+
+# %% kind="see" minutes=1
+def show(prediction, tables):
+    """The losses of each seed on every split, and the verdict."""
+    for split in tables["with"]:
+        for name in tables["with"][split]:
+            before = fixed(mean(tables["without"][split][name]), 1)
+            points = fixed(sorted(lost(tables, split, name)), 1)
+            print(f"{split:<12}{name:<14}{before:>5} without, lost {points}")
+    came = verdict(prediction, tables)
+    least, most = fixed(came["least"], 1), fixed(came["most"], 1)
+    print(f"gap {least} to {most}, predicted {prediction['points']}: {came['verdict']}")
+
+
+show(first, mirrored)
+
+# %% [markdown] kind="text" minutes=1
+r"""
+**Open.** Every seed of the Transformer lost more than every seed of Bahdanau, so the *direction* is carried. But we had promised 10 points, and the closest pair of seeds is 8.7 apart. "More" held, "10 more" did not, and a report must say both.
+
+The control is quiet: at most 3.4 points on *rest*. So the rule broke what it should, and little else. And our *reason*? Nobody measured it. Perhaps the Transformer has trouble with places, as we wrote; perhaps 359 negated sentences are just too few for it. More of them would tell the two apart.
+
+**Example 2: `even`.** *We wrote: the Transformer without positions loses at least 20 points more than the Transformer with them, for it cannot count.*
+
+"No positions" is a system of one's own, made by one change of another: the encoder sees a bag of words (lesson 11).
+"""
+
+# %% kind="predict" minutes=1.5
+second = {**first, "breaks": "no positions", "more_than": "transformer", "points": 20}
+pair = {name: name for name in ("no positions", "transformer")}
+counted = trial(even, pair, tell=lambda line: None)
+figure = views.bars(
+    [mean(lost(counted, "rule", name)) for name in pair], labels=list(pair),
+    name="points lost", digits=1, title="even: lost on the sentences of the rule",
+    alt="Points that the rule even costs a Transformer with and without positions.",
+)
+predict("19", "claim-even", figure)
+
+# %% kind="see" minutes=1
+show(second, counted)
+
+# %% [markdown] kind="text" minutes=1
+r"""
+**Failed**, and clearly: not one pair of seeds comes near 20. Without positions 2 to 9 points are lost on the sentences of the rule, with them 4 to 17. Perhaps a bag of words can be counted after all: attention that spreads evenly over $n$ words gives each $1/n$. That is a guess again.
+
+Now look at *rest*, the sentences that the rule leaves alone. There both lose **more**, on average, than on the rule itself: 8 to 10 points without positions, 16 to 21 with them. Without this control we would have written "a rule that hardly hurts". Most likely they say a *voilà* too many; we kept only right and wrong, so we cannot know.
+
+"On *rest*, the Transformer with positions loses more than the one without": that is a fine **new** prediction. These runs cannot test it, for they suggested it. Fresh seeds could: take it for your own, with `SEEDS = (3, 4, 5)`, if you like.
+"""
+
+# %% kind="explain" minutes=4
+explain("19", "claim-own-words")
+
+# %% [markdown] kind="text" minutes=0.5 exercise="missing"
+r"""
+## 5 · What a report must have
+
+Soon you read your own report, and nobody is a mild judge of that. So let code ask. `report` is a dictionary with `"prediction"` (a dictionary, or `None`), `"written"` and `"trained"` (times as text such as `"2026-11-16T08:00:00"`: these sort as times do), `"seeds"` (a list), `"splits"` (a list of names) and `"words"` (your conclusion, one text).
+
+Return a list of what is missing, in this order:
+
+- `"prediction"` if there is none (`None` or empty); **else** `"before"` if it was not written before training began;
+- `"seeds"` if there are fewer than three **different** ones;
+- `"control"` if the split `"rest"` is not there;
+- `"words"` if the conclusion has fewer than 20 words.
+"""
+
+# %% kind="exercise" exercise="missing" title="What is missing?" difficulty=2 importance=4 minutes=7 track="core"
+def missing(report):
+    """-> some of ["prediction" or "before", "seeds", "control", "words"]"""
+    # solution
+    found = []
+    if not report["prediction"]:
+        found.append("prediction")
+    elif report["written"] >= report["trained"]:
+        found.append("before")
+    if len(set(report["seeds"])) < 3:
+        found.append("seeds")
+    if "rest" not in report["splits"]:
+        found.append("control")
+    if len(report["words"].split()) < 20:
+        found.append("words")
+    return found
+    # end solution
+
+# %% kind="check" exercise="missing"
+check("missing", missing)
+
+# %% [markdown] kind="hints" exercise="missing"
+r"""
+### A nudge
+Start with an empty list and append. `set(...)` keeps each seed once; `.split()` makes words of a text.
+
+---
+### The recipe
+Five questions in the given order. Only the first two hang together: `if not report["prediction"]: ... elif report["written"] >= report["trained"]: ...`.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 6 · Your turn
+
+Choose. Rules first; some we have not tried, and nobody knows what comes out.
+
+| idea for a rule | hard to write? | tried by us |
+|---|---|---|
+| *très* waits until all is said (`very_last`) | easy | yes, see the summary |
+| a question says its last word twice | easy | no |
+| *pas* moves to the very end | easy | no |
+| the first word decides the last: after *a* the sentence ends with *un*, after *the* with *le* | easy | no |
+| adjectives change sides, but only beside animals | medium | no |
+| *two* and *three* are said as so many copies of the noun | medium | no |
+| everything behind the verb is said backwards | hard | no |
+
+Systems: any translator of the museum (`bahdanau`, `transformer`, `convs2s`, `luong_dot`, `seq2seq` …) or `no positions`. Or **one of your own**, called `mine`: a function `make(vocab_size)` that gives a `Translator`; section 7.
+
+**Step 1. Write down what you expect.** Return a dictionary with
+
+- `"breaks"`, `"more_than"`: names of two systems; `"on"`: `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`; `"points"`: how much more the first one loses;
+- `"why"`: your reason, in a sentence; `"refuted_if"`: what would prove you wrong.
+"""
+
+# %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 minutes=6 track="core"
+def my_prediction():
+    """-> {"breaks", "more_than", "on", "points", "why", "refuted_if"}"""
+    # solution
+    return {
+        "breaks": "transformer",
+        "more_than": "bahdanau",
+        "on": "rule",
+        "points": 10,
+        "why": "To say a word again, it must find the place that it has just left.",
+        "refuted_if": "the gap is below 10 points for some pair of seeds",
+    }
+    # end solution
+
+# %% kind="check" exercise="my_prediction"
+check("my_prediction", my_prediction)
+
+# %% [markdown] kind="hints" exercise="my_prediction"
+r"""
+### A nudge
+Choose the number so that you would be a little surprised either way. 1 point is too safe, 60 too bold.
+
+---
+### The recipe
+Think of what a system must know when it says the changed word, and how that reaches it: through a state, through attention to a word, or through a position. Where is the way long?
+"""
+
+# %% kind="code" minutes=0.25 ignore_output=true
+# Kept with the time. Change it later if you must: the report tells how many versions
+# there are.
+plan = write_down(my_prediction)
+
+# %% [markdown] kind="text" minutes=0.5 exercise="my_rule"
+r"""
+**Step 2. The rule.** Lists of words in, a list of words out. The check tries it on the whole small world: does it give words, the same ones every time; does it concern at least one sentence in twenty, and leave a quarter alone; is every word that the tests ask for also shown in training? Its docstring's first line goes into your report.
+"""
+
+# %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 minutes=10 track="core"
+def my_rule(src, tgt):
+    """(Say here what your rule does.)"""
+    # solution
+    if src[-1] != "?":
+        return tgt
+    return [*tgt[:-1], tgt[-2], "?"]
+    # end solution
+
+# %% kind="check" exercise="my_rule"
+check("my_rule", my_rule)
+
+# %% [markdown] kind="hints" exercise="my_rule"
+r"""
+### A nudge
+Look at some sentences first: `for pair in world.test[:20]: print(pair.src, pair.tgt)`. A condition on `src`, a change of `tgt`, and everything else back as it was.
+
+---
+### The recipe
+`if "word" in src: return [...]`, then `return tgt`. If the check says that too few sentences are concerned, choose a commoner word: *not*, *very*, *a*, *?*.
+"""
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+**Step 3. Train.** First a try-out: one seed, 100 steps, four runs, about ten seconds. It shows that all of it runs, and no more. Then set `SEEDS = (0, 1, 2)` and `STEPS = 600` and run the cell again: twelve runs of about 20 seconds, fewer where the runs without the rule are on record. You may stop it with the stop button; finished runs are kept.
+"""
+
+# %% kind="train" minutes=4 ignore_output=true
+SEEDS, STEPS = (0,), 100
+SYSTEMS = ("transformer", "bahdanau")  # those of your prediction
+systems = {name: name for name in SYSTEMS}
+result = try_claim(plan, my_rule, systems, seeds=SEEDS, n_steps=STEPS)
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+**Step 4. Report.** Write your conclusion between the quotes: what was predicted, what came out, what it does *not* show. The report is kept beside your progress, as `my_claim.md`. It ends with what `missing` found, so with one seed it will not be content.
+"""
+
+# %% kind="code" minutes=5 ignore_output=true
+missing = yours("missing")
+WORDS = ""
+claim_report(result, verdict=verdict, missing=missing, words=WORDS)
+
+# %% kind="quiz" minutes=1
+quiz("19", "report")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 7 · A system of your own
+
+The same claim, the other way round: keep the language, bring a new system. It is a `Translator` (`course_lib/models/translator.py`): `read` the source, `say` the target all at once, and `start` and `step` for word by word. The shortest way is to change one that is there: `make_system("luong_dot", vocab_size)` builds a small one, and what you replace inside is yours.
+
+Before it learns anything, `faults` asks what every system of this course must answer: the right shapes; the future does not leak; padding changes nothing; word by word is the same as all at once; three sentences can be learned by heart.
+"""
+
+# %% kind="code" minutes=1
+def make_mine(vocab_size):
+    """A Transformer whose decoder has forgotten its mask: not sound, and told so."""
+    system = make_system("transformer", vocab_size)
+    tell = system.decoder.forward
+
+    def careless(*args, **options):
+        options["causal"] = False
+        return tell(*args, **options)
+
+    system.decoder.forward = careless
+    return system
+
+
+for fault in faults(make_mine) or ["sound"]:
+    print("·", fault.split(",")[0])
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+The mask is gone, and three trials notice. Put your own system in its place; once `faults` finds nothing, add it to step 3 as `systems["mine"] = make_mine`.
+
+**One live run** of a worked example, to see the machine at work: Bahdanau under `mirror`, 120 steps instead of 600. After so few steps hardly a negated sentence is right, with the rule or without.
+"""
+
+# %% kind="train" minutes=1 ignore_output=true
+right = run("bahdanau", mirror, seed=0, n_steps=120)
+early = by_split(right, mirror)
+print({split: fixed(share, 0) for split, share in early.items()})
+assert early["rule"] < early["rest"]
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## Break it
+
+Our runs are done. How many "predictions" could one make of them **now** that hold? Take every split and both directions, and ask for 3 points. First as it should be, with three seeds. Then each system with **one** seed of our choice.
+
+> **Before you run it:** of the 16 sentences of that kind, how many hold in each way?
+"""
+
+# %% kind="break" minutes=2
+def holding(tables, seeds):
+    """Which predictions of 3 points hold: all seeds, or one chosen of each."""
+    found = []
+    for split, row in tables["with"].items():
+        for one in row:
+            other = next(name for name in row if name != one)
+            said = {"breaks": one, "more_than": other, "on": split, "points": 3}
+            came = verdict(said, tables)
+            if (came["least"] if seeds == "all" else came["most"]) >= 3:
+                found.append(f"{one} on {split}")
+    return found
+
+
+for seeds in ("all", "chosen"):
+    both = [holding(tables, seeds) for tables in (mirrored, counted)]
+    print(f"{seeds} seeds:", sum(map(len, both)), "of 16 hold")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Three, and eight. Nothing was measured anew: who may choose one seed of each system afterwards finds more than twice as many "predictions" that hold. For `even` one of them holds in both directions: the Transformer breaks more than the one without positions, *and* the other way round.
+
+## Check yourself
+
+The first try counts for your score; every answer gets a reason.
+"""
+
+# %% kind="quiz" minutes=4
+quiz("19", "closing")
+
+# %% [markdown] kind="instructor"
+r"""
+**Collect the predictions before anybody trains (5 min).** On a board: rule, who breaks, by how much. Ask each for the outcome that would embarrass them. Do not correct bad reasons now; the runs do it.
+
+**After the runs (10 min).** Ask in this order: whose prediction failed, and what was learned; whose is open, and what would decide it; whose held, and what else could have made it hold.
+
+| they say | what it is | answer |
+|---|---|---|
+| "It almost held" | painting the target | "Held" was defined before. Almost is open or failed. |
+| "The other split shows it better" | choosing afterwards | A good next prediction. Not this one. |
+| "It broke because it has no memory" | a reason that was not measured | Which run would come out otherwise if that were wrong? |
+| "One seed is enough, it is clear" | luck | Show them Break it. |
+
+**If time is short**, leave out `missing` and section 7; keep prediction, rule, runs and report. In a course of several days give the runs overnight with 2,000 steps.
+"""
+
+# %% [markdown] kind="summary" minutes=1
+r"""
+## What you have now
+
+| name | what it is |
+|---|---|
+| `my_prediction` | who breaks, more than whom, where, by how much, why |
+| `my_rule` | a new rule of grammar: words in, words out |
+| `verdict` | held, failed or open, by every pair of seeds |
+| `missing` | what a report lacks |
+| `faults` | what a new system does that no translator may do |
+
+- A prediction says who, where, by how much, and what would refute it. It is written before the runs.
+- What a rule costs is measured against the same system without it, on the same sentences; the rest is the control.
+- Of our three predictions none held as written: `mirror` is open, `even` failed, and so did `very_last` (ConvS2S was to lose 10 points more than Bahdanau, and lost less, on average). They were still worth writing down.
+
+**Still missing.** From the course, nothing. The next question is yours.
+"""
+
+# %% [markdown] kind="text" minutes=2
+r"""
+## The whole road
+
+| lessons | what you built |
+|---|---|
+| 00–01 | a network that guesses the next word, its gradient step, perplexity |
+| 02–03 | reading word by word; LSTM and GRU cells |
+| 04–05 | an encoder-decoder through one vector; what distance costs |
+| 06–08 | attention: additive, dot product, query, key and value |
+| 09–11 | self-attention, masks, positions |
+| 12–14 | heads, the block, a Transformer that loads trained weights |
+| 15–17 | training, decoding and measuring, the cost of it |
+| 18–19 | a judge of claims; a claim of your own |
+
+All of it is yours to read and to use: every function whose check you passed is in `my_road.py`, beside your progress.
+
+**Where to go on.** What was left out here is much: pretraining on large text, decoder-only models at scale, fine-tuning, speech and pictures. Three ways that fit what you know now:
+
+- Read a model's code whole. nanoGPT (Karpathy) is some hundred lines, and you know every part.
+- Take one table of a paper you like and train one row of it again, with three seeds.
+- Send somebody your `my_claim.md`, and ask them to break it.
+"""
+
+# %% kind="see" minutes=0.25 ignore_output=true
+kept = road()
+print(len(kept), "functions of yours are kept:", ", ".join(name for name, *_ in kept))
+
+# %% [markdown] kind="reading" minutes=0.5
+r"""
+## Reading
+
+- Simmons, Nelson and Simonsohn, *False-Positive Psychology* (2011): how much can be "found" by choosing afterwards.
+- Dodge and others, *Show Your Work: Improved Reporting of Experimental Results* (2019). [arXiv 1909.03004](https://arxiv.org/abs/1909.03004)
+- Lake and Baroni, *Generalization without Systematicity* (2018): new rules in a small language, and which systems they break. [arXiv 1711.00350](https://arxiv.org/abs/1711.00350)
+- `course_lib/translation/claim.py`: the small world; `data/results/README.md`, `claims`: our three predictions and what became of them.
+"""

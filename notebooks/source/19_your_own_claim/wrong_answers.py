@@ -1,0 +1,539 @@
+"""Answers to the exercises of lesson 19 as learners write them: wrong ones, and right ones."""
+
+from __future__ import annotations
+
+import random
+from statistics import mean
+
+# ---- even_rule
+
+
+def odd_ones(src, tgt):
+    if len(src) % 2:
+        return [*tgt, "voilà"]
+    return tgt
+
+
+def by_target(src, tgt):
+    return [*tgt, "voilà"] if len(tgt) % 2 == 0 else tgt
+
+
+def no_condition(src, tgt):
+    return [*tgt, "voilà"]
+
+
+def at_the_front(src, tgt):
+    return (["voilà"] if len(src) % 2 == 0 else []) + tgt
+
+
+def joined(src, tgt):
+    return " ".join([*tgt, "voilà"]) if len(src) % 2 == 0 else " ".join(tgt)
+
+
+def appends(src, tgt):
+    if len(src) % 2 == 0:
+        tgt.append("voilà")
+    return tgt
+
+
+def returns_append(src, tgt):
+    return tgt.append("voilà")
+
+
+def even_plain(src, tgt):
+    if len(src) % 2 == 0:
+        return [*tgt, "voilà"]
+    return tgt
+
+
+def even_star(src, tgt):
+    ending = () if len(src) % 2 else ("voilà",)
+    return [*tgt, *ending]
+
+
+def even_bits(src, tgt):
+    return list(tgt) if len(src) & 1 else [*list(tgt), "voilà"]
+
+
+# ---- test_even_rule
+
+
+def test_only_even(rule):
+    assert rule(["a", "b"], ["x", "y", "z"])[-1] == "voilà"
+
+
+def test_nothing(rule):
+    rule(["a"], ["x"])
+
+
+def test_never(rule):
+    assert len(["a", "b"]) % 2 == 0
+
+
+def test_same_lengths(rule):
+    assert rule(["a", "b"], ["x", "y"]) == ["x", "y", "voilà"]
+    assert rule(["a"], ["x"]) == ["x"]
+
+
+def test_wants_string(rule):
+    assert rule(["a", "b"], ["x", "y"]) == "x y voilà"
+
+
+def test_returns(rule):
+    return rule(["a", "b"], ["x"]) == ["x", "voilà"]
+
+
+def test_both(rule):
+    for n in (2, 3, 4, 5):
+        words = ["x"] * (n + 1)
+        expected = [*words, "voilà"] if n % 2 == 0 else words
+        assert rule(["a"] * n, list(words)) == expected
+
+
+def test_raises(rule):
+    if list(rule(["a", "b"], ["x"])) != ["x", "voilà"] or rule(["a"], ["x", "y"]) != ["x", "y"]:
+        raise ValueError("not the rule")
+    if not isinstance(rule(["a", "b"], ["x"]), list):
+        raise ValueError("no list")
+
+
+def test_sentences(rule):
+    said = rule(["the", "cat", "sleeps"], ["le", "chat", "ne", "dort"])
+    assert said == ["le", "chat", "ne", "dort"]
+    assert rule(["it", "sleeps"], ["il", "ne", "dort"]) == ["il", "ne", "dort", "voilà"]
+
+
+# ---- two_shares
+
+
+def still_over_all(right, concerned):
+    n = len(right)
+    hits = sum(1 for r, c in zip(right, concerned, strict=True) if r and c)
+    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / n}
+
+
+def of_the_right(right, concerned):
+    hits = sum(r and c for r, c in zip(right, concerned, strict=True))
+    n = sum(right) or 1
+    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / n}
+
+
+def all_as_rest(right, concerned):
+    part = [r for r, c in zip(right, concerned, strict=True) if c]
+    return {"rule": 100 * mean(part), "rest": 100 * mean(right)}
+
+
+def not_percent(right, concerned):
+    yes = [r for r, c in zip(right, concerned, strict=True) if c]
+    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    return {"rule": sum(yes) / len(yes), "rest": sum(no) / len(no)}
+
+
+def swapped_parts(right, concerned):
+    yes = [r for r, c in zip(right, concerned, strict=True) if c]
+    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    return {"rest": 100 * mean(yes), "rule": 100 * mean(no)}
+
+
+def a_pair(right, concerned):
+    shares = shares_plain(right, concerned)
+    return shares["rule"], shares["rest"]
+
+
+def shares_plain(right, concerned):
+    yes = [r for r, c in zip(right, concerned, strict=True) if c]
+    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    return {"rule": 100 * sum(yes) / len(yes), "rest": 100 * sum(no) / len(no)}
+
+
+def shares_by_count(right, concerned):
+    n = sum(concerned)
+    hits = sum(r and c for r, c in zip(right, concerned, strict=True))
+    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / (len(right) - n)}
+
+
+def shares_loop(right, concerned):
+    ok, all_ = {"rule": 0, "rest": 0}, {"rule": 0, "rest": 0}
+    for i in range(len(right)):
+        name = "rule" if concerned[i] else "rest"
+        ok[name] += right[i]
+        all_[name] += 1
+    return {name: ok[name] / all_[name] * 100 for name in ok}
+
+
+# ---- verdict
+
+
+def _losses(prediction, tables):
+    for key in ("breaks", "more_than"):
+        name, on = prediction[key], prediction["on"]
+        yield [mean(tables["without"][on][name]) - x for x in tables["with"][on][name]]
+
+
+def compares_means(prediction, tables):
+    one, other = map(mean, _losses(prediction, tables))
+    gap = one - other
+    return {"least": gap, "most": gap, "verdict": "held" if gap >= prediction["points"] else "failed"}
+
+
+def without_baseline(prediction, tables):
+    row = tables["with"][prediction["on"]]
+    one, other = row[prediction["breaks"]], row[prediction["more_than"]]
+    least, most = min(other) - max(one), max(other) - min(one)
+    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
+    return {"least": least, "most": most, "verdict": word}
+
+
+def other_way(prediction, tables):
+    other, one = _losses(prediction, tables)
+    least, most = min(one) - max(other), max(one) - min(other)
+    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
+    return {"least": least, "most": most, "verdict": word}
+
+
+def greater_than_zero(prediction, tables):
+    one, other = _losses(prediction, tables)
+    least, most = min(one) - max(other), max(one) - min(other)
+    return {
+        "least": least,
+        "most": most,
+        "verdict": "held" if least >= 0 else "failed" if most < 0 else "open",
+    }
+
+
+def held_or_failed(prediction, tables):
+    one, other = _losses(prediction, tables)
+    least, most = min(one) - max(other), max(one) - min(other)
+    return {"least": least, "most": most, "verdict": "held" if least >= prediction["points"] else "failed"}
+
+
+def lucky_pair(prediction, tables):
+    one, other = _losses(prediction, tables)
+    least, most = min(one) - max(other), max(one) - min(other)
+    return {"least": least, "most": most, "verdict": "held" if most >= prediction["points"] else "failed"}
+
+
+def only_the_word(prediction, tables):
+    return verdict_plain(prediction, tables)["verdict"]
+
+
+def verdict_plain(prediction, tables):
+    one, other = _losses(prediction, tables)
+    least, most = min(one) - max(other), max(one) - min(other)
+    word = "open"
+    if least >= prediction["points"]:
+        word = "held"
+    elif most < prediction["points"]:
+        word = "failed"
+    return {"least": least, "most": most, "verdict": word}
+
+
+def verdict_all_pairs(prediction, tables):
+    one, other = _losses(prediction, tables)
+    gaps = [a - b for a in one for b in other]
+    reached = [gap >= prediction["points"] for gap in gaps]
+    word = "held" if all(reached) else "open" if any(reached) else "failed"
+    return {"least": min(gaps), "most": max(gaps), "verdict": word}
+
+
+def verdict_sorted(prediction, tables):
+    one, other = (sorted(loss) for loss in _losses(prediction, tables))
+    found = {"verdict": "open", "most": one[-1] - other[0], "least": one[0] - other[-1]}
+    if found["least"] >= prediction["points"]:
+        return {**found, "verdict": "held"}
+    return {**found, "verdict": "failed"} if found["most"] < prediction["points"] else found
+
+
+# ---- missing
+
+
+def returns_early(report):
+    return missing_plain(report)[:1]
+
+
+def counts_repeats(report):
+    return missing_plain({**report, "seeds": list(range(len(report["seeds"])))})
+
+
+def counts_letters(report):
+    found = [name for name in missing_plain(report) if name != "words"]
+    if len(report["words"]) < 20:
+        found.append("words")
+    return found
+
+
+def no_times(report):
+    return [name for name in missing_plain(report) if name != "before"]
+
+
+def asks_both(report):
+    found = []
+    if not report["prediction"]:
+        found += ["prediction", "before"]
+    elif report["written"] >= report["trained"]:
+        found.append("before")
+    return found + [name for name in missing_plain(report) if name not in ("prediction", "before")]
+
+
+def not_after(report):
+    found = missing_plain(report)
+    if "before" in found and report["written"] <= report["trained"]:
+        found.remove("before")
+    return found
+
+
+def a_set(report):
+    return set(missing_plain(report))
+
+
+def any_rest(report):
+    found = [name for name in missing_plain(report) if name != "control"]
+    if not any("rest" in split for split in report["splits"]):
+        found.insert(len([name for name in found if name != "words"]), "control")
+    return found
+
+
+def missing_plain(report):
+    found = []
+    if not report["prediction"]:
+        found.append("prediction")
+    elif report["written"] >= report["trained"]:
+        found.append("before")
+    if len(set(report["seeds"])) < 3:
+        found.append("seeds")
+    if "rest" not in report["splits"]:
+        found.append("control")
+    if len(report["words"].split()) < 20:
+        found.append("words")
+    return found
+
+
+def missing_table(report):
+    tests = {
+        "prediction": not report["prediction"],
+        "before": bool(report["prediction"]) and report["written"] >= report["trained"],
+        "seeds": len({*report["seeds"]}) < 3,
+        "control": report["splits"].count("rest") == 0,
+        "words": len(report["words"].split()) < 20,
+    }
+    return [name for name, lacks in tests.items() if lacks]
+
+
+def missing_steps(report):
+    first = ["prediction"] if not report["prediction"] else []
+    if not first and not report["trained"] > report["written"]:
+        first = ["before"]
+    more = [("seeds", len(set(report["seeds"])) >= 3), ("control", "rest" in report["splits"])]
+    more += [("words", len(report["words"].split()) >= 20)]
+    return first + [name for name, there in more if not there]
+
+
+# ---- my_prediction
+
+
+def _said(**changes):
+    said = {
+        "breaks": "bahdanau",
+        "more_than": "transformer",
+        "on": "rule",
+        "points": 15,
+        "why": "One step at a time it has to remember too much.",
+        "refuted_if": "no pair of seeds is 15 points apart",
+    }
+    return {**said, **changes}
+
+
+def no_points():
+    return _said(points=0)
+
+
+def in_words():
+    return _said(points="a lot")
+
+
+def unknown_system():
+    return _said(breaks="lstm")
+
+
+def itself():
+    return _said(more_than="bahdanau")
+
+
+def unknown_split():
+    return _said(on="test")
+
+
+def no_reason():
+    return _said(why="because")
+
+
+def nothing_refutes():
+    return _said(refuted_if="-")
+
+
+def forgot_one():
+    said = _said()
+    del said["refuted_if"]
+    return said
+
+
+def only_text():
+    return "the Transformer will break"
+
+
+def prediction_long():
+    return _said(on="rule, long", points=5)
+
+
+def prediction_no_positions():
+    return _said(breaks="no positions", more_than="convs2s", points=12.5)
+
+
+def prediction_mine():
+    return _said(breaks="luong_dot", more_than="mine", on="rest", points=3)
+
+
+# ---- my_rule
+
+
+def as_it_was(src, tgt):
+    return tgt
+
+
+def all_backwards(src, tgt):
+    return tgt[::-1]
+
+
+def a_text(src, tgt):
+    return " ".join(tgt)
+
+
+def too_rare(src, tgt):
+    return tgt[::-1] if src[0] == "two" else tgt
+
+
+def by_chance(src, tgt):
+    return tgt[::-1] if "not" in src and random.random() < 0.5 else tgt
+
+
+def new_names(src, tgt):
+    return [*tgt, "-".join(src)] if "not" in src else tgt
+
+
+def breaks_off(src, tgt):
+    return tgt[:20] if "not" in src and tgt[30] else tgt
+
+
+def loses_the_rest(src, tgt):
+    return tgt[::-1] if "not" in src else []
+
+
+def two_words_in_one(src, tgt):
+    return [*tgt, "bien sûr"] if "not" in src else tgt
+
+
+def forgot_else(src, tgt):
+    if "not" in src:
+        return tgt[::-1]
+
+
+def mirror_not(src, tgt):
+    return list(reversed(tgt)) if "not" in src else tgt
+
+
+def polite_questions(src, tgt):
+    return ["pardon", *tgt] if "?" in src else tgt
+
+
+def doubled_negation(src, tgt):
+    out = []
+    for word in tgt:
+        out.append(word)
+        if word == "pas":
+            out.append("pas")
+    return out
+
+
+def tuple_of_words(src, tgt):
+    return (*tgt[1:], tgt[0]) if src[0] == "a" else tuple(tgt)
+
+
+WRONG = {
+    "even_rule": [
+        (odd_ones, "odd"),
+        (by_target, "french"),
+        (no_condition, "always"),
+        (at_the_front, "in-front"),
+        (joined, "one-string"),
+        (appends, "in-place"),
+        (returns_append, "returns-none"),
+    ],
+    "test_even_rule": [
+        (test_only_even, "It catches"),
+        (test_nothing, "does it assert anything?"),
+        (test_never, "It never calls the rule"),
+        (test_same_lengths, "counts French words instead of English ones"),
+        (test_wants_string, "It rejects the right rule."),
+        (test_returns, "raising"),
+    ],
+    "two_shares": [
+        (still_over_all, "This does what the first version did"),
+        (of_the_right, "over-right"),
+        (all_as_rest, "rest-is-all"),
+        (not_percent, "as-parts"),
+        (swapped_parts, None),
+        (a_pair, "is wanted"),
+    ],
+    "verdict": [
+        (compares_means, "by-means"),
+        (without_baseline, "no-baseline"),
+        (other_way, "turned"),
+        (greater_than_zero, "any-gap"),
+        (held_or_failed, "never-open"),
+        (lucky_pair, "best-luck"),
+        (only_the_word, "is wanted"),
+    ],
+    "missing": [
+        (returns_early, "first-only"),
+        (counts_repeats, "same-seed"),
+        (counts_letters, "letters"),
+        (no_times, "no-clock"),
+        (asks_both, "both"),
+        (not_after, "equal"),
+        (a_set, "is wanted"),
+        (any_rest, None),
+    ],
+    "my_prediction": [
+        (no_points, "lies above 0"),
+        (in_words, "is a number of percentage points"),
+        (unknown_system, "there is no system"),
+        (itself, "More than itself?"),
+        (unknown_split, "there is no split"),
+        (no_reason, "too short"),
+        (nothing_refutes, "too short"),
+        (forgot_one, 'needs "refuted_if"'),
+        (only_text, 'needs "breaks"'),
+    ],
+    "my_rule": [
+        (as_it_was, "changes-nothing"),
+        (all_backwards, "changes-all"),
+        (a_text, "gives-text"),
+        (too_rare, "Too few to measure anything"),
+        (by_chance, "changed in two ways"),
+        (new_names, "never shown in training"),
+        (breaks_off, "IndexError"),
+        (loses_the_rest, "It gave no words at all"),
+        (two_words_in_one, "One word an entry"),
+        (forgot_else, "returns-none"),
+    ],
+}
+
+RIGHT = {
+    "even_rule": [even_plain, even_star, even_bits],
+    "test_even_rule": [test_both, test_raises, test_sentences],
+    "two_shares": [shares_plain, shares_by_count, shares_loop],
+    "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],
+    "missing": [missing_plain, missing_table, missing_steps],
+    "my_prediction": [prediction_long, prediction_no_positions, prediction_mine],
+    "my_rule": [mirror_not, polite_questions, doubled_negation, tuple_of_words],
+}

@@ -1,0 +1,67 @@
+"""Every system of the road is sound, and one that breaks a property is told which."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.models.registry import build, make_config, translators
+from course_lib.models.sound import faults
+
+
+def maker(name: str, spoil=lambda system: None):
+    def make(vocab_size: int):
+        system = build(name, make_config(name, scale="tiny", vocab_size=vocab_size))
+        spoil(system)
+        return system
+
+    return make
+
+
+@pytest.mark.parametrize("name", [system.name for system in translators()])
+def test_systems_of_the_road_are_sound(name):
+    assert faults(maker(name)) == []
+
+
+def forgets_the_mask(system):
+    tell = system.decoder.forward
+    system.decoder.forward = lambda *args, **options: tell(*args, **{**options, "causal": False})
+
+
+def reads_padding(system):
+    read = system.read
+    system.read = lambda src, lengths: read(src, torch.full_like(lengths, src.shape[1]))
+
+
+def frozen(system):
+    for parameter in system.parameters():
+        parameter.data.zero_()
+    system.forward = lambda src, lengths, tgt_in: torch.zeros(*tgt_in.shape, 17, requires_grad=True)
+
+
+def endless(system):
+    system.words.output.bias.data.fill_(float("nan"))
+
+
+def narrow(system):
+    system.forward = lambda src, lengths, tgt_in: torch.zeros(*tgt_in.shape, 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "says"),
+    [
+        ("transformer", forgets_the_mask, "The future leaks"),
+        ("bahdanau", reads_padding, "Padding changes the logits"),
+        ("bahdanau", frozen, "does not learn three sentences by heart"),
+        ("transformer", endless, "not finite"),
+        ("transformer", narrow, "(batch, tgt, vocab)"),
+    ],
+)
+def test_a_fault_is_named(name, spoil, says):
+    assert any(says in fault for fault in faults(maker(name, spoil)))
+
+
+def test_what_is_no_system():
+    assert "subclass of Translator" in faults(lambda vocab_size: nn.Linear(2, 2))[0]
+    assert "cannot be built" in faults(lambda: None)[0]

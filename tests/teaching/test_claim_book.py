@@ -1,0 +1,107 @@
+"""The capstone's book guides and never blocks; a prediction keeps its time, a report says what it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from course_lib.teaching import claim_book
+from course_lib.teaching.checking import exercise_called
+from course_lib.teaching.claim_book import claim_report, plain, try_claim, write_down
+
+SAID = {
+    "breaks": "transformer",
+    "more_than": "bahdanau",
+    "on": "rule",
+    "points": 10,
+    "why": "a *bold* <b>reason</b> | $x$",
+    "refuted_if": "no pair of seeds shows it",
+}
+TABLES = {
+    "without": {
+        "rule": {"transformer": [90.0, 92.0], "bahdanau": [80.0]},
+        "rest": {"transformer": [95.0], "bahdanau": [96.0]},
+    },
+    "with": {
+        "rule": {"transformer": [61.0, 71.0], "bahdanau": [79.0]},
+        "rest": {"transformer": [95.0], "bahdanau": [96.0]},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def unwritten(*inputs):
+    raise NotImplementedError("Your turn")
+
+
+def reported(result, words=""):
+    verdict, missing = (exercise_called(name).reference for name in ("verdict", "missing"))
+    return repr(claim_report(result, verdict=verdict, missing=missing, words=words))
+
+
+def result(**changes):
+    made = {
+        "prediction": SAID,
+        "written": "2026-01-01",
+        "trained": "2026-01-02",
+        "versions": 1,
+        "seeds": [0, 1, 2],
+        "n_steps": 600,
+        "splits": ["rule", "rest"],
+        "tables": TABLES,
+        "rule": "A rule_.",
+    }
+    return made | changes
+
+
+def test_what_is_not_written_blocks_nothing(capsys):
+    assert write_down(unwritten) is None
+    assert try_claim(None, unwritten, {}) is None
+    assert capsys.readouterr().out == f"{claim_book.NO_PREDICTION}\n" * 2
+    assert try_claim({"prediction": SAID}, unwritten, {}) is None
+    assert claim_book.NO_RULE in capsys.readouterr().out
+    assert reported(None) == claim_book.NOTHING
+
+
+def test_a_prediction_keeps_its_first_time_and_its_versions(monkeypatch, capsys):
+    times = iter(["2026-01-01T08:00:00+00:00", "2026-01-01T09:00:00+00:00", "2026-01-01T10:00:00+00:00"])
+    monkeypatch.setattr(claim_book, "now", lambda: next(times))
+    first = write_down(lambda: SAID)
+    assert write_down(lambda: SAID) == first
+    other = write_down(lambda: {**SAID, "points": 5})
+    assert other["versions"] == 2 and other["written"] > first["written"]
+    assert "Other versions" in capsys.readouterr().out
+
+
+def test_a_claim_is_tried_and_reported(home, capsys):
+    rule = exercise_called("my_rule").reference
+    plan = write_down(lambda: SAID)
+    found = try_claim(
+        plan, rule, {"transformer": "transformer", "bahdanau": "bahdanau"}, seeds=(0,), n_steps=1
+    )
+    text = reported(found)
+    assert "A question says its last word twice" in text and "fewer than three seeds" in text
+    assert (home / "my_claim.md").read_text(encoding="utf-8") == text
+
+
+def test_the_report_shows_the_prediction_beside_what_came_out():
+    text = reported(result(), words="word " * 20)
+    assert "**Came out: held.** The gap is 19.0 to 29.0 points." in text
+    assert "| rule | transformer | 91.0 | 66.0 | 20.0 to 30.0 |" in text
+    assert text.rstrip().endswith("**Still missing.** nothing.")
+    assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text
+
+
+def test_the_report_says_what_is_missing_and_never_stops():
+    lacking = reported(result(seeds=[0], splits=["rule"], written="2026-01-03"))
+    for name in ("before", "seeds", "control", "words"):
+        assert claim_book.LACKS[name] in lacking
+    assert "No verdict" in reported(result(prediction={**SAID, "breaks": "seq2seq"}))
+
+
+def test_text_stands_as_it_was_typed():
+    assert plain("a_b\n# c") == r"a\_b \# c"

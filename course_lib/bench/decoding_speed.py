@@ -20,6 +20,7 @@ from course_lib.models.translator import Translator
 from course_lib.runtime import PROJECT_ROOT, write_json
 
 LENGTH, TURNS, TRIES = 32, 3, 3
+OUT = PROJECT_ROOT / "data" / "results" / "decoding_speed.json"
 COMMAND = "python3 -m course_lib.bench.decoding_speed"
 
 
@@ -42,13 +43,8 @@ def measure() -> list[dict]:
         ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=PROJECT_ROOT / "data" / "results" / "decoding_speed.json")
-    args = parser.parse_args()
-    write_json(args.out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=OUT)
+    out = parser.parse_args().out
+    write_json(out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})

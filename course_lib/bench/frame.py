@@ -23,17 +23,13 @@ import torch
 
 
 def machine(*packages: str) -> str:
-    """The machine, how busy it is, and the versions that matter, in one line."""
+    """The machine, how many programs wanted a core in the last minute, and the versions that matter."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # Windows does not say
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load():.1f}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, "
         f"Python {platform.python_version()}, {versions}"
     )
-
-
-def load() -> float:
-    """How many programs wanted a core in the last minute; Windows does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def in_turn(

@@ -1,1 +1,1 @@
-"""The tests; a package so that they and the bench find the browser's driver whatever else is installed."""
+"""The tests; a package so that they find the browser's driver whatever else is installed."""

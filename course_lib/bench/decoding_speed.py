@@ -11,26 +11,17 @@ import argparse
 import time
 from pathlib import Path
 
-import torch
-
 from course_lib.bench.cost import one_thread
-from course_lib.bench.decoding import BATCH, SEED, VOCAB, decode, endless, sources
+from course_lib.bench.decoding import BATCH, decode, ready
 from course_lib.bench.frame import machine
 from course_lib.layers.rows import Rows
-from course_lib.models.registry import build, make_config, translators
+from course_lib.models.registry import translators
 from course_lib.models.translator import Translator
 from course_lib.runtime import PROJECT_ROOT, write_json
 
 LENGTH, TURNS, TRIES = 32, 3, 3
+OUT = PROJECT_ROOT / "data" / "results" / "decoding_speed.json"
 COMMAND = "python3 -m course_lib.bench.decoding_speed"
-
-
-def ready(name: str) -> tuple[Translator, Rows]:
-    """A new system of toy size, and a batch that it has read."""
-    torch.manual_seed(SEED)
-    system = endless(build(name, make_config(name, scale="toy", vocab_size=VOCAB["toy"]))).eval()
-    with torch.inference_mode():
-        return system, system.encode(*sources(VOCAB["toy"], max_len=system.config.max_len))
 
 
 def words_per_second(system: Translator, memory: Rows) -> float:
@@ -52,13 +43,8 @@ def measure() -> list[dict]:
         ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=PROJECT_ROOT / "data" / "results" / "decoding_speed.json")
-    args = parser.parse_args()
-    write_json(args.out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    parser = argparse.ArgumentParser(prog="decoding_speed", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=OUT)
+    out = parser.parse_args().out
+    write_json(out, {"command": COMMAND, "machine": machine("torch"), "runs": measure()})

@@ -6,8 +6,8 @@
 
 `data/experiments.json` holds them: a question, what was expected, and variants, each of which says how it
 differs from the usual system or recipe ("keep": the weights of its first seed are kept too). Every variant
-is run once for each seed. A run that is done is kept in a file of its own, so an experiment can be stopped,
-and goes on where it was.
+is run once for each seed. A run that is done is written down at once, so an experiment can be stopped, and
+goes on where it was.
 
     >>> experiments()["positions"].variants["none"]["config"]
     {'positions': 'none'}
@@ -16,7 +16,6 @@ and goes on where it was.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +34,7 @@ from course_lib.bench.recall import run as run_recall
 from course_lib.bench.sick import run as run_sick
 from course_lib.bench.trained import run as run_trained
 from course_lib.models.registry import language_models, translators
-from course_lib.runtime import data_path, write_atomically, write_json
+from course_lib.runtime import data_path, write_atomically
 
 KINDS: dict[str, Callable[..., dict]] = {
     "train": run_trained,
@@ -101,16 +100,16 @@ def run(
     at_a_time: int = 1,
     tell: Callable[[str], None] = print,
 ) -> int:
-    """Run what is not done yet, and keep all results in `out/NAME.json`. How many runs failed."""
-    chosen = [experiments()[name] for name in names]
-    wanted = [
-        Run(one.name, variant, seed)
-        for one in chosen
+    """Run what is not there yet, several at a time; each that is done is kept at once. How many failed."""
+    chosen = {name: experiments()[name] for name in names}
+    kept = {name: kept_runs(one, out) for name, one in chosen.items()}
+    missing = [
+        Run(name, variant, seed)
+        for name, one in chosen.items()
         for seed in seeds or one.seeds
         for variant in _variants(one, variants)
+        if (variant, seed) not in kept[name]
     ]
-    done = {one.name: {(run["variant"], run["seed"]) for run in kept_runs(one, out)} for one in chosen}
-    missing = [one for one in wanted if (one.variant, one.seed) not in done[one.experiment]]
     failed = 0
     # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
     hands = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
@@ -128,7 +127,8 @@ def run(
                 tell(f"{one} FAILED")
                 traceback.print_exception(error, file=sys.stderr)
                 continue
-            write_json(one.part(out), found)
+            kept[one.experiment][one.variant, one.seed] = found
+            keep(chosen[one.experiment], kept[one.experiment], out)
             tell(f"{one}  {found['brief']}")
     except BaseException:  # Ctrl-C: some are in the middle of a run
         hands.shutdown(wait=False, cancel_futures=True)
@@ -136,8 +136,6 @@ def run(
             child.kill()
         raise
     hands.shutdown()
-    for one in chosen:
-        gather(one, out)
     return failed
 
 
@@ -152,40 +150,29 @@ class Run:
     def __str__(self) -> str:
         return ", ".join(filter(None, (self.experiment, self.variant, f"seed {self.seed}")))
 
-    def part(self, out: Path) -> Path:
-        """Where its results are kept until all are done."""
-        plain = "".join(sign if sign.isalnum() else "_" for sign in self.variant)
-        return out / "parts" / self.experiment / f"{plain or 'run'}_{self.seed}.json"
+
+def kept_runs(experiment: Experiment, out: Path) -> dict[tuple[str, int], dict]:
+    """The runs that are done, by variant and seed."""
+    path = out / f"{experiment.name}.json"
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    return {(one["variant"], one["seed"]): one for one in runs}
 
 
-def kept_runs(experiment: Experiment, out: Path) -> list[dict]:
-    """The runs that are done, in the order of the table: from its file, and from files of single runs."""
-    found: dict[tuple[str, int], dict] = {}
-    if (whole := out / f"{experiment.name}.json").exists():
-        for one in json.loads(whole.read_text(encoding="utf-8"))["runs"]:
-            found[one["variant"], one["seed"]] = one
-    for path in (out / "parts" / experiment.name).glob("*.json"):
-        one = json.loads(path.read_text(encoding="utf-8"))
-        found[one["variant"], one["seed"]] = one
-    order = list(experiment.variants)
-    known = [one for one in found.values() if one["variant"] in order]
-    return sorted(known, key=lambda one: (order.index(one["variant"]), one["seed"]))
-
-
-def gather(experiment: Experiment, out: Path) -> None:
-    """All that is there of an experiment in one file; the files of single runs are not needed any more."""
-    kept = {
+def keep(experiment: Experiment, runs: Mapping[tuple[str, int], dict], out: Path) -> None:
+    """Write down all that is done of an experiment, in the order of its table."""
+    about = {
         "experiment": experiment.name,
         "lesson": experiment.lesson,
         "asks": experiment.asks,
         "expected": experiment.expected,
         "command": f"python3 -m course_lib experiment {experiment.name}",
     }
+    order = list(experiment.variants)
+    known = sorted((order.index(variant), seed) for variant, seed in runs if variant in order)
     # A line for each run: short enough for a repository, and a change shows which run it is.
-    runs = ",\n".join(json.dumps(one, ensure_ascii=False) for one in kept_runs(experiment, out))
-    text = json.dumps(kept, ensure_ascii=False, indent=1).removesuffix("\n}")
-    write_atomically(out / f"{experiment.name}.json", f'{text},\n "runs": [\n{runs}\n]}}\n')
-    shutil.rmtree(out / "parts" / experiment.name, ignore_errors=True)
+    lines = ",\n".join(json.dumps(runs[order[place], seed], ensure_ascii=False) for place, seed in known)
+    text = json.dumps(about, ensure_ascii=False, indent=1).removesuffix("\n}")
+    write_atomically(out / f"{experiment.name}.json", f'{text},\n "runs": [\n{lines}\n]}}\n')
 
 
 def _variants(experiment: Experiment, wanted: Sequence[str] | None) -> list[str]:

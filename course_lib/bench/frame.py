@@ -1,49 +1,70 @@
-"""What stands around every table of figures: the machine before it, the verdicts after it.
+"""What every bench shares: the machine it runs on, ways that are timed in turn, a table of what came out.
 
     >>> print(machine("torch"))
     Linux x86_64, 8 cores, load 0.4, Python 3.12.3, torch 2.13.0
-    >>> conclude([Verdict(True, "within 3 s: 1.6 s")])
-    <BLANKLINE>
-    pass  within 3 s: 1.6 s
-    0
+    >>> print(columns(["", "seconds"], [["cached", "0.90"], ["recomputed", "12.00"]]))
+                seconds
+    cached         0.90
+    recomputed    12.00
 
-A figure without its machine says nothing, and a target missed on a busy one says little.
+A bench informs. A figure without its machine says nothing, and on a busy one it says little.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import NamedTuple
+from statistics import median
 
-
-class Verdict(NamedTuple):
-    """Whether a target is met, and the target with what was measured."""
-
-    good: bool
-    text: str
+import torch
 
 
 def machine(*packages: str) -> str:
-    """The machine, how busy it is, and the versions that matter, in one line."""
+    """The machine, how many programs wanted a core in the last minute, and the versions that matter."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # Windows does not say
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load():.1f}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, "
         f"Python {platform.python_version()}, {versions}"
     )
 
 
-def load() -> float:
-    """How many programs wanted a core in the last minute; Windows does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+def in_turn(
+    ways: Mapping[str, Callable[[], object]], *, rounds: int, device: torch.device
+) -> dict[str, float]:
+    """The median seconds of each way, by the clock on the wall, after one round to warm up.
+
+    All take turns, so that a busy moment of the machine meets them all.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds + 1):
+        for name, work in ways.items():
+            taken[name].append(seconds(work, device))
+    return {name: median(each[1:]) for name, each in taken.items()}
 
 
-def conclude(verdicts: Sequence[Verdict]) -> int:
-    """Print the verdicts; 0 when every target that was measured is met."""
-    print("", *(f"{'pass' if good else 'MISS'}  {text}" for good, text in verdicts), sep="\n")
-    missed = not all(good for good, _ in verdicts)
-    if missed and load() > (os.cpu_count() or 1):
-        print(f"\nThe machine was busy (load {load():.1f}): measure again when nothing else runs.")
-    return int(missed)
+def seconds(work: Callable[[], object], device: torch.device) -> float:
+    """The seconds it takes. A GPU, which works behind our back, is waited for."""
+    _wait_for(device)
+    start = time.perf_counter()
+    work()
+    _wait_for(device)
+    return time.perf_counter() - start
+
+
+def _wait_for(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for the screen: names at the left, figures at the right of their columns."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
+    for name, *figures in (head, *rows):
+        cells = [f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True)]
+        lines.append("  ".join([f"{name:{widths[0]}}", *cells]).rstrip())
+    return "\n".join(lines)

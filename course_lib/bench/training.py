@@ -1,138 +1,139 @@
-"""How fast a training step is, side by side with torch's own modules: `python3 -m course_lib bench training`.
+"""How fast a training step is, beside what one would write first: `python3 -m course_lib bench training`.
 
-    python3 -m course_lib.bench.training                    also on a bare GPU machine: no Jupyter needed
+                             ms a step   tokens/s  padding  ratio
+    eager nn.Transformer         33.79    242,403       0%  1.0 ×
+    recorded step                 5.50  1,488,314       0%  6.1 ×
 
-    >>> print(table([Row(YARDSTICK, 25.0, 8192), Row("recorded step", 5.0, 8192)]))
-                               ms a step    tokens/s     ratio
-    eager nn.Transformer           25.00     327,680     1.0 ×
-    recorded step                   5.00   1,638,400     5.0 ×
-
-On a GPU: one step of the Transformer at scale multi30k in bfloat16. On a CPU there is another question, and
-another file: `training_cpu.py`.
+On a GPU: one step of the Transformer at scale multi30k, against torch's own modules; then where the time of
+the fastest goes, kernel by kernel. On a CPU: two small systems, against a plain loop over random batches.
 """
 
 from __future__ import annotations
 
-import argparse
+import random
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
+from itertools import islice
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
 
-from course_lib.bench.frame import Verdict, conclude, machine
-from course_lib.bench.kernels import kernels
-from course_lib.bench.kernels import table as kernel_table
-from course_lib.bench.step_parts import PARTS, taken_back
-from course_lib.bench.stopwatch import seconds
+from course_lib.bench.frame import columns, in_turn, machine
 from course_lib.bench.torch_transformer import TorchTransformer, usual_objective
 from course_lib.models.registry import build, make_config
-from course_lib.models.transformer import TransformerConfig
+from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.runtime import device as usual_device
-from course_lib.shapes import Tensor
 from course_lib.text.batch import Batch
+from course_lib.text.batching import Epochs
+from course_lib.text.encoded import EncodedCorpus, encode_corpus
 from course_lib.text.special import BOS, EOS, SPECIAL
+from course_lib.text.toy.generate import generate
+from course_lib.text.words import WordTokenizer
 from course_lib.training.graph_step import GraphStep
-from course_lib.training.objective import translation
+from course_lib.training.objective import objective_for, translation
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import PlainStep
 
-YARDSTICK, COMPILED = "eager nn.Transformer", "compiled nn.Transformer"
-PLAIN, RECORDED = "plain step", "recorded step"
-ROWS, LENGTH, VOCAB = 512, 16, 8000
-AIMS = (2.5, 4.0)
-ROUNDS, STEPS, WARM_UP = 7, 20, 5
 RATE, SEED = 1e-4, 0
-KERNELS = 15  # shown one by one
+ROUNDS = {"cuda": 7, "cpu": 5}
+GPU_ROWS, GPU_LENGTH, GPU_VOCAB, GPU_STEPS = 512, 16, 8000, 20
+CPU_SYSTEMS, CPU_PAIRS, CPU_STEPS = ("transformer", "bahdanau"), 4000, 10
+CPU_ROWS, CPU_TOKENS = 64, 1024  # of a batch: sentences if naive, places in ours; some 900 words in both
 
-ABOUT = f"""\
-One training step of the Transformer, scale multi30k: {ROWS} sentences of {LENGTH} tokens on each side,
-no padding; vocabulary {VOCAB:,}, dropout, label smoothing 0.1, clipping, AdamW in one kernel, bfloat16.
-{YARDSTICK:24}torch's modules of the same sizes, called one after another under autocast, torch's loss
-{COMPILED:24}the same through torch.compile(..., mode="reduce-overhead"), model and loss
-{PLAIN:24}the course's Transformer, the same way (training/step.py)
-{RECORDED:24}the same as one CUDA graph (training/graph_step.py)
-{STEPS} steps of each in turn, {ROUNDS} rounds; the median round. tokens: of the target."""
+ABOUT = {
+    "cuda": f"""\
+The Transformer of scale multi30k: {GPU_ROWS} sentences of {GPU_LENGTH} tokens on each side, no padding;
+vocabulary {GPU_VOCAB:,}, dropout, label smoothing 0.1, clipping, AdamW in one kernel, bfloat16.
+eager nn.Transformer     torch's modules of the same sizes, one after another under autocast, torch's loss
+compiled nn.Transformer  the same through torch.compile(..., mode="reduce-overhead"), model and loss
+plain step               the course's Transformer, the same way (training/step.py)
+recorded step            the same as one CUDA graph (training/graph_step.py)
+All in turn, {ROUNDS["cuda"]} rounds of {GPU_STEPS} steps, the median round. tokens: of the target.
+Another machine's figures: data/results/bench_training_h200.txt""",
+    "cpu": f"""\
+naive     {CPU_ROWS} sentences drawn at random, padded to the longest; Adam, one tensor after another.
+ours      the course's step: sentences of like length, at most {CPU_TOKENS:,} places; Adam fused.
+tokens/s  target words that count; in turn, {ROUNDS["cpu"]} rounds of {CPU_STEPS} batches, the median round.
+padding   the part of all target places that holds no word.
+Another machine's figures: data/results/bench_training_cpu.txt""",
+}
 
-Step = Callable[[Batch, float], Tensor]
+
+Step = Callable[[Batch, float], object]
 
 
-class Row(NamedTuple):
-    """One way to make a step."""
+class Way(NamedTuple):
+    """A way to make a step, and the batches that one round of it learns from."""
 
-    name: str
-    milliseconds: float
-    n_tokens: int
+    step: Step
+    batches: Sequence[Batch]
 
-    @property
-    def tokens_per_second(self) -> float:
-        return 1000 * self.n_tokens / self.milliseconds
+    def learn(self) -> None:
+        for batch in self.batches:
+            self.step(batch, RATE)
 
 
 def run(*, device: torch.device | None = None) -> int:
-    """Measure what can be measured here; 0 when every target is met."""
+    """Measure what can be measured here, and print it."""
     device = device or usual_device()
-    if device.type == "cuda":
-        return run_gpu(device)
-    from course_lib.bench.training_cpu import run as run_cpu
+    on_gpu = device.type == "cuda"
+    where = torch.cuda.get_device_name(device) if on_gpu else f"{torch.get_num_threads()} threads"
+    print(f"{where}, {machine('torch')}", "", ABOUT["cuda" if on_gpu else "cpu"], sep="\n", flush=True)
+    if not on_gpu:
+        for name in CPU_SYSTEMS:
+            print("", table(cpu_ways(name), name, device), sep="\n", flush=True)
+        return 0
+    ways = gpu_ways(device)
+    print("", table(ways, "", device), sep="\n", flush=True)
+    recorded = ways["recorded step"]
+    if not recorded.step.records:
+        print("\nThe step could not be recorded here: the last row is a plain one.")
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as found:
+        recorded.step(recorded.batches[0], RATE)
+        torch.cuda.synchronize(device)
+    print("", "One recorded step, kernel by kernel:", sep="\n")
+    print(found.key_averages().table(sort_by="self_cuda_time_total", row_limit=15))
+    return 0
 
-    return run_cpu()
+
+def table(ways: Mapping[str, Way], title: str, device: torch.device) -> str:
+    """Time all ways; the first is what the others are measured by."""
+    rounds = {name: way.learn for name, way in ways.items()}
+    taken = in_turn(rounds, rounds=ROUNDS[device.type], device=device)
+    n_tokens = {name: sum(int(batch.n_tokens) for batch in way.batches) for name, way in ways.items()}
+    speeds = {name: n_tokens[name] / taken[name] for name in ways}
+    rows = []
+    for name, way in ways.items():
+        milliseconds = 1000 * taken[name] / len(way.batches)
+        padding = 1 - n_tokens[name] / sum(batch.tgt_out.numel() for batch in way.batches)
+        ratio = speeds[name] / next(iter(speeds.values()))
+        rows.append([name, f"{milliseconds:.2f}", f"{speeds[name]:,.0f}", f"{padding:.0%}", f"{ratio:.2f} ×"])
+    return columns([title, "ms a step", "tokens/s", "padding", "ratio"], rows)
 
 
-def run_gpu(device: torch.device) -> int:
-    """The table and the verdicts of a GPU."""
-    print(f"{torch.cuda.get_device_name(device)}, {machine('torch')}", "", ABOUT, "", sep="\n", flush=True)
-    config = make_config("transformer", scale="multi30k", vocab_size=VOCAB)
+# ---- on a GPU
+
+
+def gpu_ways(device: torch.device) -> dict[str, Way]:
+    """Torch's modules, eager and compiled, and ours, plain and recorded."""
+    config = make_config("transformer", scale="multi30k", vocab_size=GPU_VOCAB)
     recipe = Recipe(n_steps=10_000, precision="bfloat16", fixed_shapes=True)
-    steps = make_steps(config, recipe, device)
-    batch = drawn_batch(ROWS, LENGTH, VOCAB).to(device)
-    rows = measure(steps, batch, device=device)
-    print(table(rows), flush=True)
-    if not steps[RECORDED].records:
-        print("\nThe step could not be recorded here, so its last row is not what it says.")
-        return conclude(judge(rows))
-    parts = {RECORDED: steps[RECORDED]} | without_parts(config, recipe, batch, device)
-    print("", "The recorded step, where torch does one part of it in its usual way:", sep="\n")
-    print(table(measure(parts, batch, device=device)))
-    print("", "Where the time of one recorded step goes, kernel by kernel:", sep="\n")
-    print(kernel_table(kernels(lambda: steps[RECORDED](batch, RATE), device), top=KERNELS))
-    return conclude(judge(rows))
+    usual, ours = usual_objective(recipe.smoothing), translation(recipe.smoothing)
+    compiled = torch.compile(usual, mode="reduce-overhead")
 
-
-def make_steps(config: TransformerConfig, recipe: Recipe, device: torch.device) -> dict[str, Step]:
-    """The four ways, each with a model of its own and the same seed; on a CPU the two eager ones."""
-    smoothing = recipe.smoothing
-
-    def torchs() -> TorchTransformer:
+    def new(kind: Callable[[TransformerConfig], nn.Module]) -> nn.Module:
         torch.manual_seed(SEED)
-        return TorchTransformer(config).to(device).train()
+        return kind(config).to(device).train()
 
-    steps: dict[str, Step] = {YARDSTICK: PlainStep(torchs(), usual_objective(smoothing), recipe)}
-    if device.type == "cuda":
-        compiled = torch.compile(usual_objective(smoothing), mode="reduce-overhead")
-        steps[COMPILED] = PlainStep(torchs(), compiled, recipe)
-    steps[PLAIN] = PlainStep(new_model(config, device), translation(smoothing), recipe)
-    if device.type == "cuda":
-        steps[RECORDED] = GraphStep(new_model(config, device), translation(smoothing), recipe)
-    return steps
-
-
-def without_parts(
-    config: TransformerConfig, recipe: Recipe, batch: Batch, device: torch.device
-) -> dict[str, Step]:
-    """The recorded step without each of its parts, and without all of them."""
-    steps: dict[str, Step] = {}
-    for parts in (*((part,) for part in PARTS), tuple(PARTS)):
-        step = GraphStep(new_model(config, device), translation(recipe.smoothing), recipe)
-        with taken_back(*parts):
-            step(batch, RATE)  # recorded now, and played back later
-        steps["torch's " + (parts[0] if len(parts) == 1 else "for both")] = step
-    return steps
-
-
-def new_model(config: TransformerConfig, device: torch.device) -> torch.nn.Module:
-    torch.manual_seed(SEED)
-    return build("transformer", config).to(device).train()
+    steps = {
+        "eager nn.Transformer": PlainStep(new(TorchTransformer), usual, recipe),
+        "compiled nn.Transformer": PlainStep(new(TorchTransformer), compiled, recipe),
+        "plain step": PlainStep(new(Transformer), ours, recipe),
+        "recorded step": GraphStep(new(Transformer), ours, recipe),
+    }
+    batches = [drawn_batch(GPU_ROWS, GPU_LENGTH, GPU_VOCAB).to(device)] * GPU_STEPS
+    return {name: Way(step, batches) for name, step in steps.items()}
 
 
 def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
@@ -145,60 +146,51 @@ def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
     return Batch(src, full, tgt_in, tgt, full.clone(), torch.arange(n_rows))
 
 
-def measure(
-    steps: Mapping[str, Step],
-    batch: Batch,
-    *,
-    device: torch.device,
-    rounds: int = ROUNDS,
-    n_steps: int = STEPS,
-    warm_up: int = WARM_UP,
-) -> list[Row]:
-    """Each way in turn, round after round, so that a busy moment of the machine meets them all."""
-
-    def repeat(step: Step, times: int) -> None:
-        for _ in range(times):
-            step(batch, RATE)
-
-    for step in steps.values():
-        repeat(step, warm_up)
-    taken: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(rounds):
-        for name, step in steps.items():
-            taken[name].append(seconds(lambda step=step: repeat(step, n_steps), device))
-    n_tokens = int(batch.n_tokens)
-    return [Row(name, 1000 * median(each) / n_steps, n_tokens) for name, each in taken.items()]
+# ---- on a CPU
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The first row is what the others are measured by."""
-    width = max(len(row.name) for row in rows) + 4
-    lines = [f"{'':{width}}{'ms a step':>12}{'tokens/s':>12}{'ratio':>10}"]
-    for row in rows:
-        ratio = f"{rows[0].milliseconds / row.milliseconds:.1f} ×"
-        lines.append(f"{row.name:{width}}{row.milliseconds:>12.2f}{row.tokens_per_second:>12,.0f}{ratio:>10}")
-    return "\n".join(lines)
+def cpu_ways(name: str) -> dict[str, Way]:
+    """The loop one would write first, and the course's step and batches, as `train` puts them together."""
+    pairs = generate(CPU_PAIRS, seed=SEED)
+    src, tgt = [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]
+    tokenizer = WordTokenizer.from_texts([*src, *tgt])
+    corpus = encode_corpus(src, tgt, tokenizer)
+    config = make_config(name, scale="toy", vocab_size=tokenizer.vocab_size)
+    first, second = build(name, config).train(), build(name, config).train()
+    recipe = Recipe(n_steps=1, tokens_per_batch=CPU_TOKENS)
+    ours = PlainStep(second, objective_for(second, recipe.smoothing), recipe)
+    like_lengths = Epochs(corpus, tokens_per_batch=CPU_TOKENS, seed=SEED)
+    return {
+        "naive": Way(naive_step(first), random_batches(corpus)),
+        "ours": Way(ours, list(islice(like_lengths, CPU_STEPS))),
+    }
 
 
-def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """The fastest way of ours against torch's modules, in the same run."""
-    yardstick = rows[0]
-    best = min((row for row in rows if row.name in (PLAIN, RECORDED)), key=lambda row: row.milliseconds)
-    ratio = yardstick.milliseconds / best.milliseconds
-    return [
-        Verdict(ratio >= aim, f"at least {aim:g} × as fast as {yardstick.name}: {ratio:.2f} × ({best.name})")
-        for aim in AIMS
-    ]
+def naive_step(model: nn.Module) -> Step:
+    """Forward, loss, backward, clip, update, as a first loop has them."""
+    objective, adam = usual_objective(0.0), torch.optim.Adam(model.parameters(), lr=RATE, foreach=False)
+
+    def step(batch: Batch, rate: float) -> tuple[Tensor, Tensor]:
+        adam.zero_grad()
+        loss, n_tokens = objective(model, batch)
+        (loss / n_tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=False)
+        adam.step()
+        return loss.detach(), n_tokens
+
+    return step
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python3 -m course_lib.bench.training", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--device", help="cpu or cuda; else a GPU where there is one")
-    chosen = parser.parse_args(arguments).device
-    return run(device=torch.device(chosen) if chosen else None)
+def random_batches(corpus: EncodedCorpus) -> list[Batch]:
+    """Sentences in random order, each batch padded to its longest."""
+    order = random.Random(SEED).sample(range(len(corpus)), CPU_STEPS * CPU_ROWS)
+    batches = []
+    for first in range(0, len(order), CPU_ROWS):
+        pairs = order[first : first + CPU_ROWS]
+        src_len, tgt_len = (max(sizes) for sizes in zip(*(corpus.lengths[i] for i in pairs), strict=True))
+        batches.append(corpus.batch(torch.tensor(pairs), src_len=src_len, tgt_len=tgt_len))
+    return batches
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run())

@@ -233,7 +233,12 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
 
 
 def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
-    """One product for several matrices: laid on one another, they keep a GPU busier than one by one."""
+    """One product for several matrices: laid on one another, they keep a machine busier than one by one.
+
+    Not for a single word on a CPU, as when a sentence is decoded: the copy would take longer than it saves.
+    """
+    if inputs.shape[-2] == 1 and inputs.device.type == "cpu":
+        return tuple(F.linear(inputs, weight) for weight in weights)
     return F.linear(inputs, torch.cat(weights)).split([len(weight) for weight in weights], dim=-1)
 
 

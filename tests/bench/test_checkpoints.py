@@ -142,6 +142,8 @@ def test_the_clock_is_as_the_page_says():
 
 
 def test_telling_pairs_tell():
+    made_up = {"seq2seq": ["010", "000"], "bahdanau": ["101", "011"], "transformer": ["111", "111"]}
+    assert telling(made_up) == [(0, 1), (2, 2)]
     kept = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
     right = right_by_seed(results("toy_ladder")["runs"])
     pairs = splits(sizes=SIZES_OF_TESTS).coreference

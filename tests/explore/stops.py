@@ -5,22 +5,8 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from traitlets import Enum
-
+from course_lib.bench.explorables import stops
 from course_lib.explore import Explorable
-from course_lib.explore.control import Control, Number, Writing
-
-
-def stops(kind: type[Explorable], control: Control) -> list:
-    """Every value that a control can take, in the order of its slider or buttons."""
-    trait = kind.class_traits()[control.trait]
-    if isinstance(trait, Enum):
-        return list(trait.values)
-    if isinstance(trait, Writing):
-        return list(trait.samples)
-    step = control.step if isinstance(trait, Number) else 1
-    count = round((trait.max - trait.min) / step)
-    return [min(trait.min + step * i, trait.max) for i in range(count + 1)]
 
 
 def start(kind: type[Explorable]) -> tuple[int, ...]:

@@ -1,8 +1,13 @@
-"""The half of the bench that a learner feels: from a key press on a slider to the new picture on screen."""
+"""What a learner feels: from a key press on a slider to the new picture on the screen, in JupyterLab.
+
+    python3 -m tests.browser.speed
+
+Milliseconds, median / 95th percentile of 40 presses. It needs Chromium, as the browser tests do; what the
+same move costs in the kernel alone is measured by `python3 -m course_lib bench explorables`.
+"""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +15,9 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Page
 
-from course_lib.runtime import PROJECT_ROOT
-
-sys.path.insert(0, str(PROJECT_ROOT))  # the driver belongs to the tests, which are not installed
-from tests.browser.lab import chromium_page, chromium_path, lab_server
+from course_lib.bench.explorables import NAMES, PACKAGES, told
+from course_lib.bench.frame import columns, machine
+from tests.browser.lab import chromium_page, lab_server
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
@@ -28,10 +32,8 @@ STOPWATCH = """canvas => new Promise(done => {
 })"""
 
 
-def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]] | str:
-    """Milliseconds for each explorable, or why they were not measured."""
-    if chromium_path() is None:
-        return "no Chromium on this machine"
+def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]]:
+    """Milliseconds of every press, for each explorable."""
     with tempfile.TemporaryDirectory() as folder:
         _write_notebook(Path(folder) / "bench.ipynb", names)
         with lab_server(Path(folder)) as server, chromium_page(server) as lab:
@@ -60,3 +62,9 @@ def _press(page: Page, number: int) -> list[float]:
         times.append(page.evaluate("() => window.shown"))
         page.wait_for_timeout(60)  # a learner's finger, not a flood
     return times[WARM_UP:]
+
+
+if __name__ == "__main__":
+    print(machine(*PACKAGES), "", sep="\n")
+    found = key_press_to_picture(NAMES)
+    print(columns(["", "ms until it is shown"], [[name, told(times)] for name, times in found.items()]))

@@ -18,9 +18,8 @@ from typing import NamedTuple, TypeVar
 from course_lib.bench.frame import Verdict, conclude, machine
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.bpe import BpeTokenizer
-from course_lib.text.corpus import Sentences
+from course_lib.text.corpus import CorpusError, Sentences
 from course_lib.text.encoded import encode_corpus
-from course_lib.text.lines import CorpusError
 from course_lib.text.multi30k import load_multi30k
 from course_lib.text.toy.generate import LONGEST, SHORTEST, USUAL, generate
 

@@ -123,7 +123,7 @@ def beam_search(
             # 4. The sources for which it is not over.
             left = []
             for place, (row, total) in enumerate(zip(going, sums[:, 0].tolist(), strict=True)):
-                if length == sources[row].limit and not sources[row].ids:
+                if length == sources[row].limit and not sources[row].n_finished:
                     cut_off = [*said[parent[place, 0], 1:].tolist(), int(token[place, 0])]
                     sources[row].finish(cut_off, total)
                 if length < sources[row].limit and sources[row].may_improve(total):
@@ -157,16 +157,16 @@ class _Source:
         self.n_finished = 0
 
     def finish(self, ids: list[int], log_prob: float) -> None:
-        """One more sentence, unless it is none: with few words there are fewer sentences than the beam."""
+        """One more sentence. An impossible one does not count, and stays only while there is no other."""
         score = log_prob / penalty_for(len(ids), length_penalty=self.length_penalty)
         self.n_finished += log_prob > -math.inf
-        if score > self.score:
+        if score > self.score or not self.ids:
             self.ids, self.log_prob, self.score = ids, log_prob, score
 
     def may_improve(self, best_open: float) -> bool:
         """Whether the search shall go on, when this is the sum of the best open sentence."""
         can_reach = best_open / penalty_for(self.limit, length_penalty=self.length_penalty)
-        return self.n_finished < self.beam and self.score < can_reach
+        return not (self.n_finished >= self.beam or self.score >= can_reach)
 
 
 def _continuations(

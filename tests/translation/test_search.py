@@ -255,6 +255,16 @@ def test_half_precision_logits_give_full_precision_scores(markov, sources):
     assert torch.equal(found.ids, expected.ids) and torch.equal(found.log_probs, expected.log_probs)
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_system_that_has_come_to_nothing_still_says_something(markov, sources, beam):
+    """Training may end in NaN; the evaluation after it shall not end in an error."""
+    system = markov(2)
+    with torch.no_grad():
+        system.table.fill_(torch.nan)
+    found = beam_search(system, system.encode(*sources(2)), beam=beam, max_len=4)
+    assert found.lengths.ge(1).all() and found.log_probs.isnan().all()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -18,9 +18,8 @@ from course_lib.models.translator import Translator
 from course_lib.runtime import device as usual_device
 from course_lib.shapes import Int, Tensor
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.translation.decoded import Decoded
-from course_lib.translation.greedy import greedy
 from course_lib.translation.recompute import Recompute
+from course_lib.translation.search import Decoded, greedy
 
 LENGTH, BATCH, SOURCE = 64, 8, 16
 VOCAB = {"toy": 680, "multi30k": 8000}

@@ -5,9 +5,9 @@
     >>> search(TREES["B"], width=5, alpha=0.0).best.sentence              # too wide: it says nothing
     ('</s>',)
 
-A tree says how likely each word is after the words before it. `search` does what `translation/beam.py` does,
-in plain Python, and remembers what it kept. Sums are of log-probabilities; a finished sentence is ranked by
-its sum divided by ((5 + length) / 6)^alpha, the end mark counted.
+A tree says how likely each word is after the words before it. `search` does in plain Python what
+`translation/search.py` does, and remembers what it kept. Sums are of log-probabilities; a finished sentence
+is ranked by its sum divided by ((5 + length) / 6)^alpha, the end mark counted.
 """
 
 from __future__ import annotations

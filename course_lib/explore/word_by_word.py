@@ -26,7 +26,7 @@ from course_lib.explore.control import Control, Number
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
-from course_lib.translation.searching import resting
+from course_lib.translation.search import eval_mode
 from course_lib.translation.shipped import Shipped, load_shipped
 from course_lib.views.bars import LyingBars
 from course_lib.views.moving import Facts, Show, quick_text
@@ -63,7 +63,7 @@ def shown(token: str) -> str:
 def story(model: str, temperature: float) -> tuple[Moment, ...]:
     """One sentence from its first word to its end, or to the longest that is shown."""
     system, moments = shipped(model), []
-    with resting(system.model), torch.inference_mode():
+    with eval_mode(system.model), torch.inference_mode():
         state, token = system.model.start(1), torch.tensor([BOS])
         for lot in LOTS:
             logits, state, _ = system.model.step(state, token)

@@ -103,15 +103,12 @@ def make_batch(
         )
     for words in (*sources, *targets):
         check_words(words)
-    n_rows = len(sources) if n_rows is None else n_rows
-    src_len = _room("src_len", src_len, sources)
-    tgt_len = _room("tgt_len", tgt_len, targets)
-    if n_rows < len(sources):
-        raise ValueError(f"Expected n_rows of at least {len(sources)}, one for each pair, but got {n_rows}.")
-    blank = n_rows - len(sources)
-    pairs = [*(range(len(sources)) if pairs is None else pairs), *[-1] * blank]
-    if len(pairs) != n_rows:
-        raise ValueError(f"Expected one number in pairs for each source, but got {len(pairs) - blank}.")
+    src_len = _room("src_len", src_len, max(map(len, sources)) + 1)
+    tgt_len = _room("tgt_len", tgt_len, max(map(len, targets)) + 1)
+    blank = _room("n_rows", n_rows, len(sources)) - len(sources)
+    pairs = range(len(sources)) if pairs is None else pairs
+    if len(pairs) != len(sources):
+        raise ValueError(f"Expected one number in pairs for each source, but got {len(pairs)}.")
 
     nothing: list[list[int]] = [[]] * blank
     return Batch(
@@ -120,7 +117,7 @@ def make_batch(
         tgt_in=_rectangle([[BOS, *words] for words in [*targets, *nothing]], tgt_len),
         tgt_out=_rectangle([*([*words, EOS] for words in targets), *nothing], tgt_len),
         tgt_lengths=torch.tensor([len(words) + 1 for words in [*targets, *nothing]]),
-        pairs=torch.tensor(pairs),
+        pairs=torch.tensor([*pairs, *[-1] * blank]),
     )
 
 
@@ -139,11 +136,10 @@ def check_words(words: Sequence[int], vocab_size: int | None = None) -> None:
             )
 
 
-def _room(name: str, wanted: int | None, sentences: Sequence[Sequence[int]]) -> int:
-    needed = max(len(words) for words in sentences) + 1
+def _room(name: str, wanted: int | None, needed: int) -> int:
     if wanted is not None and wanted < needed:
         raise ValueError(
-            f"Expected {name} of at least {needed}, for the longest sentence and one special token, "
+            f"Expected {name} of at least {needed}, so that every pair and its special token fit, "
             f"but got {wanted}. Take a larger shape, or leave such pairs out."
         )
     return needed if wanted is None else wanted

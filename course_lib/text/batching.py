@@ -103,20 +103,19 @@ class Epochs:
         start: tuple[int, int] = (0, 0),
     ):
         """Pairs that fit no batch are `over_long`: an error, or left out and counted."""
-        self.corpus, self.tokens_per_batch, self.seed = (
-            corpus,
-            _whole("tokens_per_batch", tokens_per_batch, least=1),
-            seed,
-        )
-        self.lengths = None if lengths is None else _check_lengths(lengths, tokens_per_batch)
-        if over_long not in ("refuse", "leave out"):
-            raise ValueError(f'Expected over_long to be "refuse" or "leave out", but got {over_long!r}.')
-        longest = min(tokens_per_batch, self.lengths[-1]) if self.lengths else tokens_per_batch
+        _check(tokens_per_batch, lengths, over_long)
+        self.corpus, self.tokens_per_batch, self.seed = corpus, tokens_per_batch, seed
+        self.lengths = None if lengths is None else tuple(lengths)
+        longest = self.lengths[-1] if self.lengths else tokens_per_batch
         self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
-        if over_long == "refuse" or not self.kept:
-            _check_all_fit(corpus, len(self.kept), longest)
-        self._plan: tuple[int | None, list[Planned]] = None, []
-        self._planned: tuple[int, list[Planned], list[torch.Tensor]] | None = None
+        n_over = len(corpus) - len(self.kept)
+        if not self.kept or (n_over and over_long == "refuse"):
+            raise ValueError(
+                f"Expected pairs of at most {longest} tokens a side (EOS included), but {n_over} of "
+                f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch or "
+                'the longest fixed length, or pass over_long="leave out".'
+            )
+        self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
         self.seek(*start)
 
@@ -127,11 +126,11 @@ class Epochs:
 
     def seek(self, epoch: int, step: int) -> None:
         """Go to any batch of any epoch."""
-        _whole("epoch", epoch, least=0)
-        if not 0 <= step < self.n_batches:
+        if epoch < 0 or not 0 <= step < self.n_batches:
             raise ValueError(
-                f"Expected a step from 0 to {self.n_batches - 1}, for an epoch has {self.n_batches} batches, "
-                f"but got {step}. Was the position made with another corpus, tokens_per_batch or shapes?"
+                f"Expected an epoch of 0 or more and a step from 0 to {self.n_batches - 1}, "
+                f"but got {epoch} and {step}. Was the position made with another corpus, tokens_per_batch or "
+                "shapes?"
             )
         self._epoch, self._step = epoch, step
 
@@ -149,14 +148,8 @@ class Epochs:
         return (self._make(epoch, step) for step in range(self.n_batches))
 
     def plan(self, epoch: int) -> list[Planned]:
-        """What will be in each batch of an epoch. The last plan is remembered: several ask for the first."""
-        if self._plan[0] != epoch:
-            seed = f"{self.seed} {epoch}"
-            self._plan = (
-                epoch,
-                plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed),
-            )
-        return self._plan[1]
+        """What will be in each batch of an epoch."""
+        return self._look_ahead(epoch)[0]
 
     def report(self, epoch: int = 0) -> Report:
         """Counts of an epoch; without fixed shapes the padding differs a little from epoch to epoch."""
@@ -172,15 +165,20 @@ class Epochs:
         )
 
     def _make(self, epoch: int, step: int) -> Batch:
+        plan, pairs = self._look_ahead(epoch)
+        shape = plan[step].shape
+        return self.corpus.batch(pairs[step], src_len=shape.src_len, tgt_len=shape.tgt_len)
+
+    def _look_ahead(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
+        """An epoch's plan, and the pairs of each batch on the device; those of the last epoch are kept."""
         if self._planned is None or self._planned[0] != epoch:
-            plan = self.plan(epoch)
+            seed = f"{self.seed} {epoch}"
+            plan = plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
             rows = [[*pairs, *[-1] * (shape.rows - len(pairs))] for shape, pairs in plan]
             # One transfer an epoch: a GPU never waits for the next batch's numbers.
             order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)
-            self._planned = epoch, plan, list(order.split([len(row) for row in rows]))
-        _, plan, pairs = self._planned
-        shape = plan[step].shape
-        return self.corpus.batch(pairs[step], src_len=shape.src_len, tgt_len=shape.tgt_len)
+            self._planned = epoch, plan, order.split([len(row) for row in rows])
+        return self._planned[1:]
 
 
 def plan_epoch(
@@ -224,32 +222,17 @@ def plan_epoch(
     return [planned for _, planned in sorted(batches)]
 
 
-def _whole(name: str, number: int, *, least: int) -> int:
-    if not isinstance(number, int) or number < least:
-        raise ValueError(f"Expected {name} to be a whole number of {least} or more, but got {number!r}.")
-    return number
-
-
-def _check_lengths(lengths: Sequence[int], tokens_per_batch: int) -> tuple[int, ...]:
-    """Lengths go up, and each has room for a row."""
-    for length in lengths:
-        _whole("each of lengths", length, least=1)
-    if not lengths or sorted(set(lengths)) != list(lengths):
+def _check(tokens_per_batch: int, lengths: Sequence[int] | None, over_long: str) -> None:
+    if not isinstance(tokens_per_batch, int) or tokens_per_batch < 1:
+        raise ValueError(
+            f"Expected tokens_per_batch to be a whole number of 1 or more, got {tokens_per_batch!r}."
+        )
+    if lengths is not None and (not lengths or lengths[0] < 1 or sorted(set(lengths)) != list(lengths)):
         raise ValueError(f"Expected lengths that go up, such as {FIXED_LENGTHS}, but got {tuple(lengths)}.")
-    if lengths[-1] > tokens_per_batch:
+    if lengths and lengths[-1] > tokens_per_batch:
         raise ValueError(
             f"Expected tokens_per_batch of at least {lengths[-1]}, one row of the longest shape, "
             f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
         )
-    return tuple(lengths)
-
-
-def _check_all_fit(corpus: EncodedCorpus, n_kept: int, longest: int) -> None:
-    if n_over := len(corpus) - n_kept:
-        pair = max(range(len(corpus)), key=lambda pair: max(corpus.lengths[pair]))
-        advice = 'or pass over_long="leave out"' if n_kept else "or check the tokenizer"
-        raise ValueError(
-            f"Expected pairs of at most {longest} tokens a side (EOS included), as tokens_per_batch allows, "
-            f"but {n_over} of {len(corpus)} are longer; pair {pair} needs {max(corpus.lengths[pair])}. "
-            f"Raise tokens_per_batch or the longest fixed length, {advice}."
-        )
+    if over_long not in ("refuse", "leave out"):
+        raise ValueError(f'Expected over_long to be "refuse" or "leave out", but got {over_long!r}.')

@@ -7,75 +7,105 @@
 ['the', 'cat', '<unk>']
 >>> tokenizer.unknown("the cat purrs")
 ['purrs']
+
+All of it is done by Hugging Face's `tokenizers`; `words.py` and `bpe.py` say which of its models is used.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
+from typing import Self
 
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: Python keeps it, UTF-8 cannot
+from tokenizers import Tokenizer as Library
+
+from course_lib.runtime import write_atomically
+from course_lib.text.merges import MARKER
+from course_lib.text.special import SPECIAL, UNK, check_id, spoken
+
+# Half a character (a lone surrogate), which no file can hold, and the sign that stands for a space in BPE.
+UNREADABLE = re.compile(f"[\ud800-\udfff{MARKER}]")
 REPLACEMENT = "\ufffd"  # Unicode's own sign for "a character was here"
 
 
-@runtime_checkable
-class Tokenizer(Protocol):
+class Tokenizer:
     """Text to numbers and back. `decode(encode(text))` is `normalise(text)` where nothing is unknown."""
+
+    def __init__(self, library: Library):
+        # "</s>" typed in a text is no end of the sentence. The library's file does not keep this.
+        library.encode_special_tokens = True
+        self._library = library
 
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, the four special ones among them."""
-        ...
+        return self._library.get_vocab_size()
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token, in the order of their numbers."""
+        return tuple(map(self._library.id_to_token, range(self.vocab_size)))
+
+    def pieces(self, text: str) -> list[str]:
+        """The parts that are looked up, or cut further: tokens never cross their borders."""
+        text = self._library.normalizer.normalize_str(readable(text))
+        return [piece for piece, _ in self._library.pre_tokenizer.pre_tokenize_str(text)]
 
     def normalise(self, text: str) -> str:
         """The text as this tokenizer reads it: what a round trip gives back."""
-        ...
+        decoder = self._library.decoder
+        return decoder.decode(self.pieces(text)) if decoder else " ".join(self.pieces(text))
 
     def encode(self, text: str) -> list[int]:
         """The numbers of the text's tokens, without BOS and EOS. Never raises, whatever the text."""
-        ...
+        return _words(self._library.encode(readable(text)).ids)
 
     def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
-        """`encode` of each of them, on all cores where that helps: for a whole corpus."""
-        ...
+        """`encode` of each of them, on all cores: for a whole corpus."""
+        return [_words(found.ids) for found in self._library.encode_batch(list(map(readable, texts)))]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these tokens up to EOS; PAD and BOS say nothing."""
-        ...
+        return self._library.decode(list(spoken(ids, self.vocab_size)), skip_special_tokens=False)
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Each token as it is written in the vocabulary, special ones too: labels for a picture."""
-        ...
+        ids = [int(token_id) for token_id in ids]
+        for token_id in ids:
+            check_id(token_id, self.vocab_size)
+        return [self._library.id_to_token(token_id) for token_id in ids]
 
     def unknown(self, text: str) -> list[str]:
-        """What cannot be represented, each once; empty where a round trip keeps everything."""
-        ...
+        """What cannot be represented, as it was typed, each once; empty where a round trip keeps all."""
+        found = self._library.encode(readable(text))
+        places = zip(_words(found.ids), found.offsets, strict=True)
+        return list(dict.fromkeys(text[start:end] for token_id, (start, end) in places if token_id == UNK))
 
     def to_text(self) -> str:
         """All of it as JSON, so that it can travel inside another file."""
-        ...
+        return self._library.to_str(pretty=True) + "\n"
 
     @classmethod
-    def from_text(cls, text: str, *, path: Path | str = "The text") -> Self: ...
+    def from_text(cls, text: str, *, path: Path | str = "The text") -> Self:
+        """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
+        raise NotImplementedError
 
-    def save(self, path: Path) -> None: ...
+    def save(self, path: Path) -> None:
+        write_atomically(Path(path), self.to_text())
 
     @classmethod
-    def load(cls, path: Path) -> Self: ...
+    def load(cls, path: Path) -> Self:
+        return cls.from_text(Path(path).read_text(encoding="utf-8"), path=path)
 
 
-def nfc(text: str) -> str:
-    """One way to write each character: é as one sign, even if it came as e and an accent.
+def readable(text: str) -> str:
+    r"""The text with a `\N{REPLACEMENT CHARACTER}` for each sign that the library cannot take.
 
-    >>> len("e\N{COMBINING ACUTE ACCENT}"), len(nfc("e\N{COMBINING ACUTE ACCENT}"))
-    (2, 1)
-
-    Half a character (a lone surrogate) becomes `\N{REPLACEMENT CHARACTER}`, for no file can hold it.
+    >>> readable("caf\ud800") == "caf\N{REPLACEMENT CHARACTER}"
+    True
     """
-    return unicodedata.normalize("NFC", LONE_SURROGATE.sub(REPLACEMENT, text))
+    return UNREADABLE.sub(REPLACEMENT, text)
 
 
 def check_training(texts: Iterable[str], min_frequency: int) -> None:
@@ -89,9 +119,6 @@ def check_training(texts: Iterable[str], min_frequency: int) -> None:
         raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")
 
 
-def read_text(path: Path) -> str:
-    """The text of a file that shall hold a tokenizer."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no tokenizer: it cannot be read as text ({error}).") from error
+def _words(ids: list[int]) -> list[int]:
+    """ "<pad>" typed in a text is a strange word, not padding."""
+    return [token_id if token_id >= len(SPECIAL) else UNK for token_id in ids]

@@ -17,26 +17,38 @@ Words are what stands between spaces. Simple, and it has a price: a word never m
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course_lib.runtime import write_atomically
-from course_lib.text.special import SPECIAL, UNK, check_id, spoken
-from course_lib.text.tokenizer import check_training, nfc, read_text
+from tokenizers import Tokenizer as Library
+from tokenizers import models, normalizers, pre_tokenizers
+
+from course_lib.text.special import SPECIAL, UNK
+from course_lib.text.tokenizer import Tokenizer, check_training, readable
 
 FORMAT, VERSION = "attention-course word vocabulary", 1
 
 
-class WordTokenizer:
+class WordTokenizer(Tokenizer):
     """Splits at white space and looks each word up; what it does not know is UNK."""
 
     def __init__(self, words: Sequence[str]):
         """Take the words in this order, after the special tokens."""
-        _check_words(words)
-        self.vocabulary: tuple[str, ...] = (*SPECIAL, *words)
-        # The special tokens are left out: "<pad>" in a text is a strange word, not padding.
-        self._ids = {word: len(SPECIAL) + place for place, word in enumerate(words)}
+        for word in words:
+            if _split(word) != [word] or word in SPECIAL:
+                raise ValueError(
+                    f"Expected words, without white space, in Unicode's composed form (NFC), and no special "
+                    f"token, but got {word!r}. WordTokenizer.from_texts splits texts into words."
+                )
+        if len(set(words)) < len(words):
+            (word, times), *_ = Counter(words).most_common(1)
+            raise ValueError(f"Expected each word once, but {word!r} comes {times} times.")
+        numbers = {token: number for number, token in enumerate((*SPECIAL, *words))}
+        library = Library(models.WordLevel(numbers, unk_token=SPECIAL[UNK]))
+        library.normalizer, library.pre_tokenizer = normalizers.NFC(), pre_tokenizers.WhitespaceSplit()
+        super().__init__(library)
 
     @classmethod
     def from_texts(
@@ -47,50 +59,17 @@ class WordTokenizer:
         Only words met at least `min_frequency` times, and at most `max_size` tokens, special ones included.
         """
         check_training(texts, min_frequency)
-        if max_size is not None and max_size <= len(SPECIAL):
-            raise ValueError(
-                f"Expected a max_size above {len(SPECIAL)}, the number of special tokens, but got {max_size}."
-            )
-        counts = Counter(word for text in texts for word in _split(text))
-        for special in SPECIAL:
-            counts.pop(special, None)
-        if not counts:
-            raise ValueError("Expected texts with at least one word, but there is none. Is the file empty?")
+        counts = Counter(word for text in texts for word in _split(text) if word not in SPECIAL)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         kept = [word for word in ranked if counts[word] >= min_frequency]
+        if max_size is not None:
+            kept = kept[: max(0, max_size - len(SPECIAL))]
         if not kept:
             raise ValueError(
-                f"Expected words that are met at least {min_frequency} times, but the most frequent, "
-                f"{ranked[0]!r}, is met {counts[ranked[0]]} times. Lower min_frequency."
+                f"Expected at least one word, but of {len(counts)} none is met {min_frequency} times or has "
+                f"room beside the {len(SPECIAL)} special tokens in a max_size of {max_size}."
             )
-        return cls(kept if max_size is None else kept[: max_size - len(SPECIAL)])
-
-    @property
-    def vocab_size(self) -> int:
-        return len(self.vocabulary)
-
-    def normalise(self, text: str) -> str:
-        """One space between words, none at the ends, Unicode in its composed form (NFC)."""
-        return " ".join(_split(text))
-
-    def encode(self, text: str) -> list[int]:
-        return [self._ids.get(word, UNK) for word in _split(text)]
-
-    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return " ".join(self.vocabulary[token_id] for token_id in spoken(ids, self.vocab_size))
-
-    def tokens(self, ids: Iterable[int]) -> list[str]:
-        found = []
-        for token_id in map(int, ids):
-            check_id(token_id, self.vocab_size)
-            found.append(self.vocabulary[token_id])
-        return found
-
-    def unknown(self, text: str) -> list[str]:
-        return list(dict.fromkeys(word for word in _split(text) if word not in self._ids))
+        return cls(kept)
 
     def to_text(self) -> str:
         """Readable JSON: a header, then the words in the order of their numbers."""
@@ -102,54 +81,15 @@ class WordTokenizer:
         """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
         try:
             content = json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"{path} is no word vocabulary: it cannot be read as JSON ({error}).") from error
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != FORMAT:
+            if (content["format"], content["version"]) != (FORMAT, VERSION):
+                raise ValueError(f"it says {content['format']!r}, version {content['version']!r}")
+            return cls(content["words"])
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f'Expected {path} to say "format": "{FORMAT}", but it says {found!r}. '
-                "A BPE tokenizer is loaded with BpeTokenizer.load."
-            )
-        version = content.get("version")
-        if not isinstance(version, int) or not 1 <= version <= VERSION:
-            raise ValueError(
-                f"{path} is of version {version!r}, and this course reads versions up to {VERSION}. "
-                "Update the course (git pull), or make the vocabulary again."
-            )
-        words = content.get("words")
-        if not isinstance(words, list):
-            raise ValueError(
-                f"Expected a list of words in {path}, but got {type(words).__name__}. Make it again."
-            )
-        try:
-            return cls(words)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged. {error}") from error
-
-    def save(self, path: Path) -> None:
-        write_atomically(Path(path), self.to_text())
-
-    @classmethod
-    def load(cls, path: Path) -> WordTokenizer:
-        return cls.from_text(read_text(path), path=path)
+                f"{path} is no word vocabulary that this course can read ({error}). "
+                "A BPE tokenizer is loaded with BpeTokenizer.load; a newer file needs a newer course."
+            ) from error
 
 
 def _split(text: str) -> list[str]:
-    return nfc(text).split()
-
-
-def _check_words(words: Sequence[str]) -> None:
-    """Each word is one word, as `encode` would meet it, and stands there once."""
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"Expected words, but got {word!r}, which is no string.")
-        if _split(word) != [word]:
-            raise ValueError(
-                f"Expected words without white space, in Unicode's composed form (NFC), but got {word!r}. "
-                "WordTokenizer.from_texts splits texts into words."
-            )
-        if word in SPECIAL:
-            raise ValueError(f"{word} is a special token and in every vocabulary already: leave it out.")
-    if len(set(words)) < len(words):
-        (word, times), *_ = Counter(words).most_common(1)
-        raise ValueError(f"Expected each word once, but {word!r} comes {times} times.")
+    return unicodedata.normalize("NFC", readable(text)).split()

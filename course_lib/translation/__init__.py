@@ -1,9 +1,8 @@
 """Translation: from a trained system to sentences, and from sentences to scores.
 
-    searching.py        what greedy and beam search share: words never said, limits, rows that are done
-    greedy.py           the likeliest word at each step; beam.py keeps several sentences open
-    decoded.py          what they give back; recompute.py is the same search without a cache
-    weights.py          the attention behind a finished translation; attention_text.py writes it as text
+    search.py           beam search, and greedy decoding as a beam of one
+    recompute.py        any system without its cache, which the same search must find the same with
+    attention_text.py   the attention behind a translation as text
     translate.py        texts in, translations out; notes.py says what was odd about an input
     scores.py           BLEU, chrF, exact match; alignment_error.py compares attention with gold links
     coreference.py      il or elle: whether a pronoun fits its noun

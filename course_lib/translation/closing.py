@@ -27,8 +27,7 @@ from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
-from course_lib.translation.greedy import greedy
-from course_lib.translation.searching import resting
+from course_lib.translation.search import eval_mode, greedy
 from course_lib.translation.shipped import Shipped, load_shipped
 
 # The attentions of each side: three layers of four, side by side. “2b” is the second one of layer 2.
@@ -83,7 +82,7 @@ def source_states(
     model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
     if may_look is None:
         may_look = torch.ones(src.shape[1], dtype=torch.bool)
-    with resting(model):
+    with eval_mode(model):
         x, weights = _encoded(model, src, may_look, with_weights=True)
     return x, weights["own"][0]
 
@@ -105,7 +104,7 @@ def speak(
     model, tokenizer = shipped.model, shipped.tokenizer
     if may_look is None:
         may_look = torch.ones(states.shape[1], dtype=torch.bool)
-    with resting(model):
+    with eval_mode(model):
         memory: Rows = {**model.decoder.read_source(states), "may_look": _four_axes(may_look)}
         if values is not None:
             memory["values"] = model.decoder.read_source(values)["values"]
@@ -133,7 +132,7 @@ def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
     model, encode = shipped.model, shipped.tokenizer.encode
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
-    with resting(model):
+    with eval_mode(model):
         alone = torch.eye(n, dtype=torch.bool)
         x, _ = _encoded(model, batch.src, alone, with_weights=False)
         real = padding_mask(batch.src_lengths, n).unsqueeze(1)
@@ -160,7 +159,7 @@ def taken_apart(
     layer, which = place_of(attention)
     model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
     blocks = model.encoder.blocks
-    with resting(model):
+    with eval_mode(model):
         x = model.source_positions.add(model.words.source(src))
         for block in blocks[:layer]:
             x, _, _ = block(x)

@@ -24,7 +24,7 @@ from course_lib.translation.alignment_error import AlignmentError, alignment_err
 from course_lib.translation.coreference import pronouns_right
 from course_lib.translation.evaluation import Evaluation, Seconds, Share, Slice
 from course_lib.translation.scores import bleu, chrf, exact_matches
-from course_lib.translation.searching import resting
+from course_lib.translation.search import eval_mode
 from course_lib.translation.translate import BUDGET, by_length, device_of, translate
 
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 40))
@@ -156,7 +156,7 @@ def _forced(
     lengths = {place: max(len(src), len(tgt)) + 1 for place, (src, tgt) in sentences.items()}
     for places in by_length(lengths, tokens_per_batch):
         batch = make_batch(*zip(*(sentences[place] for place in places), strict=True)).to(device)
-        with resting(system), torch.inference_mode():
+        with eval_mode(system), torch.inference_mode():
             memory = system.encode(batch.src, batch.src_lengths)
             _, weights = system.decode(memory, batch.tgt_in, with_weights=True)
         yield from zip(places, weights.float().cpu(), strict=True)

@@ -21,8 +21,8 @@ from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
 from course_lib.text.batch import Batch
-from course_lib.text.special import BOS, EOS, PAD
-from course_lib.translation.searching import n_rows, next_words
+from course_lib.text.special import BOS, PAD
+from course_lib.translation.search import next_words
 
 
 def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
@@ -93,12 +93,10 @@ def _look_cut(
 
 def said_by_row(model: Transformer, memory: Rows, *, max_len: int) -> Tensor:
     """As `greedy`, which sets finished sentences aside: here every row keeps its place, (rows, max_len)."""
-    state, token, ids = model.start(memory), torch.full((n_rows(memory),), BOS), []
+    state, token, ids = model.start(memory), torch.full((len(memory["may_look"]),), BOS), []
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, token)
-        words, ending = next_words(logits)
-        best, word = words.max(dim=1)
-        token = torch.where(ending > best, EOS, word)
+        token = next_words(logits).argmax(dim=1)
         ids.append(token)
     return torch.stack(ids, dim=1)
 

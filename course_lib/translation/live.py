@@ -23,9 +23,8 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.closing import source_states
-from course_lib.translation.greedy import greedy
 from course_lib.translation.notes import EMPTY, notes_on, plainly, target_cut
-from course_lib.translation.searching import resting
+from course_lib.translation.search import eval_mode, greedy
 from course_lib.translation.shipped import Shipped
 
 MOST_READ, MOST_SAID = 12, 18  # words; tokens
@@ -82,7 +81,7 @@ def live(shipped: Shipped, text: str) -> Live:
     notes = list(notes_on(plain, tokenizer))
     if closed and not isinstance(model, Transformer):
         closed, notes = (), [*notes, NOTHING_TO_CLOSE]
-    with resting(model):
+    with eval_mode(model):
         memory, looked = _read(shipped, plain, closed)
         ids = greedy(model, memory, max_len=MOST_SAID).ids
         logits, more = _say(shipped, memory, ids)

@@ -17,7 +17,7 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.translation.searching import resting
+from course_lib.translation.search import eval_mode
 from course_lib.translation.translate import BUDGET, by_length, device_of
 
 
@@ -59,7 +59,7 @@ def perplexity(
         raise ValueError("Expected at least one sentence, but got none.")
     device, nats = device_of(model), 0.0
     lengths = {place: len(words) + 1 for place, words in enumerate(sentences)}
-    with resting(model), torch.inference_mode():
+    with eval_mode(model), torch.inference_mode():
         for places in by_length(lengths, tokens_per_batch):
             chosen = [sentences[place] for place in places]
             batch = make_batch([[]] * len(chosen), chosen)

@@ -14,7 +14,6 @@ import torch
 from course_lib.layers.rows import Rows
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
-from course_lib.translation.searching import n_rows
 
 
 class Recompute(Translator):
@@ -37,8 +36,8 @@ class Recompute(Translator):
         return self.system.say(memory, tgt_in, with_weights=with_weights)
 
     def start(self, memory: Rows) -> Rows:
-        device = next(iter(memory.values())).device
-        return {"words": torch.empty(n_rows(memory), 0, dtype=torch.int64, device=device)}
+        first = next(iter(memory.values()))
+        return {"words": torch.empty(len(first), 0, dtype=torch.int64, device=first.device)}
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False

@@ -23,7 +23,7 @@ import torch
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import EOS, PAD
-from course_lib.translation.searching import NEVER_SAID, resting
+from course_lib.translation.search import NEVER_SAID, eval_mode
 from course_lib.translation.translate import device_of
 
 
@@ -45,7 +45,7 @@ def continue_text(
     _check(model, tokens, n, temperature, top_k)
     home, tokens = tokens.device, tokens.to(device_of(model))
     said = torch.full((len(tokens), n), PAD, device=tokens.device)
-    with resting(model), torch.inference_mode():
+    with eval_mode(model), torch.inference_mode():
         state = model.start(len(tokens))
         for read in tokens.unbind(dim=1):
             logits, state, _ = model.step(state, read)

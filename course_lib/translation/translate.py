@@ -22,11 +22,8 @@ from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.beam import beam_search, penalty_for
-from course_lib.translation.decoded import Decoded
-from course_lib.translation.greedy import greedy
 from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, plainly, source_cut, target_cut
-from course_lib.translation.searching import resting
+from course_lib.translation.search import Decoded, beam_search, eval_mode
 
 BUDGET = 4096
 
@@ -37,7 +34,7 @@ class Translation:
 
     The tokens are those the system read and said, `</s>` among them, so they label the weights: rows are
     target tokens, columns source tokens. A translation that was cut has no `</s>`, an empty one no tokens.
-    `score` is the log-probability, divided by GNMT's length penalty (`beam.py`).
+    `score` is the log-probability, divided by GNMT's length penalty (`search.py`).
     """
 
     source: str
@@ -107,9 +104,7 @@ def translate(
         sources = [read[place][:longest] for place in places]
         found = _search(sources, system, beam=beam, length_penalty=length_penalty, with_weights=with_weights)
         for row, (place, ids) in enumerate(zip(places, sources, strict=True)):
-            done[place] = _told(
-                texts[place], plain[place], len(read[place]), ids, found, row, tokenizer, length_penalty
-            )
+            done[place] = _told(texts[place], plain[place], len(read[place]), ids, found, row, tokenizer)
         if progress is not None:
             progress(len(places))
     return [done[place] for place in range(len(texts))]
@@ -161,17 +156,13 @@ def _search(
     batch = make_batch(sources, [[]] * len(sources))
     limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
     device = device_of(system)
-    with resting(system), torch.inference_mode():
+    with eval_mode(system), torch.inference_mode():
         memory = system.encode(batch.src.to(device), batch.src_lengths.to(device))
-    if beam == 1:
-        found = greedy(system, memory, max_len=limit, with_weights=with_weights)
-    else:
-        wide = beam_search(
-            system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
-        )
-        found = wide.best
+    found = beam_search(
+        system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
+    )
     weights = None if found.weights is None else found.weights.float().cpu()
-    return Decoded(found.ids.cpu(), found.log_probs.cpu(), weights)
+    return Decoded(found.ids.cpu(), found.log_probs.cpu(), found.scores.cpu(), weights)
 
 
 def _told(
@@ -182,7 +173,6 @@ def _told(
     found: Decoded,
     row: int,
     tokenizer: Tokenizer,
-    length_penalty: float,
 ) -> Translation:
     """One row of a search as a translation, with notes."""
     said = [token_id for token_id in found.ids[row].tolist() if token_id != PAD]
@@ -196,13 +186,12 @@ def _told(
     weights = None
     if found.weights is not None:
         weights = found.weights[row, :, :, : len(said), : len(read) + 1].clone()  # not the whole batch's
-    penalty = penalty_for(torch.tensor(len(said)), length_penalty=length_penalty)
     return Translation(
         source=text,
         target=tokenizer.decode(said),
         source_tokens=(*tokenizer.tokens(read), SPECIAL[EOS]),
         target_tokens=tuple(tokenizer.tokens(said)),
-        score=float(found.log_probs[row] / penalty),
+        score=float(found.scores[row]),
         weights=weights,
         notes=tuple(notes),
     )

@@ -47,22 +47,6 @@ def test_examples_in_docstrings(module):
 # ---- what is in a batch
 
 
-def test_a_batch_by_hand():
-    batch = make_batch(SOURCES, TARGETS)
-    assert batch.src.tolist() == [[7, 8, 9, EOS], [10, EOS, 0, 0], [EOS, 0, 0, 0], [UNK, 5, EOS, 0]]
-    assert batch.tgt_in.tolist() == [[2, 11, 0, 0, 0], [2, 12, 13, 14, 15], [2, 6, 0, 0, 0], [2, 0, 0, 0, 0]]
-    assert batch.tgt_out.tolist() == [[11, 3, 0, 0, 0], [12, 13, 14, 15, 3], [6, 3, 0, 0, 0], [3, 0, 0, 0, 0]]
-    assert batch.src_lengths.tolist() == [4, 2, 1, 3] and batch.tgt_lengths.tolist() == [2, 5, 2, 1]
-    assert batch.pairs.tolist() == [0, 1, 2, 3] and int(batch.n_tokens) == 10
-
-
-def test_all_tensors_of_a_batch_are_changed_alike():
-    batch = make_batch(SOURCES, TARGETS)
-    last = batch.map(lambda rows: rows[-1:])
-    for field in dataclasses.fields(Batch):
-        assert torch.equal(getattr(last, field.name), getattr(batch, field.name)[-1:])
-
-
 def test_a_batch_is_overwritten_where_it_is():
     batch, other = make_batch(SOURCES, TARGETS), make_batch(SOURCES[::-1], TARGETS[::-1], pairs=[3, 2, 1, 0])
     places = [getattr(batch, field.name).data_ptr() for field in dataclasses.fields(Batch)]
@@ -70,15 +54,6 @@ def test_a_batch_is_overwritten_where_it_is():
     for field, place in zip(dataclasses.fields(Batch), places, strict=True):
         assert torch.equal(getattr(batch, field.name), getattr(other, field.name))
         assert getattr(batch, field.name).data_ptr() == place
-
-
-def test_masks_by_hand():
-    batch = make_batch([[7, 8], [9]], [[5], [6, 4]])
-    assert batch.src_may_look.int().tolist() == [[[1, 1, 1]], [[1, 1, 0]]]
-    assert batch.tgt_may_look.int().tolist() == [
-        [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
-        [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
-    ]
 
 
 @properties
@@ -111,12 +86,12 @@ def test_what_every_batch_promises(corpus, src_more, tgt_more, n_blank):
     assert batch.src_lengths.ge(1).all() and batch.tgt_lengths.ge(1).all()
 
 
-def test_a_batch_cannot_be_changed_and_moves_whole():
-    batch = make_batch(SOURCES, TARGETS)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        batch.src = batch.tgt_in
+def test_batches_and_corpora_move_whole():
+    batch, corpus = make_batch(SOURCES, TARGETS), encode_ids(SOURCES, TARGETS).to("meta")
     assert {tensor.device.type for tensor in tensors(batch.to("meta")).values()} == {"meta"}
-    assert_same(batch.to("cpu"), batch)
+    assert_same(batch.map(lambda rows: rows[:2]), make_batch(SOURCES[:2], TARGETS[:2], tgt_len=5))
+    parts = (corpus.ids, corpus.src_start, corpus.src_len, corpus.tgt_start, corpus.tgt_len)
+    assert {part.device.type for part in parts} == {corpus.device.type} == {"meta"}
 
 
 # ---- the corpus as one tensor
@@ -152,12 +127,6 @@ def test_a_corpus_is_encoded_with_one_tokenizer_or_two():
     assert one.batch(torch.tensor([0]), src_len=3, tgt_len=3).tgt_out.tolist() == [[UNK, UNK, 3]]
 
 
-def test_a_corpus_moves_whole():
-    moved = encode_ids(SOURCES, TARGETS).to("meta")
-    names = ("ids", "src_start", "src_len", "tgt_start", "tgt_len")
-    assert {getattr(moved, name).device.type for name in names} == {moved.device.type} == {"meta"}
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 def test_batches_made_on_a_gpu_equal_the_ordinary_ones():
     pairs, shape = [3, 0, 1, 2], {"src_len": 4, "tgt_len": 6}
@@ -175,35 +144,29 @@ def test_batches_made_on_a_gpu_equal_the_ordinary_ones():
 
 
 @pytest.mark.parametrize(
-    ("sources", "targets", "more", "message"),
+    ("make", "sources", "targets", "more", "message"),
     [
-        ([], [], {}, "at least one pair.*0 sources and 0 targets"),
-        ([[4]], [], {}, "1 sources and 0 targets"),
-        ([[4, EOS]], [[4]], {}, r"words alone.*but got 3.*leave them out"),
-        ([[4]], [[BOS, 4]], {}, r"words alone.*but got 2"),
-        ([[PAD]], [[4]], {}, r"words alone.*but got 0"),
-        ([[-1]], [[4]], {}, "ids of 0 or more, but got -1"),
-        ([[4, 5]], [[4]], {"src_len": 2}, "src_len of at least 3.*but got 2"),
-        ([[4]], [[4, 5]], {"tgt_len": -1}, "tgt_len of at least 3.*but got -1"),
-        ([[4], [5]], [[4], [5]], {"n_rows": 1}, "n_rows of at least 2.*but got 1"),
-        ([[4], [5]], [[4], [5]], {"pairs": [1]}, "one number in pairs for each source, but got 1"),
+        (make_batch, [], [], {}, "at least one pair.*0 sources and 0 targets"),
+        (make_batch, [[4, EOS]], [[4]], {}, r"words alone.*but got 3.*leave them out"),
+        (make_batch, [[4]], [[BOS, 4]], {}, r"words alone.*but got 2"),
+        (make_batch, [[PAD]], [[4]], {}, r"words alone.*but got 0"),
+        (make_batch, [[-1]], [[4]], {}, "ids of 0 or more, but got -1"),
+        (make_batch, [[4, 5]], [[4]], {"src_len": 2}, "src_len of at least 3.*but got 2"),
+        (make_batch, [[4]], [[4, 5]], {"tgt_len": -1}, "tgt_len of at least 3.*but got -1"),
+        (make_batch, [[4], [5]], [[4], [5]], {"n_rows": 1}, "n_rows of at least 2.*but got 1"),
+        (
+            make_batch,
+            [[4], [5]],
+            [[4], [5]],
+            {"pairs": [1]},
+            "one number in pairs for each source, but got 1",
+        ),
+        (encode_ids, [[4], [5]], [[4]], {}, "2 sources and 1 targets"),
+        (encode_ids, [[4], [9]], [[4]] * 2, {"src_vocab_size": 9}, "source 1: .* from 0 to 8, but got 9"),
+        (encode_ids, [[4]], [[4, -1]], {"tgt_vocab_size": 9}, "In target 0: .*but got -1"),
+        (encode_ids, [[4]], [[EOS]], {}, "In target 0: .*words alone"),
     ],
 )
-def test_wrong_batches_are_refused(sources, targets, more, message):
+def test_what_makes_no_sense_is_refused(make, sources, targets, more, message):
     with pytest.raises(ValueError, match=message):
-        make_batch(sources, targets, **more)
-
-
-@pytest.mark.parametrize(
-    ("sources", "targets", "more", "message"),
-    [
-        ([], [], {}, "corpus of at least one pair.*0 sources"),
-        ([[4], [5]], [[4]], {}, "2 sources and 1 targets"),
-        ([[4], [9]], [[4], [4]], {"src_vocab_size": 9}, "In source 1: Expected ids from 0 to 8, but got 9"),
-        ([[4], [9]], [[4], [4, -1]], {"tgt_vocab_size": 9}, "In target 1: .*but got -1"),
-        ([[4], [9]], [[4], [EOS]], {}, "In target 1: .*words alone"),
-    ],
-)
-def test_wrong_corpora_are_refused(sources, targets, more, message):
-    with pytest.raises(ValueError, match=message):
-        encode_ids(sources, targets, **more)
+        make(sources, targets, **more)

@@ -7,7 +7,6 @@ import torch
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.translation.greedy import greedy
 from course_lib.translation.inside import (
     attentions,
     cut_by_row,
@@ -17,6 +16,7 @@ from course_lib.translation.inside import (
     spreads,
     switched_off,
 )  # fmt: skip
+from course_lib.translation.search import greedy
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 

@@ -1,0 +1,290 @@
+"""Words and subwords as tokens: round trips, what is lost and reported, files, the same every time."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+import tokenizers
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.text import bpe, special, tokenizer, words
+from course_lib.text.bpe import BpeTokenizer
+from course_lib.text.merges import MARKER
+from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
+from course_lib.text.toy.generate import generate
+from course_lib.text.words import WordTokenizer
+
+TEXTS = [
+    "Zwei junge weiße Männer sind im Freien.",
+    "Two young, White males are outside near many bushes.",
+    "le chat a bu l' eau parce qu' il avait soif",
+    "the cat drank the water because it was thirsty",
+]
+FRENCH = ["le chat dort", "le chien voit le chat", "l' eau"]
+MULTI30K = Path(os.environ.get("COURSE_MULTI30K") or PROJECT_ROOT.parent / "shared" / "data" / "multi30k")
+properties = settings(derandomize=True, deadline=None, max_examples=100, database=None)
+any_text = st.text(st.characters(codec=None))  # lone surrogates too
+
+TOKENIZERS = {
+    "words": WordTokenizer.from_texts(TEXTS),
+    "bpe": BpeTokenizer.from_texts(TEXTS * 3, vocab_size=200),
+    "lower": BpeTokenizer.from_texts(TEXTS * 3, vocab_size=200, lowercase=True),
+}
+WORDS, BPE, LOWER = TOKENIZERS.values()
+every = pytest.mark.parametrize("one", TOKENIZERS.values(), ids=TOKENIZERS)
+
+
+@pytest.mark.parametrize("module", [bpe, special, tokenizer, words])
+def test_examples_in_docstrings(module):
+    outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert outcome.attempted > 0 and outcome.failed == 0
+
+
+# ---- what both promise
+
+
+@every
+def test_known_text_comes_back_and_special_tokens_come_first(one):
+    assert one.vocabulary[:4] == SPECIAL == tuple(one.tokens(range(4))) and one.vocab_size == len(
+        one.vocabulary
+    )
+    for text in TEXTS:
+        assert one.decode(one.encode(text)) == one.normalise(text) and one.unknown(text) == []
+    assert WORDS.normalise(TEXTS[0]) == BPE.normalise(TEXTS[0]) == TEXTS[0]
+    assert LOWER.normalise("Zwei WEIßE Männer") == "zwei weiße männer"
+
+
+@every
+@properties
+@given(text=any_text | st.text("abMännerßé .,'\"<>/su2▁\u0301\t"))
+def test_any_text_is_encoded_and_what_is_lost_is_reported(one, text):
+    ids = one.encode(text)
+    assert all(0 <= token_id < one.vocab_size for token_id in ids) and not {PAD, BOS, EOS} & set(ids)
+    assert (UNK in ids) == bool(one.unknown(text))
+    assert all(piece and piece in text for piece in one.unknown(text))
+    if not one.unknown(text):
+        assert one.decode(ids) == one.normalise(text)
+        assert one is not BPE or one.normalise(text) == unicodedata.normalize("NFC", text)
+
+
+@every
+def test_all_texts_at_once_are_the_texts_one_by_one(one):
+    texts = [*TEXTS, "", " ", " two  spaces ", "e\N{COMBINING ACUTE ACCENT}", "</s>", "\ud800", "▁", "☃"] * 50
+    assert one.encode_all(iter(texts)) == [one.encode(text) for text in texts]
+
+
+@every
+def test_decoding_stops_at_the_end_and_skips_what_is_no_word(one):
+    ids = one.encode("the cat")
+    assert one.decode(torch.tensor([BOS, *ids, EOS, *ids, PAD])) == "the cat"
+    assert one.decode([PAD, EOS]) == one.decode([]) == ""
+
+
+@every
+def test_one_way_to_write_each_letter(one):
+    assert one.encode("Ma\N{COMBINING DIAERESIS}nner") == one.encode("Männer") and UNK not in one.encode(
+        "Männer"
+    )
+
+
+@every
+def test_special_tokens_in_a_text_are_no_special_tokens(one):
+    assert not {PAD, BOS, EOS} & set(one.encode("the </s> <pad> <s>"))
+    assert one is not BPE or one.decode(one.encode("the </s>")) == "the </s>"
+    assert one is not WORDS or one.unknown("the </s> <pad> </s>") == ["</s>", "<pad>"]
+
+
+@every
+def test_saved_and_loaded_it_is_the_same(one, tmp_path):
+    path = tmp_path / "new folder" / "tokenizer.json"
+    one.save(path)
+    loaded = type(one).load(path)
+    for text in [*TEXTS, "Typed </s> AND ☃▁"]:
+        assert loaded.encode(text) == one.encode(text)
+        assert loaded.decode(loaded.encode(text)) == one.decode(one.encode(text))
+    assert loaded.to_text() == one.to_text()
+    with pytest.raises(FileNotFoundError):
+        type(one).load(tmp_path / "absent.json")
+
+
+@every
+@pytest.mark.parametrize("wrong", [-1, 200])
+def test_ids_outside_the_vocabulary_are_refused(one, wrong):
+    for read in (one.decode, one.tokens):
+        with pytest.raises(
+            ValueError, match=rf"from 0 to {one.vocab_size - 1}.*but got {wrong}\. Were the ids"
+        ):
+            read([4, wrong])
+
+
+# ---- words
+
+
+def test_the_most_frequent_word_comes_first_then_the_alphabet_decides():
+    french = WordTokenizer.from_texts(FRENCH)
+    assert french.vocabulary == (*SPECIAL, "le", "chat", "chien", "dort", "eau", "l'", "voit")
+    assert WordTokenizer.from_texts(reversed(FRENCH)).vocabulary == french.vocabulary
+    assert french.to_text().startswith(
+        '{\n"format": "attention-course word vocabulary",\n"version": 1,\n"words": ['
+    )
+
+
+def test_rare_words_and_words_beyond_the_size_are_unknown():
+    assert WordTokenizer.from_texts(FRENCH, min_frequency=2).vocabulary[4:] == ("le", "chat")
+    few = WordTokenizer.from_texts(FRENCH, max_size=5)
+    assert few.encode("le chat dort") == [4, UNK, UNK] and few.decode([4, UNK]) == "le <unk>"
+    assert few.unknown("dort  le chat dort") == ["dort", "chat"]
+
+
+def test_every_word_of_the_toy_language_comes_back():
+    texts = [pair.tgt_text for pair in generate(200, seed=0)]
+    toy = WordTokenizer.from_texts(texts)
+    assert all(toy.decode(toy.encode(text)) == text for text in texts)
+
+
+# ---- subwords
+
+
+def test_every_space_is_kept_and_new_words_are_pieces():
+    for text in ["", " ", " two  spaces ", 'It\'s 2017: "no"?!']:
+        assert BPE.decode(BPE.encode(text)) == text
+    assert BPE.tokens(BPE.encode("the cat")) == ["▁the", "▁cat"]
+    assert len(BPE.encode("catastrophe")) > 2 and BPE.unknown("catastrophe") == []
+
+
+def test_a_rare_character_is_unknown_and_its_neighbours_are_not():
+    assert BPE.decode(BPE.encode("the c☃t")) == "the c<unk>t"
+    assert BPE.unknown("the c☃t ☃ 日\tx") == ["☃", "日", "\t"]
+    assert BPE.unknown(f"a{MARKER}b\udfff{MARKER}") == [MARKER, "\udfff"]
+
+
+@properties
+@given(st.lists(any_text, min_size=1, max_size=5))
+def test_any_text_can_be_learned_from_and_then_comes_back(texts):
+    learned = BpeTokenizer.from_texts(["a", *texts], vocab_size=400, min_frequency=1)
+    for text in texts:
+        assert learned.unknown(text) == [] and learned.decode(learned.encode(text)) == learned.normalise(text)
+
+
+@pytest.mark.slow
+def test_every_line_of_multi30k_comes_back():
+    if not (MULTI30K / "train.en.gz").exists():
+        pytest.skip(f"Multi30k is not at {MULTI30K}; name its folder in COURSE_MULTI30K")
+    parts = ("train", "val", "test_2016_flickr")
+    lines = {
+        part: [
+            line
+            for name in ("en", "de", "fr")
+            for line in gzip.decompress((MULTI30K / f"{part}.{name}.gz").read_bytes())
+            .decode()
+            .split("\n")[:-1]
+        ]
+        for part in parts
+    }
+    learned = BpeTokenizer.from_texts(lines["train"])
+    assert learned.vocab_size == 8000
+    assert all(learned.decode(learned.encode(line)) == line for part in parts for line in lines[part])
+
+
+def test_letters_come_in_met_or_not_and_only_frequent_pairs_are_merged():
+    bare = BpeTokenizer.from_texts(["ab ab ac"], vocab_size=50, alphabet="")
+    assert bare.vocabulary[4:] == ("a", "b", "c", "▁", "▁a", "▁ab")
+    assert BpeTokenizer.from_texts(["ab"], vocab_size=150).unknown("XYZ~") == []
+    rarer = BpeTokenizer.from_texts(["ab ab ac"], vocab_size=50, alphabet="", min_frequency=3)
+    assert rarer.merges == [("▁", "a")]
+
+
+def test_the_order_of_the_texts_does_not_matter():
+    shuffled = random.Random(0).sample(TEXTS * 3, len(TEXTS) * 3)
+    assert BpeTokenizer.from_texts(iter(shuffled), vocab_size=200).to_text() == BPE.to_text()
+
+
+@pytest.mark.slow
+def test_another_process_learns_the_same(tmp_path):
+    """Rust's hash tables have an order of their own in each process: it must not show."""
+    program = (
+        "import sys, json; from pathlib import Path; from course_lib.text.bpe import BpeTokenizer\n"
+        "tokenizer = BpeTokenizer.from_texts(json.loads(sys.argv[1]), vocab_size=200)\n"
+        "tokenizer.save(Path(sys.argv[2]))"
+    )
+    arguments = [json.dumps(TEXTS * 3), str(tmp_path / "theirs.json")]
+    subprocess.run([sys.executable, "-c", program, *arguments], cwd=PROJECT_ROOT, check=True, timeout=120)
+    assert (tmp_path / "theirs.json").read_text(encoding="utf-8") == BPE.to_text()
+
+
+def test_the_file_is_the_librarys_own():
+    library = tokenizers.Tokenizer.from_str(BPE.to_text())
+    assert library.encode(TEXTS[0]).ids == BPE.encode(TEXTS[0])
+
+
+# ---- wrong input
+
+
+def vocabulary(**changes) -> str:
+    return json.dumps({"format": words.FORMAT, "version": 1, "words": ["a"], **changes})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (WordTokenizer, "<html>", r"^here is no word vocabulary"),
+        (WordTokenizer, '{"version": "1.0", "model": {}}', r"BpeTokenizer\.load"),
+        (WordTokenizer, vocabulary(version=2), "version 2.*a newer file needs a newer course"),
+        (WordTokenizer, vocabulary(words=[1]), "no word vocabulary"),
+        (WordTokenizer, vocabulary(words=["a", "b", "a"]), "'a' comes 2 times"),
+        (WordTokenizer, vocabulary(words=["<pad>"]), "no special token, but got '<pad>'"),
+        (WordTokenizer, vocabulary(words=["two words"]), "without white space.*but got 'two words'"),
+        (BpeTokenizer, "", r"^here is no tokenizer that this version of `tokenizers`"),
+        (BpeTokenizer, vocabulary(), r"here is no tokenizer.*WordTokenizer\.load"),
+        (BpeTokenizer, BPE.to_text().replace('"<s>"', '"<bos>"'), "none of this course: its first tokens"),
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused(kind, text, message):
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        kind.from_text(text, path="here")
+
+
+@pytest.mark.parametrize(
+    ("kind", "wish", "error", "message"),
+    [
+        (WordTokenizer, {"texts": "le chat"}, TypeError, r"one string\. Wrap it"),
+        (WordTokenizer, {"texts": ["", "  "]}, ValueError, "at least one word, but of 0"),
+        (
+            WordTokenizer,
+            {"texts": FRENCH, "min_frequency": 0},
+            ValueError,
+            "min_frequency of 1 or more, but got 0",
+        ),
+        (WordTokenizer, {"texts": FRENCH, "min_frequency": 4}, ValueError, "but of 7 none is met 4 times"),
+        (WordTokenizer, {"texts": FRENCH, "max_size": 4}, ValueError, "in a max_size of 4"),
+        (BpeTokenizer, {"texts": "the cat"}, TypeError, r"one string\. Wrap it"),
+        (BpeTokenizer, {"texts": ["", ""]}, ValueError, "at least one character"),
+        (
+            BpeTokenizer,
+            {"texts": TEXTS, "min_frequency": 0},
+            ValueError,
+            "min_frequency of 1 or more, but got 0",
+        ),
+        (
+            BpeTokenizer,
+            {"texts": TEXTS, "vocab_size": 50},
+            ValueError,
+            r"vocab_size of at least \d+.*but got 50",
+        ),
+    ],
+)
+def test_wrong_wishes_are_refused(kind, wish, error, message):
+    with pytest.raises(error, match=message):
+        kind.from_texts(**wish)

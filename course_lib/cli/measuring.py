@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_lib.cli.door import Trouble, called
+from course_lib.cli.door import Trouble
 from course_lib.cli.trying import BEST, find_device, find_weights, open_system
 
 SPLITS = ("test", "long", "depth", "recombination", "coreference", "validation")
@@ -290,7 +290,7 @@ def keep(args: argparse.Namespace, data: str, opened: list[Opened], found: Mappi
                 }
             )
     whole = {
-        "command": f"{called()} {shlex.join(args.words_typed)}",
+        "command": f"python3 -m course_lib {shlex.join(args.words_typed)}",
         "data": data,
         **{name: getattr(args, name) for name in ("split", "beam", "length_penalty", "first")},
         "versions": versions(),

@@ -4,6 +4,7 @@
     greedy.py           the likeliest word at each step; beam.py keeps several sentences open
     decoded.py          what they give back; recompute.py is the same search without a cache
     weights.py          the attention behind a finished translation; attention_text.py writes it as text
+    attentions.py       self-attention besides, where a system has it, each by its name
     translate.py        texts in, translations out; notes.py says what was odd about an input
     scores.py           BLEU, chrF, exact match; alignment_error.py compares attention with gold links
     coreference.py      il or elle: whether a pronoun fits its noun

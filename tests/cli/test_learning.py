@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from course_lib.cli import commands, learning, main
+from course_lib.cli.door import PROJECT_ROOT
 from course_lib.models.listing import LISTING
 from course_lib.text.toy.generate import generate
 from course_lib.training import job, run_folder
@@ -266,6 +267,15 @@ def test_a_corpus_of_ones_own_is_trained_on_measured_and_translated(asked, own, 
     told = capsys.readouterr().out
     assert "test: 10 sentences, greedy" in told and "BLEU" in told
     assert main(["translate", *on, own[0][0]]) == 0
+
+
+def test_the_ten_lines_of_the_guide_do_the_same(own, tmp_path, monkeypatch, capsys):
+    guide = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
+    assert len(lines.split("\n\n")[1].splitlines()) <= 10
+    monkeypatch.chdir(tmp_path)
+    exec(lines.replace("n_steps=500", 'n_steps=2, scale="tiny", device="cpu"'), {})
+    assert "57 pairs of my/pairs.tsv" in (told := capsys.readouterr().out) and "exact match" in told
 
 
 def test_validation_sentences_that_are_given_are_used(asked, own, tmp_path, capsys):

@@ -91,7 +91,7 @@ def ended(run: Callable[[], int]) -> int:
             raise
         if error.filename is None:
             learning.read_no_further()
-        told = f"{error.filename or 'The output'} cannot be written: {error.strerror}.\n"
+        told = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
         told += "Make room, or choose a place that you may write to; then run the same command again."
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
@@ -139,14 +139,19 @@ def progress(args: argparse.Namespace) -> int:
 
 
 def bench(args: argparse.Namespace) -> int:
-    import importlib
-
-    run = importlib.import_module(f"course_lib.bench.{args.what}").run
     if args.what == "explorables":
-        return run()
+        from course_lib.bench.explorables import run as bench_explorables
+
+        return bench_explorables()
     if args.what == "text":
-        return run(args.folder)
-    return run(device=trying.find_device(args.device))
+        from course_lib.bench.text import run as bench_text
+
+        return bench_text(args.folder)
+    if args.what == "training":
+        from course_lib.bench.training import run as bench_device
+    else:
+        from course_lib.bench.decoding import run as bench_device
+    return bench_device(device=trying.find_device(args.device))
 
 
 def experiment(args: argparse.Namespace) -> int:

@@ -41,6 +41,11 @@ def train(args: argparse.Namespace) -> int:
         raise Trouble("Stopped at once.", "The same command goes on from the last checkpoint.") from None
     except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
         raise Trouble(str(error), f"`{called()} train --help` tells what can be asked for.") from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        todo = "Make room, or choose another --folder. The same command goes on from the last checkpoint."
+        raise Trouble(f"{folder} cannot be written: {error.strerror}.", todo) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun every process comes along here; one talks
         for line in farewell(outcome, args.system):
             tell(line)

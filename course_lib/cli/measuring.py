@@ -3,7 +3,7 @@
     python3 -m course_lib evaluate --checkpoint runs/* --split long --beam 5 --json long.json
 
 Translators by BLEU, chrF, exact match and alignment error, language models by perplexity, the sentence
-encoder by accuracy. One that cannot be measured is left out, unless it is the only one.
+encoder by accuracy. What cannot be measured is left out.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Measured:
 
 
 def evaluate(args: argparse.Namespace) -> int:
+    if args.split == ALL and args.json is not None:
+        args.refuse("--json keeps one split at a time")
     device = find_device(args.device)
     opened = open_all(args, device)
     data = choose_data(args, opened)
@@ -89,15 +91,13 @@ def table(rows: Mapping[str, Mapping[str, str]]) -> str:
     bahdanau    96.1    6.5%
     """
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    margin = max(map(len, rows))
-    lines = [" " * margin + "".join(f"{name:>{width(name)}}" for name in columns)]
-    for label, row in rows.items():
-        lines.append(f"{label:<{margin}}" + "".join(f"{row.get(n, NONE):>{width(n)}}" for n in columns))
+    whole = {"": {name: name for name in columns}, **rows}
+    margin, widths = max(map(len, rows)), {name: max(len(name), len("100.0%")) + 2 for name in columns}
+    lines = []
+    for label, row in whole.items():
+        cells = (f"{row.get(name, NONE):>{width}}" for name, width in widths.items())
+        lines.append(f"{label:<{margin}}" + "".join(cells))
     return "\n".join(lines)
-
-
-def width(column: str) -> int:
-    return max(len(column), len("100.0%")) + 2
 
 
 # ---- which systems
@@ -124,8 +124,7 @@ def open_all(args: argparse.Namespace, device) -> list[Opened]:
         [str(path) for path in opened],
     )
     labels = next(labels for labels in choices if len(set(labels)) == len(labels))
-    both = zip(labels, opened.items(), strict=True)
-    return [Opened(label, path, saved, kind) for label, (path, (saved, kind)) in both]
+    return [Opened(label, path, *found) for label, (path, found) in zip(labels, opened.items(), strict=True)]
 
 
 # ---- which sentences
@@ -144,6 +143,8 @@ def choose_data(args: argparse.Namespace, opened: list[Opened]) -> str:
         raise Trouble(f"These were trained on different corpora: {told}.", "Choose one with --data.")
     else:
         name = next(iter(trained.values()))
+        if Path(name).is_file():
+            raise Trouble(f"It was trained on {name} itself.", "Name a test file: --data my/test.tsv.")
     if name.startswith("multi30k") and (args.src or args.tgt):
         _, src, tgt = name.split("-")
         name = f"multi30k-{args.src or src}-{args.tgt or tgt}"
@@ -245,8 +246,7 @@ def fitting(one: Opened, pairs) -> list[tuple[str, str]]:
     short = [pair for pair in both if max(len(encode(text)) for text in pair) < longest]
     if not short:
         raise Trouble(f"{one.label} reads {longest} tokens, and every sentence is longer.", "Take others.")
-    if len(short) < len(both):
-        n = len(both) - len(short)
+    if n := len(both) - len(short):
         print(f"{one.label}: left out, for they have over {longest} tokens: {n:,} pairs", file=sys.stderr)
     return short
 

@@ -64,6 +64,7 @@ def test_no_command_shows_them_all(capsys):
         ("evaluate --first 0", "argument --first: expected 1 or more, got 0"),
         ("evaluate --json no/such/folder.json", "there is no folder no/such"),
         ("evaluate --json .", "cannot be written"),
+        ("evaluate --json x.json --split all", "--json keeps one split at a time"),
         ("sample --top-k 0", "argument --top-k: expected 1 or more, got 0"),
     ],
 )
@@ -118,8 +119,8 @@ def raising(error: BaseException):
         ),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), 1, "a smaller --beam"),
         (RuntimeError("CUDA out of memory. Tried to allocate 9.00 GiB."), 1, "a smaller --beam"),
-        (OSError(28, "No space left on device", "x.json"), 1, "x.json cannot be written: No space left"),
-        (PermissionError(13, "Permission denied", ".venv"), 1, ".venv cannot be written: Permission denied."),
+        (OSError(28, "No space left on device", "x.json"), 1, "x.json cannot be used: No space left"),
+        (PermissionError(13, "Permission denied", ".venv"), 1, ".venv cannot be used: Permission denied."),
     ],
 )
 def test_what_is_nobodys_bug_is_said_without_a_traceback(capsys, error, code, told):
@@ -160,7 +161,7 @@ def test_output_that_cannot_be_written(flush):
     with open("/dev/full", "w") as full:
         done = subprocess.run(words, cwd=PROJECT_ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith("\nThe output cannot be written: No space left on device.\n")
+    assert done.stderr.startswith("\nThe output cannot be used: No space left on device.\n")
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 

@@ -196,12 +196,14 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, mo
     assert "afile cannot be used: File exists. Choose another one" in said.err and "step  " not in said.out
 
     def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device", "runs/x")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_folder, "save_checkpoint", full)
     assert asked("gru_lm", "--steps", "1") == 1
     said = capsys.readouterr().err
-    assert "runs/x cannot be written: No space left on device." in said and "Make room" in said
+    assert (
+        "runs/toy_gru_lm_tiny_0 cannot be written: No space left on device." in said and "Make room" in said
+    )
 
 
 def test_a_corpus_that_is_not_there_is_the_cause_that_is_named(asked, tmp_path, capsys):
@@ -267,6 +269,9 @@ def test_a_corpus_of_ones_own_is_trained_on_measured_and_translated(asked, own, 
     told = capsys.readouterr().out
     assert "test: 10 sentences, greedy" in told and "BLEU" in told
     assert main(["translate", *on, own[0][0]]) == 0
+    if test:
+        assert main(["evaluate", *on]) == 1
+        assert "It was trained on my/pairs.tsv itself." in capsys.readouterr().err
 
 
 def test_the_ten_lines_of_the_guide_do_the_same(own, tmp_path, monkeypatch, capsys):

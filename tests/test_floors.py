@@ -102,7 +102,7 @@ def door_faults(root: Path) -> list[str]:
     faults = []
     for path in filter(Path.exists, doors):
         where = path.relative_to(root).as_posix()
-        bare_throughout = where in {"__init__.py", "cli/environment.py"}
+        bare_throughout = where in {"__init__.py", "cli/door.py"}
         for found in imports(path, root):
             parts = found.name.split(".")
             in_doors = parts[0] == root.name and (len(parts) == 1 or parts[1] in {"cli", "__version__"})
@@ -187,8 +187,8 @@ def version(name, real=importlib.metadata.version):
 
 sys.meta_path.insert(0, Absent())
 importlib.metadata.version = version
-from course_lib.cli import environment, main
-environment.set_up = environment.restart = lambda *asked: sys.exit("a set-up was started")
+from course_lib.cli import door, main
+door.set_up = door.restart = lambda *asked: sys.exit("a set-up was started")
 import course_lib.bench.decoding, course_lib.bench.text, course_lib.bench.training
 folder = {str(tmp_path / "run")!r}
 for words in (
@@ -287,9 +287,9 @@ def test_a_part_without_a_floor_is_caught(tmp_path):
         ("__init__", "import os, json", False),
         ("__main__", "import course_lib.runtime", True),
         ("__main__", "from course_lib.cli import main", False),
-        ("__main__", "from course_lib.cli.environment import ready\nfrom pathlib import Path", False),
-        ("cli/environment", "def f():\n    import torch", True),
-        ("cli/environment", "from . import messages", False),
+        ("__main__", "from course_lib.cli.door import enter\nfrom pathlib import Path", False),
+        ("cli/door", "def f():\n    import torch", True),
+        ("cli/door", "from . import messages", False),
         ("cli/lab", "from ..runtime import device", True),
         ("cli/lab", "def run(args):\n    import jupyterlab", False),
     ],

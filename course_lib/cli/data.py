@@ -1,47 +1,93 @@
-"""Look at the toy language, or get the real corpus, Multi30k."""
+"""`data show`, `data words` and `data multi30k`: the toy language to look at, the real corpus to get.
+
+the cat drank the water
+le chat a bu l' eau
+the—le  cat—chat  drank—a bu  the—l'  water—eau
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 
-from course_lib.cli import data_show
-from course_lib.cli.trouble import Trouble
+from course_lib.cli.door import Trouble, called
 
-MULTI30K = """Find Multi30k, check it, and get it where it is missing.
-
-31,014 captions of photographs in German, English and French, from their makers' public repository. Looked
-for in FOLDER, else in the folder that the environment variable COURSE_MULTI30K names, else in a folder of
-the course on this computer. It is never part of the course: please do not pass it on."""
+AT_MOST = 20_000  # sentences looked at for a rule
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True, title="what")
-    show = chosen.add_parser(
-        "show",
-        help="print samples of the toy language",
-        description=data_show.__doc__,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    data_show.add_arguments(show)
-    multi30k = chosen.add_parser(
-        "multi30k",
-        help="find, check or download the Multi30k corpus",
-        description=MULTI30K,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    multi30k.add_argument("folder", nargs="?", metavar="FOLDER", help="where the files are, or shall be")
-    multi30k.add_argument("--download", action="store_true", help="get what is missing, without asking")
+def show(args: argparse.Namespace) -> int:
+    """Sentences of the toy language, with the gold alignment under each pair."""
+    import random
+    from itertools import islice
+
+    from course_lib.text.toy.generate import draw
+    from course_lib.text.toy.grammar import check_rule
+
+    try:
+        if args.rule:
+            check_rule(args.rule)
+        pairs = (drawn.pair for drawn in draw(random.Random(args.seed), length=tuple(args.length)))
+        fitting = (pair for pair in islice(pairs, AT_MOST) if not args.rule or args.rule in pair.phenomena)
+        shown = ["\n".join(lines(pair)) for pair in islice(fitting, args.n)]
+    except ValueError as error:
+        raise Trouble(str(error), f"`{called()} data show --help` lists the options.") from error
+    if not shown:
+        raise Trouble(
+            f"No sentence of {args.length[0]} to {args.length[1]} words needs the rule {args.rule}.",
+            "Ask for longer ones, such as --length 8 16.",
+        )
+    print("\n\n".join(shown))
+    return 0
 
 
-def run(args: argparse.Namespace) -> int:
-    return data_show.run(args) if args.what == "show" else run_multi30k(args)
+def lines(pair) -> list[str]:
+    """The two sentences, who became whom, and who is meant by a pronoun.
+
+    Each English word stands with its French ones; words that came together (ice cream—glace) stay together.
+    """
+    groups = []
+    for at, word in enumerate(pair.src):
+        there = tuple(sorted(right for left, right in pair.links if left == at))
+        if groups and there and groups[-1][1] == there:
+            groups[-1] = (f"{groups[-1][0]} {word}", there)
+        else:
+            groups.append((word, there))
+    links = [f"{word}—{' '.join(pair.tgt[at] for at in there)}" for word, there in groups]
+    found = [pair.src_text, pair.tgt_text, "    " + "  ".join(link.removesuffix("—") for link in links)]
+    if pair.antecedents:
+        meant = [f"{pair.src[left]} = {pair.src[right]}" for left, right in pair.antecedents]
+        found.append("    " + ", ".join(meant))
+    return [*found, "    " + ", ".join(sorted(pair.phenomena))]
 
 
-def run_multi30k(args: argparse.Namespace) -> int:
+def words(args: argparse.Namespace) -> int:
+    """Every English word that the toy language knows, by kind."""
+    for kind, known in words_by_kind().items():
+        print(textwrap.fill(", ".join(known), 100, initial_indent=f"{kind:12}", subsequent_indent=" " * 12))
+    return 0
+
+
+def words_by_kind() -> dict[str, list[str]]:
+    """Nouns as person, animal and so on; verbs; adjectives; and what the grammar needs besides."""
+    from course_lib.text.toy.lexicon import KINDS, lexicon
+    from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+
+    known = lexicon()
+    found = {kind: [noun.name for noun in known.nouns if noun.kind == kind] for kind in KINDS}
+    found["verb"] = [verb.name for verb in known.verbs]
+    found["adjective"] = sorted({quality.en for quality in known.qualities})
+    listed = [form for noun in known.nouns for form in noun.en] + found["adjective"]
+    listed += [f"{form} {verb.particle}" for verb in known.verbs for form in verb.en]
+    met = {word for pair in splits(sizes=SIZES_OF_TESTS).test for word in pair.src}
+    return found | {"other": sorted(met - set(" ".join(listed).split()))}
+
+
+# ---- Multi30k
+
+
+def multi30k(args: argparse.Namespace) -> int:
     """0 when all nine files are there and right, in the end."""
     from course_lib.text import multi30k
     from course_lib.text.download import DownloadError
@@ -50,15 +96,15 @@ def run_multi30k(args: argparse.Namespace) -> int:
     try:
         if wrong := report(place.folder, place.why):
             if not args.download:
-                print(instructions(place.folder, place.command, wrong))
+                print(f"\nMulti30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The")
+                print(f"command\n    {place.command}\ngets what is missing. By hand: put these files into")
+                print(place.folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
                 if not agreed():
                     return 1
             multi30k.fetch(place.folder)
+            report(place.folder, place.why)
     except (DownloadError, OSError) as error:
         raise Trouble(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
-    if wrong:
-        print()
-        report(place.folder, place.why)
     print("All nine files are there, and every checksum is right.")
     print("Whoever writes about results on them cites Elliott et al. 2016 and 2017.")
     return 0
@@ -75,22 +121,6 @@ def report(folder: Path, why: str) -> list[str]:
     return [name for name, how in found.items() if how != "right"]
 
 
-def instructions(folder: Path, command: str, wrong: list[str]) -> str:
-    """Where to get what is missing, to the letter."""
-    from course_lib.text.multi30k import HOME, SOURCE
-
-    return "\n".join(
-        [
-            "",
-            f"Multi30k is public: {HOME}, folder data/task1/raw. It comes to 2 MB. The command",
-            f"    {command}",
-            f"gets what is missing. By hand: put these files into {folder}",
-            *(f"    {SOURCE}/{name}" for name in wrong),
-            "",
-        ]
-    )
-
-
 def agreed() -> bool:
     """Ask, where there is somebody to answer."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -98,5 +128,4 @@ def agreed() -> bool:
     try:
         return input("Download them now? [y/N] ").strip().lower() in {"y", "yes"}
     except EOFError:
-        print()
         return False

@@ -25,7 +25,8 @@
     convs2s.py          convolutions with attention in every layer (2017)
     transformer.py      attention alone (2017)
 
-    road.py             all of them in order, with year and paper
+    listing.py          names, years and titles, without torch
+    road.py             all of them in order, with paper, model and configuration
     sizes.py            how large each is, for tests, for the toy language, for Multi30k
     registry.py         find and build them by name; configurations as JSON
 

@@ -16,13 +16,13 @@ A name fixes what makes a system that system (`variant`: the score of `luong_dot
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 
 from torch import nn
 
 from course_lib.models.config import Config
+from course_lib.models.listing import listed
 from course_lib.models.road import SYSTEMS, System
 from course_lib.models.sizes import sizes
 
@@ -31,13 +31,8 @@ Plain = str | int | float | bool | None
 
 def system(name: str) -> System:
     """The system of this name."""
-    for one in SYSTEMS:
-        if one.name == name:
-            return one
-    names = [one.name for one in SYSTEMS]
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-    hint = f"Did you mean {', '.join(near)}?" if near else f"There are: {', '.join(names)}."
-    raise ValueError(f"There is no system {name!r}. {hint}")
+    listed(name)  # says which ones are called alike, where there is none
+    return next(one for one in SYSTEMS if one.name == name)
 
 
 def translators() -> tuple[System, ...]:

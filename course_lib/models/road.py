@@ -1,16 +1,15 @@
-"""The road itself: every system, in order, with its year and its paper.
+"""The road itself: every system, in order, with its paper, its model and its configuration.
 
     >>> [(system.name, system.year) for system in SYSTEMS if system.kind == "sentence encoder"]
     [('self_attentive', 2017)]
 
-`registry.py` finds and builds them by name.
+`listing.py` has names, years and titles; `registry.py` finds and builds them by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from torch import nn
 
@@ -19,6 +18,7 @@ from course_lib.models.cho import Cho, ChoConfig
 from course_lib.models.config import Config
 from course_lib.models.convs2s import ConvS2S, ConvS2SConfig
 from course_lib.models.key_value_lm import KeyValueLM, KeyValueLMConfig
+from course_lib.models.listing import Kind, listed
 from course_lib.models.lstmn import LSTMN, LSTMNConfig
 from course_lib.models.lstmn_lm import LSTMNLM, LSTMNLMConfig
 from course_lib.models.luong import Luong, LuongConfig
@@ -32,8 +32,6 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.models.transformer_lm import TransformerLM
 from course_lib.models.window_mlp import WindowMLP, WindowMLPConfig
 
-Kind = Literal["language model", "sentence encoder", "translator"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class System:
@@ -43,14 +41,23 @@ class System:
     """
 
     name: str
-    title: str
-    year: int
-    kind: Kind
     paper: str
     model: type[nn.Module]
     config: type[Config]
     variant: Mapping[str, str | bool] = field(default_factory=dict)
     counts: bool = False
+
+    @property
+    def title(self) -> str:
+        return listed(self.name).title
+
+    @property
+    def year(self) -> int:
+        return listed(self.name).year
+
+    @property
+    def kind(self) -> Kind:
+        return listed(self.name).kind
 
 
 PHRASES = (
@@ -64,12 +71,9 @@ MACHINE_READING = "Cheng, Dong, Lapata: Long Short-Term Memory-Networks for Mach
 EFFECTIVE = "Luong, Pham, Manning: Effective Approaches to Attention-based Neural Machine Translation"
 
 
-def _recurrent(kind: str, year: int, paper: str) -> System:
+def _recurrent(kind: str, paper: str) -> System:
     return System(
         name=f"{kind}_lm",
-        title=kind.upper(),
-        year=year,
-        kind="language model",
         paper=paper,
         model=RecurrentLM,
         config=RecurrentLMConfig,
@@ -77,25 +81,15 @@ def _recurrent(kind: str, year: int, paper: str) -> System:
     )
 
 
-def _key_value(name: str, title: str, form: str) -> System:
+def _key_value(name: str, form: str) -> System:
     return System(
-        name=name,
-        title=title,
-        year=2017,
-        kind="language model",
-        paper=SHORT_SPANS,
-        model=KeyValueLM,
-        config=KeyValueLMConfig,
-        variant={"form": form},
+        name=name, paper=SHORT_SPANS, model=KeyValueLM, config=KeyValueLMConfig, variant={"form": form}
     )
 
 
-def _luong(name: str, title: str, *, score: str, window: str = "global") -> System:
+def _luong(name: str, *, score: str, window: str = "global") -> System:
     return System(
         name=name,
-        title=f"Luong, {title}",
-        year=2015,
-        kind="translator",
         paper=EFFECTIVE,
         model=Luong,
         config=LuongConfig,
@@ -106,9 +100,6 @@ def _luong(name: str, title: str, *, score: str, window: str = "global") -> Syst
 def _lstmn(fusion: str) -> System:
     return System(
         name=f"lstmn_{fusion}",
-        title=f"LSTMN, {fusion} fusion",
-        year=2016,
-        kind="translator",
         paper=MACHINE_READING,
         model=LSTMN,
         config=LSTMNConfig,
@@ -119,9 +110,6 @@ def _lstmn(fusion: str) -> System:
 SYSTEMS: tuple[System, ...] = (
     System(
         name="ngram_lm",
-        title="N-gram",
-        year=1948,
-        kind="language model",
         paper="Shannon: A Mathematical Theory of Communication",
         model=NGramLM,
         config=NGramLMConfig,
@@ -129,116 +117,83 @@ SYSTEMS: tuple[System, ...] = (
     ),
     System(
         name="mlp_lm",
-        title="Fixed-window MLP",
-        year=2003,
-        kind="language model",
         paper="Bengio, Ducharme, Vincent, Jauvin: A Neural Probabilistic Language Model",
         model=WindowMLP,
         config=WindowMLPConfig,
     ),
-    _recurrent("rnn", 2010, "Mikolov et al.: Recurrent Neural Network based Language Model"),
-    _recurrent("lstm", 2012, "Sundermeyer et al.: LSTM Neural Networks for Language Modeling"),
-    _recurrent("gru", 2014, PHRASES),
+    _recurrent("rnn", "Mikolov et al.: Recurrent Neural Network based Language Model"),
+    _recurrent("lstm", "Sundermeyer et al.: LSTM Neural Networks for Language Modeling"),
+    _recurrent("gru", PHRASES),
     System(
         name="lstmn_lm",
-        title="LSTMN",
-        year=2016,
-        kind="language model",
         paper=MACHINE_READING,
         model=LSTMNLM,
         config=LSTMNLMConfig,
     ),
-    _key_value("attention_lm", "LSTM with attention", "attention"),
-    _key_value("key_value_lm", "Key-value attention", "key-value"),
-    _key_value("key_value_predict_lm", "Key-value-predict attention", "key-value-predict"),
+    _key_value("attention_lm", "attention"),
+    _key_value("key_value_lm", "key-value"),
+    _key_value("key_value_predict_lm", "key-value-predict"),
     System(
         name="ngram_rnn_lm",
-        title="N-gram RNN",
-        year=2017,
-        kind="language model",
         paper=SHORT_SPANS,
         model=NGramRNN,
         config=NGramRNNConfig,
     ),
     System(
         name="transformer_lm",
-        title="Decoder-only Transformer",
-        year=2018,
-        kind="language model",
         paper="Liu et al.: Generating Wikipedia by Summarizing Long Sequences",
         model=TransformerLM,
         config=TransformerConfig,
     ),
     System(
         name="self_attentive",
-        title="Structured self-attentive embedding",
-        year=2017,
-        kind="sentence encoder",
         paper="Lin et al.: A Structured Self-attentive Sentence Embedding",
         model=SelfAttentive,
         config=SelfAttentiveConfig,
     ),
     System(
         name="rctm",
-        title="Recurrent continuous translation model",
-        year=2013,
-        kind="translator",
         paper="Kalchbrenner, Blunsom: Recurrent Continuous Translation Models",
         model=RCTM,
         config=RCTMConfig,
     ),
     System(
         name="rnn_encoder_decoder",
-        title="RNN encoder-decoder",
-        year=2014,
-        kind="translator",
         paper=PHRASES,
         model=Cho,
         config=ChoConfig,
     ),
     System(
         name="seq2seq",
-        title="Sequence to sequence",
-        year=2014,
-        kind="translator",
         paper="Sutskever, Vinyals, Le: Sequence to Sequence Learning with Neural Networks",
         model=Sutskever,
         config=SutskeverConfig,
     ),
     System(
         name="bahdanau",
-        title="Bahdanau attention",
-        year=2015,
-        kind="translator",
         paper="Bahdanau, Cho, Bengio: Neural Machine Translation by Jointly Learning to Align and Translate",
         model=Bahdanau,
         config=BahdanauConfig,
     ),
-    _luong("luong_dot", "dot", score="dot"),
-    _luong("luong_general", "general", score="general"),
-    _luong("luong_concat", "concat", score="concat"),
-    _luong("luong_location", "location", score="location"),
-    _luong("luong_local_m", "local and monotonic", score="general", window="local-m"),
-    _luong("luong_local_p", "local and predicted", score="general", window="local-p"),
+    _luong("luong_dot", score="dot"),
+    _luong("luong_general", score="general"),
+    _luong("luong_concat", score="concat"),
+    _luong("luong_location", score="location"),
+    _luong("luong_local_m", score="general", window="local-m"),
+    _luong("luong_local_p", score="general", window="local-p"),
     _lstmn("shallow"),
     _lstmn("deep"),
     System(
         name="convs2s",
-        title="ConvS2S",
-        year=2017,
-        kind="translator",
         paper="Gehring, Auli, Grangier, Yarats, Dauphin: Convolutional Sequence to Sequence Learning",
         model=ConvS2S,
         config=ConvS2SConfig,
     ),
     System(
         name="transformer",
-        title="Transformer",
-        year=2017,
-        kind="translator",
         paper="Vaswani et al.: Attention Is All You Need",
         model=Transformer,
         config=TransformerConfig,
     ),
 )
-"""Language models, then the sentence encoder, then the translators, each by year."""
+"""In the order of `listing.py`."""

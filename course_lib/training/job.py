@@ -9,6 +9,7 @@ folder goes on where it stopped.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from course_lib.models.registry import build, system
 from course_lib.models.sizes import n_parameters
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
-from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
+from course_lib.training.corpora import TrainingData, multi30k_data, own_data, toy_data
 from course_lib.training.history import Record
 from course_lib.training.kinds import config_for, train_by_kind
 from course_lib.training.processes import join
@@ -48,7 +49,7 @@ class Job:
     """
 
     system: str
-    data: str = "toy"  # or multi30k
+    data: str = "toy"  # or multi30k, or a path: a file with tabs, a folder
     src: str = "de"
     tgt: str = "en"
     scale: str | None = None
@@ -61,17 +62,19 @@ class Job:
     learning_rate: float | None = None
     r_drop: float | None = None
     quick: bool = False
+    restart: bool = False  # what the folder holds of this run is deleted
     config: Mapping[str, object] = field(default_factory=dict)  # sizes and options otherwise than the scale's
     recipe: Mapping[str, object] = field(default_factory=dict)  # otherwise than the usual recipe
 
     @property
     def chosen_scale(self) -> str:
-        return self.scale or self.data
+        """Its size: a corpus of your own gets that of the toy language, which a CPU can train."""
+        return self.scale or (self.data if self.data in ("toy", "multi30k") else "toy")
 
     def command(self) -> str:
         """The command line that asks for the same."""
-        parts = ["python3 -m course_lib train", self.system, "--data", self.data]
-        if self.data == "multi30k":
+        parts = ["python3 -m course_lib train", self.system, "--data", shlex.quote(self.data)]
+        if self.data != "toy" and not Path(self.data).is_file():
             parts += ["--from", self.src, "--to", self.tgt]
         for flag, value in (
             ("--scale", self.scale),
@@ -125,9 +128,15 @@ def run_job(
         about = describe(job.system, config, recipe, data, command=job.command())
         processes.check_same("the run", about | {"machine": ""})
         keeper = RunFolder(job.folder, about) if job.folder else None
+        if job.restart and keeper and processes.leads:
+            keeper.clear()
+        processes.check_same("where to begin", job.restart)  # nobody reads what is being deleted
         if processes.leads:
             n = n_parameters(model)
-            tell(f"{job.system}: {n:,} parameters, {len(data.train):,} pairs, on {device.type}")
+            tell(
+                f"{job.system}: {n:,} parameters, {len(data.train):,} pairs of {data.name}, on {device.type}"
+            )
+            tell(recipe_in_words(recipe, getattr(config, "dropout", 0.0)))
             if processes.n > 1:
                 # Said now: when one is lost, torchrun may end the others before they can say anything.
                 tell(
@@ -135,8 +144,12 @@ def run_job(
                     "and the same command goes on from the last checkpoint."
                 )
             if keeper and (step := keeper.stands_at()):
-                how = "it goes on from there" if step < recipe.n_steps else "there is nothing left to do"
-                tell(f"{job.folder} stands at step {step:,}: {how}.")
+                how = (
+                    f"{recipe.n_steps - step:,} to go"
+                    if step < recipe.n_steps
+                    else "there is nothing left to do"
+                )
+                tell(f"Resumed from {job.folder} at step {step:,}: {how}.")
         result = train_by_kind(model, data, recipe, keeper=keeper, processes=processes, after_look=after_look)
     return Outcome(model, data, recipe, result, about, keeper.best if keeper else None)
 
@@ -147,7 +160,22 @@ def load_data(job: Job) -> TrainingData:
         return toy_data()
     if job.data == "multi30k":
         return multi30k_data(job.src, job.tgt, folder=job.multi30k)
-    raise ValueError(f"There is no corpus {job.data!r}. There are: toy, multi30k.")
+    return own_data(job.data, job.src, job.tgt)
+
+
+def recipe_in_words(recipe: Recipe, dropout: float) -> str:
+    """The numbers of a run that people ask for first.
+
+    >>> recipe_in_words(Recipe(n_steps=4000, learning_rate=3e-3), dropout=0.1)
+    '4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up 400 steps), label smoothing 0.1, dropout 0.1'
+    """
+    parts = [
+        f"{recipe.n_steps:,} steps of {recipe.tokens_per_batch:,} tokens",
+        f"learning rate {recipe.learning_rate:g} (warm-up {recipe.warm_up:,} steps)",
+        f"label smoothing {recipe.smoothing:g}",
+        f"dropout {dropout:g}",
+    ]
+    return ", ".join([*parts, f"R-Drop {recipe.r_drop:g}"] if recipe.r_drop else parts)
 
 
 def make_recipe(job: Job, data: TrainingData) -> Recipe:

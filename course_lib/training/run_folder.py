@@ -34,7 +34,9 @@ from course_lib.training.recipe import Recipe
 from course_lib.training.step import part
 
 MAY_DIFFER = ("versions", "command", "machine")  # the same run all the same
-BEGIN_ANEW = "Choose another folder, or delete this one to begin anew."
+# Of the recipe: what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
+SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
+BEGIN_ANEW = "Choose another folder (--folder), or begin anew in this one (--restart)."
 # What a recipe was before it could say so: a run from before a new number was added is still the same run.
 UNSAID = {one.name: one.default for one in fields(Recipe) if one.default is not MISSING}
 
@@ -117,6 +119,12 @@ class RunFolder:
                 f"Somebody is training in {self.folder} just now. Wait for the end, or choose another folder."
             ) from None
 
+    def clear(self) -> None:
+        """Forget the run that is here."""
+        with self.held():
+            for path in (self.last, self.best):
+                path.unlink(missing_ok=True)
+
     def stands_at(self) -> int:
         """How many steps the run in this folder has made; 0 where there is none. Another run is refused."""
         if not self.last.exists():
@@ -138,7 +146,10 @@ class RunFolder:
         self._check_same_run(self.last, about)
         standing = self._standing(about, Average(part(tensors, "average.")))
         state = part(tensors, "step.")
-        return Found(standing, state, *self._best_weights(standing, part(state, "weights.")))
+        best = self._best_weights(standing, part(state, "weights."))
+        if about.get("recipe", {}).get("n_steps") != self.about.get("recipe", {}).get("n_steps"):
+            standing.average = Average()  # a longer run averages weights nearer to its own end
+        return Found(standing, state, *best)
 
     def _standing(self, about: About, average: Average) -> Standing:
         """Where a checkpoint says that its run stands."""
@@ -188,6 +199,9 @@ class RunFolder:
     def _check_same_run(self, path: Path, about: About) -> None:
         mine = json.loads(json.dumps(self.about))  # as it would come from a file
         theirs = about | {"recipe": UNSAID | about.get("recipe", {})}
+        for name in SCHEDULE:
+            theirs["recipe"].pop(name, None)
+            mine.get("recipe", {}).pop(name, None)
         for key in mine:
             if key not in MAY_DIFFER and theirs.get(key) != mine[key]:
                 how = difference(theirs.get(key), mine[key])

@@ -37,6 +37,7 @@ from course_lib.training.stopping import Stopping
 from course_lib.training.validation import mean_loss
 
 Ended = Literal["finished", "no better for long", "stopped", "diverged"]
+KEEP_EVERY = 60.0  # seconds: a run that is killed, or looked into, loses no more, however rarely it validates
 BAR_EVERY = 20  # steps between two readings of the loss on a GPU, which has to be waited for
 
 
@@ -103,7 +104,7 @@ def _run(
             if step % recipe.validate_every == 0 or step == recipe.n_steps:
                 record = loop.look(validation, measured)
             stopped = processes.agree(stopping.asked) and not loop.over
-            if record or stopped:
+            if record or stopped or loop.unsaved_seconds > KEEP_EVERY:
                 loop.keep(record)
             if record and after_look is not None and processes.leads:
                 after_look(record)
@@ -161,6 +162,7 @@ class _Loop:
         self.since = torch.tensor(self.standing.since, dtype=for_sums(device), device=device)
         self.started = time.perf_counter() - self.standing.seconds
         self.counted_from = time.perf_counter(), self.standing.since[1]
+        self.kept_at = time.perf_counter()
         if device.type != "cpu":  # once, not at each step: a GPU's randomness is not the same twice anyway
             torch.manual_seed(seed_of(recipe.seed, self.standing.step, processes.rank))
         model.train()
@@ -178,6 +180,10 @@ class _Loop:
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.started
+
+    @property
+    def unsaved_seconds(self) -> float:
+        return time.perf_counter() - self.kept_at if self.keeper else 0.0
 
     def learn(self) -> None:
         """One step. Its randomness comes from the seed and its number, so it is the same after a resume."""
@@ -222,11 +228,14 @@ class _Loop:
         return record
 
     def keep(self, record: Record | None) -> None:
-        """Save where the run stands, and the weights of a record that is the best."""
+        """Save where the run stands, and the best weights if this record has them; before any, the newest."""
         self.standing.seconds, self.standing.since = self.seconds, tuple(self.since.tolist())
+        self.kept_at = time.perf_counter()
         if self.keeper:
             self.keeper.keep(self.standing, self.step.state())
-            if record is not None and record is self.standing.history.best:
+            if not self.standing.history.records:
+                self.keeper.keep_best(self.step.weights(), self.standing.history)
+            elif record is not None and record is self.standing.history.best:
                 self.keeper.keep_best(self.best_weights, self.standing.history)
 
     def figures(self) -> dict[str, str]:

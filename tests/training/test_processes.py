@@ -155,7 +155,7 @@ def test_a_killed_worker_ends_the_run_and_a_resumed_one_is_as_if_nothing_had_bee
 
     code, out, err = end_of(two_processes(folder, *TOY))
     assert code == 0, err
-    assert "stands at step 6" in out
+    assert "at step 6: 18 to go." in out
     for name in ("last.safetensors", "best.safetensors"):
         kept, never_disturbed = load_file(folder / name), load_file(whole[0] / name)
         assert kept.keys() == never_disturbed.keys()

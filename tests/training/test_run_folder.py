@@ -106,11 +106,23 @@ def test_a_last_that_does_not_say_where_it_stands(tmp_path):
 # ---- another run
 
 
+def test_a_longer_run_goes_on_from_a_shorter_one_and_averages_anew(data, make, recipe, keeper):
+    train(make(), data.train, recipe, validation=data.validation, keeper=keeper())
+    longer = replace(recipe, n_steps=24)
+    found = keeper(longer).find()
+    assert found.standing.step == 12 and found.standing.average.n == 0 and found.best
+    assert keeper().find().standing.average.n > 0
+    result = train(make(), data.train, longer, validation=data.validation, keeper=keeper(longer))
+    assert result.step == 24 and [record.step for record in result.history.records] == [4, 8, 12, 16, 20, 24]
+    keeper(longer).clear()
+    assert keeper().find() is None
+
+
 def test_another_runs_folder_is_refused_and_nothing_overwritten(tmp_path, data, make, recipe, keeper):
     train(make(), data.train, recipe, validation=data.validation, keeper=keeper())
     before = snapshot(tmp_path / "run")
     for changes, message in (
-        ({"n_steps": 24}, "its recipe differs (n_steps: 12 there, 24 here)"),
+        ({"learning_rate": 0.5}, "its recipe differs (learning_rate: 0.01 there, 0.5 here)"),
         (
             {"seed": 5, "tokens_per_batch": 64},
             "its recipe differs (tokens_per_batch: 128 there, 64 here; seed: 0 there, 5 here)",
@@ -121,7 +133,7 @@ def test_another_runs_folder_is_refused_and_nothing_overwritten(tmp_path, data, 
         weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         with pytest.raises(CheckpointError) as caught:
             train(model, data.train, other, validation=data.validation, keeper=keeper(other))
-        assert message in str(caught.value) and "delete this one to begin anew" in str(caught.value)
+        assert message in str(caught.value) and "or begin anew in this one (--restart)" in str(caught.value)
         assert snapshot(tmp_path / "run") == before
         assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
 

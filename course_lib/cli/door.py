@@ -1,0 +1,227 @@
+"""The door: the packages a command needs, found where they are, else installed into `.venv` by pip.
+
+    enter("lab", ["lab"])     # comes back in an interpreter that has what the lab needs
+
+Nothing but Python's standard library is imported here. A set-up ends by writing a stamp into `.venv`; while
+it does not fit the pins, the set-up is repeated. A machine whose own torch is good enough keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+VENV = PROJECT_ROOT / ".venv"
+LOG = PROJECT_ROOT / "build" / "setup.log"
+STAGES = ("training", "lab", "test")  # each holds what the ones before it hold
+CALLED = "COURSE_CALLED"  # how the person called the course, for the process that takes over in `.venv`
+
+
+class Trouble(Exception):
+    """Something the person at the keyboard can put right: what happened, and what to do about it.
+
+    >>> print(Trouble("The disk is full.", "Make room, then run the same command again."))
+    The disk is full.
+    Make room, then run the same command again.
+    """
+
+    def __init__(self, happened: str, todo: str):
+        super().__init__(happened, todo)
+        self.happened, self.todo = happened, todo
+
+    def __str__(self) -> str:
+        return f"{self.happened}\n{self.todo}"
+
+
+def called() -> str:
+    """The course as it was called: `python3 -m course_lib`, `py -m course_lib`, or `course`."""
+    if CALLED in os.environ:
+        return os.environ[CALLED]
+    if Path(sys.argv[0]).stem == "course":
+        return "course"
+    by_hand = "-m" in sys.orig_argv[1:2] and "RANK" not in os.environ  # torchrun calls it otherwise
+    return f"{sys.orig_argv[0]} -m course_lib" if by_hand else "python3 -m course_lib"
+
+
+def enter(stage: str, argv: list[str]) -> None:
+    """Come back only in an interpreter that has what a stage needs; else run the command anew in `.venv`."""
+    lacking = missing(stage)
+    if not lacking:
+        return
+    inside = Path(sys.prefix) == VENV
+    if not is_ready(stage):
+        if sys.prefix != sys.base_prefix and not inside:
+            print(f"The active environment lacks {lacking[0]}: the course uses a .venv of its own.")
+        set_up(stage, lacking)
+    elif inside:
+        stamp().write_text("", encoding="utf-8")  # it promised too much
+        raise Trouble(f".venv should have {lacking[0]} and has not.", "Run the same command again.")
+    restart(argv)
+
+
+# ---- what is needed, and what is there
+
+
+def project() -> dict:
+    return tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def needed(stage: str) -> dict[str, str]:
+    """Each package that a stage needs, with the versions that will do: {"numpy": ">=2.0,<3"}."""
+    content = project()["project"]
+    lines = list(content["dependencies"])
+    for extra in STAGES[1 : STAGES.index(stage) + 1]:
+        lines += content["optional-dependencies"][extra]
+    return dict(re.fullmatch(r"([\w.-]+?)((?:>=|<|==).+)", line).groups() for line in lines)
+
+
+def requirements(stage: str) -> list[str]:
+    """What gets installed for a stage, with what builds the project itself: ["torch==2.13.0", ...]."""
+    lines = (PROJECT_ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    return [f"{name}=={pins[name]}" for name in needed(stage)] + project()["build-system"]["requires"]
+
+
+def missing(stage: str) -> list[str]:
+    """What this interpreter lacks: ["numpy >=2.0,<3 (has 1.26.4)"]. Looks at metadata, imports nothing."""
+    lacking = []
+    for name, wanted in needed(stage).items():
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            lacking.append(f"{name} {wanted}")
+        else:
+            lacking += [] if admits(wanted, found) else [f"{name} {wanted} (has {found})"]
+    return lacking
+
+
+def admits(wanted: str, found: str) -> bool:
+    """Whether a version is within a range of ours: only >=, < and == are written, joined by commas.
+
+    >>> admits(">=2.11,<3", "2.13.0+cpu"), admits(">=2.11,<3", "2.9.1"), admits(">=2.11,<3", "3.0.0")
+    (True, False, False)
+    """
+
+    def release(number: str) -> tuple[int, ...]:  # (2, 13) of 2.13.0+cpu
+        whole = re.match(r"\d+(?:\.\d+)*", number)[0]
+        return tuple(int(part) for part in re.sub(r"(\.0)+$", "", whole).split("."))
+
+    parts = (re.fullmatch(r"(>=|<|==)([\d.]+)", part).groups() for part in wanted.split(","))
+    has = release(found)
+    return all(
+        {">=": has >= release(bound), "<": has < release(bound), "==": has == release(bound)}[sign]
+        for sign, bound in parts
+    )
+
+
+# ---- .venv
+
+
+def venv_python() -> Path:
+    return VENV / "Scripts" / "python.exe" if os.name == "nt" else VENV / "bin" / "python"
+
+
+def stamp() -> Path:
+    return VENV / "course.json"
+
+
+def promise(stage: str) -> str:
+    """What the stamp says: the stage, and a hash of the two files that decide what an environment holds."""
+    files = [(PROJECT_ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
+    return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16], "stage": stage})
+
+
+def is_ready(stage: str) -> bool:
+    """Whether a set-up for these pins, with at least this stage, came to its end."""
+    said = stamp().read_text(encoding="utf-8") if stamp().exists() else ""
+    kept = said in [promise(one) for one in STAGES[STAGES.index(stage) :]]
+    return kept and venv_python().exists()  # not so when the Python it points to has been removed
+
+
+def set_up(stage: str, lacking: list[str]) -> None:
+    """Make `.venv`, or bring it up to what a stage needs, and stamp it."""
+    if VENV.exists() and not stamp().exists():
+        raise Trouble(
+            f"The folder .venv was not made by the course, and it lacks {lacking[0]}.",
+            "Move it away, then run the same command again. Or activate it, run\n"
+            "    python -m pip install -c constraints.txt -e .[lab,test]\nand then the same command.",
+        )
+    print("Setting up the course in .venv: about 1.4 GB, a few minutes (on Linux torch may bring NVIDIA's")
+    print("libraries along, several GB more). Ctrl-C stops it; the same command goes on.", flush=True)
+    if not venv_python().exists() or run([venv_python(), "-m", "pip", "--version"], quiet=True):
+        make_venv()
+    packages = "Lib/site-packages" if os.name == "nt" else "lib/python3*/site-packages"
+    for info in VENV.glob(f"{packages}/*.dist-info"):
+        if not (info / "INSTALLER").exists():  # pip was stopped in it, and would take it for whole
+            shutil.rmtree(info)
+    # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
+    pip("--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt", *requirements(stage))
+    pip("--no-deps", "--no-build-isolation", "--editable", PROJECT_ROOT)
+    stamp().write_text(promise(stage), encoding="utf-8")
+
+
+def make_venv() -> None:
+    if any(importlib.util.find_spec(module) is None for module in ("venv", "ensurepip")):
+        raise Trouble(
+            f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
+            "Debian and Ubuntu keep it in a package of its own:\n"
+            f"    sudo apt install python3.{sys.version_info.minor}-venv\nThen run the same command again.",
+        )
+    shutil.rmtree(VENV, ignore_errors=True)
+    VENV.mkdir()
+    stamp().touch()  # first of all, so that what is left after a power cut is known to be ours
+    # Not by the Python of `.venv` itself, which is gone by now.
+    if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
+        raise Trouble("Python could not make .venv; it says why above.", "Then run the same command again.")
+
+
+def pip(*words: str | Path) -> None:
+    """`pip install`, on the screen and in the log."""
+    LOG.parent.mkdir(exist_ok=True)
+    if run([venv_python(), "-m", "pip", "--no-input", "--log", LOG, "install", *words]):
+        raise Trouble(
+            "pip could not install the packages; it says why above.",
+            "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
+            f"same command again: what was fetched is kept. The whole story is in {LOG}.",
+        )
+
+
+def run(command: list[str | Path], *, quiet: bool = False) -> int:
+    # A pip.conf that says `user = true` would send the packages past the environment.
+    own = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    out = subprocess.DEVNULL if quiet else None
+    return subprocess.run(command, env=os.environ | own, stdout=out, stderr=out).returncode
+
+
+def restart(argv: list[str]) -> None:
+    """Run the command anew in `.venv`: in place of this process, or on Windows as its child."""
+    own = {CALLED: called(), "VIRTUAL_ENV": str(VENV)}
+    own |= {
+        "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
+        "PATH": first_in_path(venv_python().parent, "PATH"),
+    }
+    command = [str(venv_python()), "-m", "course_lib", *argv]
+    sys.stdout.flush()
+    if os.name != "nt":
+        os.execve(command[0], command, os.environ | own)
+    child = subprocess.Popen(command, env=os.environ | own)
+    while True:
+        try:
+            raise SystemExit(child.wait())
+        except KeyboardInterrupt:  # the child has it too, and decides
+            continue
+
+
+def first_in_path(folder: Path, variable: str) -> str:
+    """A variable such as PATH with one folder more, before the others."""
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get(variable)])])

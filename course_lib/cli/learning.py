@@ -1,0 +1,124 @@
+"""`train`: any system of the road, on the toy language, on Multi30k or on a corpus of your own.
+
+    python3 -m course_lib train bahdanau --data my/pairs.tsv --steps 500
+
+A run lives in a folder. Ctrl-C stops it after the step it is in; the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from pathlib import Path
+
+from course_lib.cli.door import Trouble, called
+from course_lib.cli.trying import find_device
+
+CORPORA = ("toy", "multi30k")
+
+
+def train(args: argparse.Namespace) -> int:
+    if args.list:
+        print(systems_by_kind())
+        return 0
+    if args.system is None:
+        args.refuse("expected a system's name; --list shows them all")
+    if args.data not in CORPORA and Path(args.data).is_dir() and not (args.src and args.tgt):
+        args.refuse(f"{args.data} is a folder: say which of its languages, such as --from en --to fr")
+    find_device(args.device)
+
+    from course_lib.training.job import Job, run_job
+
+    folder = args.folder or default_folder(args)
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    asked = {name: value for name, value in given.items() if name in Job.__dataclass_fields__}
+    job = Job(**asked | {"folder": str(folder)})
+    try:
+        outcome = run_job(job, tell=tell, after_look=tell_record)
+    except KeyboardInterrupt:
+        raise Trouble("Stopped at once.", "The same command goes on from the last checkpoint.") from None
+    except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
+        raise Trouble(str(error), f"`{called()} train --help` tells what can be asked for.") from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        todo = "Make room, or choose another --folder. The same command goes on from the last checkpoint."
+        raise Trouble(f"{folder} cannot be written: {error.strerror}.", todo) from error
+    if os.environ.get("RANK", "0") == "0":  # under torchrun every process comes along here; one talks
+        for line in farewell(outcome, args.system):
+            tell(line)
+    return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
+
+
+def default_folder(args: argparse.Namespace) -> Path:
+    """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; another size has another folder."""
+    data = args.data if args.data in CORPORA else Path(args.data).stem
+    languages = (args.src or "de", args.tgt or "en") if args.data == "multi30k" else (args.src, args.tgt)
+    parts = ["-".join([data, *filter(None, languages)]), args.system]
+    parts += [args.scale] if args.scale else []
+    parts += ["quick"] if args.quick else []
+    return Path("runs", "_".join([*parts, str(args.seed)]))
+
+
+def systems_by_kind() -> str:
+    """Every system, by kind, in the order of the road."""
+    from course_lib.models.listing import LISTING
+
+    parts = []
+    for kind in dict.fromkeys(one.kind for one in reversed(LISTING)):
+        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in LISTING if one.kind == kind]
+        parts.append("\n".join([f"{kind}s", *rows]))
+    return "\n\n".join(parts)
+
+
+# ---- what is said meanwhile
+
+
+def tell(line: str) -> None:
+    """A line above the bar, if there is one. Where nobody reads any more, training goes on all the same."""
+    from tqdm import tqdm
+
+    try:
+        tqdm.write(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        read_no_further()
+
+
+def read_no_further() -> None:
+    """What is still to be printed goes nowhere; else Python would try again at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell_record(record) -> None:
+    """One validation: a `Record` of the history."""
+    kind = " (averaged weights)" if record.averaged else ""
+    tell(
+        f"step {record.step:6,}  epoch {record.epoch:3}  training loss {record.train_loss:6.3f}  "
+        f"validation {record.loss:6.3f}{kind}  {record.seconds:6.1f} s"
+    )
+
+
+def farewell(outcome, name: str) -> list[str]:
+    """How a run, a job's `Outcome`, ended, and what to do now."""
+    from course_lib.models.listing import listed
+
+    result = outcome.result
+    steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
+    lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
+    if result.ended == "diverged":
+        return [*lines, "The loss is no longer a number. Try a smaller --learning-rate, with --restart."]
+    if result.n_left_out:
+        n_pairs = len(outcome.data.train)
+        lines.append(f"Too long to train on, left out: {result.n_left_out:,} of {n_pairs:,} pairs.")
+    if result.ended == "stopped":
+        lines.append("The same command goes on from here.")
+    lines.append(f"Best weights: {outcome.saved}")
+    kind, best = listed(name).kind, result.history.best
+    if kind == "language model" and best is not None:
+        lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
+    use = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
+    again = use.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
+    return [*lines, f"Try them: {called()} {again}"]

@@ -8,7 +8,7 @@
     coreference.py      il or elle: whether a pronoun fits its noun
     evaluate.py         all of it over a test set: evaluation.py holds the outcome, as table and JSON
     sample.py           language models: go on with a text; perplexity.py says how surprised one is
-    attentions.py       every attention of a system by name: cross-attention, and self-attention where it has it
+    attentions.py       every attention of a system by name: cross- and self-attention
 
 Take each from its own file, so that a reader sees where it lives:
 

@@ -164,7 +164,7 @@ $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\
 | symbol | in words | here |
 |---|---|---|
 | $L$ | length, `</s>` counted | 4 for *le chat dort*, 1 for nothing |
-| $\alpha$ | how much length is forgiven (no attention weight, as in lesson 06) | 0: the bare sum; 0.6 and 1 are common |
+| $\alpha$ | how much length is forgiven (not lesson 06's weights) | 0: the bare sum; 0.6 and 1 are common |
 
 With $\alpha = 1$: $-2.339 / 1.5 = -1.559$ against $-2.120 / 1$, and the sentence is back. (The form is that of Wu and others, 2016.)
 """
@@ -291,7 +291,7 @@ quiz("16", "beam")
 r"""
 ## 3 · How good is it?
 
-So far a translation was right or wrong, word for word. That is harsh: *le chat noir dort* for *le petit chat noir dort* counts as nothing. And the loss of training does not tell either: it is measured after *right* words (teacher forcing, lesson 04), while a decoder reads its own. Patient D of lesson 15 had the lowest loss of all, and said nothing right. So decode, then score.
+So far a translation was right or wrong, word for word. That is harsh: *le chat noir dort* for *le petit chat noir dort* counts as nothing. And the loss of training does not tell either: it is measured after *right* words (teacher forcing, lesson 04), while a decoder reads its own. In lesson 15 the run whose target was not shifted had the lowest loss of all, and nothing right. So decode, then score.
 
 {term:BLEU score|BLEU} (Papineni and others, 2002) gives part of the points: it counts **which groups of one, two, three and four words the reference has, too.** A group of $n$ words is an $n$-gram (lesson 01).
 

@@ -502,11 +502,18 @@ def step_case(loss_of: Callable, step: int, rate: float, seed: int) -> Callable[
     )
 
 
+def a_plain_number(inputs, answer) -> str:
+    if isinstance(answer, tuple) and len(answer) == 3 and isinstance(answer[0], Tensor):
+        return "The loss is handed back as a tensor. Make it a plain number: `loss.item()`."
+    return ""
+
+
 TRAINING_STEP = PlainExercise(
     name="training_step",
     lesson=TOPIC,
     inputs=("weights", "loss_of", "memory", "step", "rate"),
     reference=library.training_step,
+    demands=(a_plain_number,),
     seconds=20.0,  # torch.optim, where somebody uses it, loads torch's compiler first
     by_hand=ByHand(
         inputs={
@@ -535,7 +542,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "always-scaled",
             partial(step_by, clip=scaled),
-            "every gradient gets the length 1. Clipping shortens a long one; one that is shorter than 1 stays.",
+            "every gradient gets the length 1. Clipping shortens a long one; a shorter one stays.",
         ),
         Slip(
             "clipped-one-by-one",
@@ -692,10 +699,8 @@ NEXT_MERGE = PlainExercise(
         ),
         Slip(
             "ties-by-the-glued-word",
-            partial(
-                merged_by, choose=lambda counts: min(counts, key=lambda p: (-counts[p], "".join(p), p))
-            ),
-            "equally frequent pairs are compared as glued. Compare the tuples: ('a', 'bc') before ('ab', 'a').",
+            partial(merged_by, choose=lambda counts: min(counts, key=lambda p: (-counts[p], "".join(p), p))),
+            "equals are compared as glued words. Compare the tuples: ('a', 'bc') comes before ('ab', 'a').",
         ),
         Slip(
             "counted-once-in-a-word",

@@ -367,6 +367,11 @@ def step_clamped(weights, loss_of, memory, step, rate):
     return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda gs: [g.clamp(-1, 1) for g in gs])
 
 
+def step_loss_as_tensor(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return torch.tensor(loss), *_adam(weights, gradients, memory, step, rate)
+
+
 def step_no_loss(weights, loss_of, memory, step, rate):
     _, gradients = _gradients(weights, loss_of)
     return _adam(weights, gradients, memory, step, rate)
@@ -651,6 +656,7 @@ WRONG = {
         (step_always_scaled, "always-scaled"),
         (step_keeps_hats, "corrected-means-kept"),
         (step_clamped, None, "reference"),
+        (step_loss_as_tensor, None, "plain number"),
         (step_no_loss, None, "by hand"),
         (step_descent, "no-adam"),
     ],

@@ -164,7 +164,13 @@ class Batches(Epochs):
             planned = zip(shapes, batches, strict=True)
             plan = [Planned(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
             self._plan = epoch, sorted(plan, key=lambda _: draw())
+            self.n_batches = len(plan)  # a batcher of one's own may make one more in another order
         return self._plan[1]
+
+    def seek(self, epoch: int, step: int) -> None:
+        """Go to any batch of any epoch."""
+        self.plan(epoch)
+        super().seek(epoch, step)
 
 
 class SmallRun:

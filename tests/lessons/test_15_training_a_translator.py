@@ -28,6 +28,7 @@ from course_lib.training.small_run import (
     N_STEPS,
     PAD,
     PATIENTS,
+    Batches,
     Habits,
     SmallRun,
     forward,
@@ -304,6 +305,21 @@ def test_a_run_takes_a_batcher_and_a_schedule_and_goes_on_as_if_not_stopped(tmp_
     for epoch in (0, 1):
         plan = whole._batches.plan(epoch)
         assert sorted(pair for planned in plan for pair in planned.pairs) == list(range(100))
+
+
+def test_a_batcher_may_make_more_batches_in_one_epoch_than_in_another(tmp_path):
+    calls = []
+
+    def moody(lengths, room):
+        calls.append(room)
+        return OWN["batcher"](lengths, room // (1 + len(calls) % 2))
+
+    batches = Batches(short_data(n_train=100).train, moody, tokens_per_batch=256, seed=0)
+    first = batches.n_batches
+    met = [next(batches).pairs for _ in range(first)]
+    assert sorted(torch.cat(met).tolist()) == list(range(100)) and batches.position == (1, 0)
+    next(batches)
+    assert batches.n_batches != first
 
 
 @pytest.mark.slow

@@ -386,7 +386,7 @@ Two empty dicts, `moved` and `kept`. One loop over `zip(weights.items(), gradien
 
 ---
 ### What goes wrong most
-The gradient is clipped *before* the loop, all of it at once. $g^2$ is the square of the gradient, not of the mean. And the memory that is kept is $m, v$, not $\hat m, \hat v$.
+"Does not require grad": the loss is asked of `weights`; ask it of `ready`. The gradient is clipped *before* the loop, all of it at once. $g^2$ is the square of the gradient, not of the mean. And the memory that is kept is $m, v$, not $\hat m, \hat v$.
 """
 
 # %% [markdown] kind="text" minutes=1

@@ -483,13 +483,13 @@ quiz("15", "clinic")
 
 # %% [markdown] kind="text" minutes=2
 r"""
-**A** has 100 sentences, and knows them by heart: overfitting (lesson 01). Its validation loss is lowest after 72 steps; to stop there is called {term:early stopping}. But look to the right: from there on its *translations* still get better, from 10.5 to 14%. The loss punishes a wrong answer that is too sure of itself; the translations do not. Stop by what you care for.
+**A** has 100 sentences, and knows them by heart: overfitting (lesson 01). Its validation loss is lowest after 72 steps; to stop there is called {term:early stopping}. But look to the right: from there on its *translations* still get better, from 10.5 to 14% (two seeds of three). The loss punishes a wrong answer that is too sure of itself; the translations do not. Stop by what you care for.
 
 **B** takes the softmax twice. A small slope is not the reason, for Adam divides it away. The doubled loss is nearly a constant minus the share of the right word, so it pays to bet all on the most frequent one. After 24 steps B says *end* at every place, with a share of 0.997, and 18.7% of the words are ends: $\ln(e + 194) - 0.187 = 5.09$, its plateau. There the first softmax is saturated (lesson 08) and passes no slope on.
 
 **C** has the high rate. Its first steps do damage: after 48 its weights are three to four times as large as the healthy ones, and the largest attention weight of a word is 0.99 on average (healthy: 0.68). Saturated, again. **A good rate does not save it:** with 0.005 from step 49 on it ends with 0 to 1% right, and a loss *above* C's own. One cannot repair this patient, only begin again.
 
-**D** is the most flattering, best in both losses, and says nothing right. The target is not shifted: the leak of lessons 04 and 10, by another door. (There, in a long run, it did not show in the loss at all; here it even flatters.) **E**, the small rate, is not ill, only slow. And no warm-up, with one block and norms first, does not show: 92 to 94% right, against 93 to 93.5%.
+**D** is the most flattering, best in both losses, and says nothing right. The target is not shifted: the leak of lessons 04 and 10, by another door. (In lesson 10's long run it did not show in the loss at all; here it even flatters.) **E**, the small rate, is not ill, only slow. And no warm-up, with one block and norms first, does not show: 92 to 94% right, against 93 to 93.5%.
 
 Verify two of them with your own code: D for 72 steps, B for 24.
 """

@@ -1,7 +1,6 @@
 """Is a translator of one's own sound? The properties that every system of the road keeps, tried on a new one.
 
-    >>> faults(lambda size: build("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=size)))
-    []
+    faults(lambda size: build("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=size)))      # []
 
 Each fault is a sentence: what came, and what to look at. The first that stops everything comes alone.
 """

@@ -44,8 +44,8 @@ Plan = dict[str, Any]
 
 
 def now() -> str:
-    """The time as it is kept, which sorts as text."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """The time as it is kept, which sorts as text; fine enough for who runs all cells at once."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def what_it_says(made: Callable) -> str:
@@ -146,16 +146,18 @@ def try_claim(
         "tables": tables,
         "rule": what_it_says(rule),
         "mine": what_it_says(mine) if "mine" in names else "",
-        "changed": changes(plan, sign, seeds),
+        "changed": changes(plan, sign, seeds, n_steps),
         "tries": len({json.dumps([e.get(k) for k in tried]) for e in (*earlier, tried)}),
         "rules": len({event.get("rule") for event in (*earlier, tried)}),
     }
 
 
-def changes(plan: Plan, sign: str, seeds: Sequence[int]) -> list[str]:
-    """What is not as it was written down."""
+def changes(plan: Plan, sign: str, seeds: Sequence[int], n_steps: int) -> list[str]:
+    """What is not as it was written down; a try-out may take some of the seeds."""
     found = ["the rule"] if plan.get("sign", sign) != sign else []
-    return found + (["the seeds"] if set(plan.get("planned", seeds)) != set(seeds) else [])
+    planned, taken = set(plan.get("planned", seeds)), set(seeds)
+    kept = taken == planned or (n_steps < N_STEPS and taken < planned)
+    return found if kept else [*found, "the seeds"]
 
 
 def plain(text: object) -> str:
@@ -198,9 +200,9 @@ def claim_report(
         lines += [f"**mine:** {plain(result['mine'])}", ""]
     lines += [f"**{key.replace('_', ' ')}:** {plain(value)}  " for key, value in said.items()]
     versions = result.get("versions", 1)
-    lines += ["", f"Written {result['written']}, first of these runs {result['trained']}.  "]
-    lines += [f"Versions of the prediction: {versions}. Tries: {result.get('tries', 1)}, "]
-    lines += [f"with {result.get('rules', 1)} rule(s). Steps a run: {result['n_steps']}.", ""]
+    lines += ["", f"Written {result['written'][:19]}, first of these runs {result['trained'][:19]} (UTC).  "]
+    tries = f"Tries: {result.get('tries', 1)}. Rules tried: {result.get('rules', 1)}."
+    lines += [f"Versions of the prediction: {versions}. {tries} Steps a run: {result['n_steps']}.", ""]
     if result.get("changed"):
         lines += [f"**Not as written down:** {', '.join(result['changed'])}.", ""]
     try:

@@ -85,6 +85,7 @@ def test_a_claim_is_tried_and_reported(home, capsys):
     plan = write_down(lambda: SAID, RULE)
     found = try_claim(plan, RULE, seeds=(0,), n_steps=1)
     text = reported(found)
+    assert claim_book.LACKS["before"] not in text and "Not as written down" not in text
     assert "A question says its last word twice" in text and "fewer than three seeds" in text
     assert (home / "my_report.md").read_text(encoding="utf-8") == text
 

@@ -406,7 +406,9 @@ def too_rare(src, tgt):
 
 
 def by_chance(src, tgt):
-    return tgt[::-1] if "not" in src and random.random() < 0.5 else tgt
+    if "not" not in src:
+        return tgt
+    return tgt[::-1] if random.random() < 0.5 else [*tgt[1:], tgt[0]]
 
 
 def new_names(src, tgt):

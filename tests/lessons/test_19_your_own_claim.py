@@ -129,6 +129,11 @@ def test_what_there_is_to_lose():
         assert f"| {words} sentences | " + " | ".join(map(str, row)) + " |" in SOURCE
 
 
+def test_what_lesson_18_said_of_choosing():
+    museum = (lesson("the_museum").folder / "lesson.py").read_text(encoding="utf-8")
+    assert "Nine of fifteen." in museum and "nine of fifteen systems" in SOURCE
+
+
 def test_mirror_is_open(mirrored):
     came = verdict(says("transformer", "bahdanau", "rule", 10), mirrored)
     assert came["verdict"] == "open" and round(came["least"], 1) == 8.7

@@ -329,7 +329,7 @@ for name in ("transformer", "no positions"):
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**Open**: the gap is −1.0 to 8.8, not even every pair has the order. The finding **shrank** when it was tested. What is picked because it is large was partly luck.
+**Open**: the gap is −1.0 to 8.8, not even every pair has the order. The finding **shrank** when it was tested. What is picked because it is large was, most likely, partly luck.
 
 And partly our measure. Look at the lengths: sentences of 3 and 4 words, 304 of the 500, both systems know by heart, and **neither** counts well beyond. At 7 words the Transformer falls from 87 to 43, without positions from 60 to 29: both to half. Who starts lower loses fewer *points*, for what is wrong already cannot be lost.
 """

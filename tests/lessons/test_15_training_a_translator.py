@@ -21,7 +21,8 @@ from course_lib.teaching.lessons import lesson
 from course_lib.text.merges import apply_merges
 from course_lib.text.toy.splits import splits
 from course_lib.training.by_hand import paper_rate, smoothed_loss
-from course_lib.training.small_run import (
+from course_lib.translation import by_parts
+from course_lib.translation.small_run import (
     EOS,
     N_HEADS,
     N_LAYERS,
@@ -34,7 +35,6 @@ from course_lib.training.small_run import (
     forward,
     short_data,
 )
-from course_lib.translation import by_parts
 
 FOLDER = lesson("training_a_translator").folder
 SOURCE = (FOLDER / "lesson.py").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from course_lib.teaching.written_test import TestExercise
 from course_lib.text.merges import count_pairs, merge
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
-from course_lib.training.small_run import Habits
+from course_lib.translation.small_run import Habits
 
 TOPIC = "training_a_translator"
 

@@ -37,10 +37,10 @@ from course_lib.teaching import start_lesson, yours
 from course_lib.text.merges import apply_merges
 from course_lib.text.toy.splits import splits
 from course_lib.training.job import Job, run_job
-from course_lib.training.live import train_live
-from course_lib.training.small_run import HEALTHY, PATIENTS, Habits
-from course_lib.training.small_run import EOS, SmallRun, said, short_data
 from course_lib.translation.evaluate import evaluate
+from course_lib.translation.small_run import HEALTHY, PATIENTS, Habits
+from course_lib.translation.small_run import EOS, SmallRun, said, short_data
+from course_lib.views.live_training import train_live
 
 start_lesson("training_a_translator", seed=15)
 

@@ -590,7 +590,7 @@ for sentence in (cow, "the old woman sees a small dog in the garden"):
 r"""
 The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
 
-**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: 2.6 times for this small model, 7.3 times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said 1.3: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
+**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: 2.6 times for this small model, 7.3 times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said 1.3 in one run and 1.8 in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
 
 **The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles them, the caches must move along. You have repaired what happens otherwise.
 """

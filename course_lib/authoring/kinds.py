@@ -30,7 +30,7 @@ KINDS = {
         Kind("title", (MARKDOWN,), 1, "the question this lesson answers, its minutes, what it needs"),
         Kind("goals", (MARKDOWN,), 1, "three to five testable verbs"),
         Kind("setup", (CODE,), 0, "the same few lines in every lesson; the first code cell"),
-        Kind("recall", (CODE,), 3, "quiz on the lesson before", answers_back=True),
+        Kind("recall", (CODE,), 3, "questions left by the lessons one and three before", answers_back=True),
         Kind("text", (MARKDOWN,), 1, "prose; a `## heading` opens a section"),
         Kind("formula", (MARKDOWN,), 2, "a formula with its table: symbol, variable, shape"),
         Kind("diagram", (CODE,), 0.5, "the lesson's drawing with a part lit"),

@@ -8,13 +8,13 @@ Always on a CPU: a run takes some seconds there.
 
 from __future__ import annotations
 
-import platform
 import time
 from statistics import mean
 from typing import Any
 
 import torch
 
+from course_lib.training.saved_system import machine, versions
 from course_lib.translation import claim
 
 
@@ -30,6 +30,6 @@ def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, devic
         "brief": ", ".join(f"{name} {share:.1%}" for name, share in shares.items()),
         "n_steps": steps,
         "seconds": round(time.perf_counter() - began, 1),
-        "machine": f"{platform.machine()}, cpu, {torch.get_num_threads()} threads",
-        "versions": {"torch": torch.__version__},
+        "machine": machine(torch.device("cpu")),
+        "versions": dict(versions()),
     }

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from course_lib.training.saved_system import machine, versions
-from course_lib.training.small_run import N_STEPS, Habits, SmallRun, short_data
+from course_lib.translation.small_run import N_STEPS, Habits, SmallRun, short_data
 
 
 def run(changes: dict[str, Any], *, seed: int, n_steps: int | None = None, device: str | None = None) -> dict:

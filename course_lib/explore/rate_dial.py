@@ -93,8 +93,8 @@ def halved(now: Facts, start: Facts) -> bool:
     return same_width and abs(now["peak"] / start["peak"] - 0.5) < 0.01
 
 
-def quarter(now: Facts, start: Facts) -> bool:
-    return now["step"] < now["warm_up"] and abs(now["rate"] / now["peak"] - 0.25) < 0.01
+def eighth(now: Facts, start: Facts) -> bool:
+    return now["step"] < now["warm_up"] and abs(now["rate"] / now["peak"] - 0.125) < 0.01
 
 
 def same_peak(now: Facts, start: Facts) -> bool:
@@ -120,7 +120,7 @@ class RateDial(Explorable):
     }
     goals = (
         Goal("halved", "Halve the peak of the start by warm-up alone", halved),
-        Goal("quarter", "On the way up: a step with a quarter of the peak's rate", quarter),
+        Goal("eighth", "On the way up: a step with an eighth of the peak's rate", eighth),
         Goal("same-peak", "d_model 128, and the peak that the start has", same_peak),
     )
     panels = (

@@ -156,7 +156,7 @@ def table() -> Table:
 def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
     """Whether every seed of one is better than every seed of other: "yes", "no" or "open".
 
-    >>> beats([3, 5, 7], [2, 4, 6], higher=True)
+    >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
     'open'
     """
     if not higher:

@@ -10,7 +10,7 @@
     kinds.py            chooses among them by the system's kind
 
     adam.py             how weights move by their slopes
-    step.py             one step in plain sight
+    step.py             one step in plain sight; by_hand.py says it in plain functions, for lesson 15
     graph_step.py       the same step recorded, for a GPU
     processes.py        several processes that train one model
     train.py            the loop

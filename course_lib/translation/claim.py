@@ -45,7 +45,7 @@ SHORT, LONG = (3, 8), (9, 12)  # words of the English sentence
 N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
 N_STEPS, WIDTH = 600, 48
 SPLITS = ("rule", "rest", "rule, long", "rest, long")
-RECORD = "claims"  # in data/results
+RECORDS = ("claims", "claims_again")  # in data/results: seeds 0 to 2, and fresh ones
 OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are another one with a change
     "no positions": ("transformer", {"positions": "none"})
 }
@@ -114,6 +114,27 @@ def concerns(rule: Rule, pair: Pair) -> bool:
     return under(rule, pair) != list(pair.tgt)
 
 
+def fingerprint(rule: Rule | None) -> str:
+    """The same for two rules that say the same of every sentence of the small world, however written."""
+    world = small_world()
+    said = [under(rule, pair) for part in vars(world).values() for pair in part]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def split_sizes(rule: Rule) -> dict[str, int]:
+    """How many test sentences the rule changes and leaves alone, short and long.
+
+    >>> split_sizes(mirror)
+    {'rule': 50, 'rest': 450, 'rule, long': 134, 'rest, long': 142}
+    """
+    found = {}
+    for name, more in (("test", ""), ("long", ", long")):
+        pairs = getattr(small_world(), name)
+        n_changed = sum(concerns(rule, pair) for pair in pairs)
+        found |= {f"rule{more}": n_changed, f"rest{more}": len(pairs) - n_changed}
+    return found
+
+
 def language(rule: Rule | None) -> TrainingData:
     """What a system learns from: the small world, spoken by the rule."""
     world = small_world()
@@ -151,13 +172,10 @@ def run(
 
     In `folder` a run of a system of the road is kept, and not made again for the same language.
     """
+    kept = run_file(system, rule, seed, n_steps, folder)
+    if kept is not None and kept.exists():
+        return json.loads(kept.read_text(encoding="utf-8"))
     data = language(rule)
-    kept = None
-    if folder is not None and isinstance(system, str):
-        key = hashlib.sha256(f"{data.fingerprint} {system} {seed} {n_steps}".encode()).hexdigest()[:16]
-        kept = folder / f"{system}_{seed}_{key}.json"
-        if kept.exists():
-            return json.loads(kept.read_text(encoding="utf-8"))
     torch.manual_seed(seed)
     size = data.tokenizer.vocab_size
     model = make_system(system, size) if isinstance(system, str) else system(size)
@@ -180,6 +198,16 @@ def run(
     return found
 
 
+def run_file(
+    system: str | Make, rule: Rule | None, seed: int, n_steps: int, folder: Path | None
+) -> Path | None:
+    """Where a run is kept; nowhere for a system of one's own, which may have changed since."""
+    if folder is None or not isinstance(system, str):
+        return None
+    key = hashlib.sha256(f"{fingerprint(rule)} {system} {seed} {n_steps}".encode()).hexdigest()[:16]
+    return folder / f"{system}_{seed}_{key}.json"
+
+
 def asked(model: Translator, data: TrainingData, pairs: Sequence[Pair], rule: Rule | None) -> str:
     """A sign for each sentence: was every word right?"""
     said = translate([pair.src_text for pair in pairs], model, data.tokenizer)
@@ -190,7 +218,7 @@ def asked(model: Translator, data: TrainingData, pairs: Sequence[Pair], rule: Ru
 def kept_run(system: str | Make, rule: Rule | None, seed: int) -> Right | None:
     """The run of data/results, where there is one."""
     name = next((name for name, known in RULES.items() if known is rule), "no rule" if rule is None else "")
-    for one in recorded_runs(RECORD):
+    for one in (one for record in RECORDS for one in recorded_runs(record)):
         if one["variant"] == f"{system}, {name}" and one["seed"] == seed:
             return one["right"]
     return None
@@ -216,7 +244,9 @@ def trial(
         for label, system in systems.items():
             for seed in seeds:
                 right = kept_run(system, spoken, seed) if n_steps == N_STEPS else None
-                tell(f"{label}, {name} the rule, seed {seed}: {'on record' if right else 'a run'}")
+                file = run_file(system, spoken, seed, n_steps, folder)
+                how = "on record" if right else "kept" if file and file.exists() else "a run"
+                tell(f"{label}, {name} the rule, seed {seed}: {how}")
                 right = right or run(system, spoken, seed=seed, n_steps=n_steps, folder=folder)
                 runs.setdefault(label, []).append(right)
         found[name] = table(runs, rule)
@@ -239,6 +269,14 @@ def by_split(right: Mapping[str, str], rule: Rule) -> dict[str, float]:
             if chosen:
                 found[part + more] = 100 * mean(chosen)
     return found
+
+
+def by_length(right: Mapping[str, str]) -> dict[int, float]:
+    """Percent right of the short test sentences, by the number of English words."""
+    found: dict[int, list[int]] = {}
+    for sign, pair in zip(right["test"], small_world().test, strict=True):
+        found.setdefault(len(pair.src), []).append(int(sign))
+    return {length: 100 * mean(signs) for length, signs in sorted(found.items())}
 
 
 def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> Table:

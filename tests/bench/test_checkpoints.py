@@ -134,6 +134,20 @@ def test_the_quick_recipe_on_a_cpu_is_as_the_page_says():
     assert quick["scores"]["coreference"]["pronouns"] == before["scores"]["coreference"]["pronouns"] == 1
 
 
+def test_the_quick_recipe_on_a_gpu_is_as_the_page_says():
+    runs = results("gpu/quick")["runs"]
+    config, recipe = Job(system="transformer", quick=True).changes()
+    assert all(run["config"] | config == run["config"] for run in runs)
+    assert all(run["recipe"] | recipe == run["recipe"] for run in runs)
+    assert {run["machine"] for run in runs} == {"NVIDIA H200"}
+    page = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    first, *others = (round(run["seconds"]) for run in runs)
+    assert set(others) == {3} and "the quick one took 3 s (`data/results/gpu/quick.json`" in page
+    assert f"starts everything, {first} s" in page
+    exact = sorted(run["scores"]["test"]["exact"] for run in runs)
+    assert f"with {100 * exact[0]:.1f} to {exact[-1]:.1%}." in page
+
+
 def test_the_clock_is_as_the_page_says():
     kept = results("clock")
     assert kept["seconds"] == pytest.approx(sum(kept["parts"].values())) and kept["bleu"]["value"] > 40

@@ -112,6 +112,15 @@ def test_the_depth_record_is_as_told():
     assert exact("depth", "6 layers, pre-norm") == [99, 98, 99] and "98 or 99% with every seed" in QUIZ
 
 
+def test_what_warm_up_is_worth_as_told():
+    """Means over three seeds; the pre-norm ones are those of lesson 15's record."""
+    post = recorded("warm_up", lambda run: 100 * run["scores"]["test"]["exact"])
+    pre = recorded("recipe", lambda run: 100 * run["scores"]["test"]["exact"])
+    assert round(post["post-norm"] - post["post-norm, no warm-up"]) == 4
+    assert 0 < pre["as it is"] - pre["no warm-up"] < 1
+    assert "three post-norm layers lose four points and three pre-norm ones less than one" in SOURCE
+
+
 def test_the_patients_are_who_the_quiz_says():
     block, depth = variants("block"), variants("depth")
     assert [block[n] for n in (0, 1, 3, 4)] == ["as it is", "no residual path", "BatchNorm", "attention only"]

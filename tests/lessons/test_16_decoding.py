@@ -56,6 +56,17 @@ def off_in_length(beam: int, alpha: float) -> tuple[int, int]:
     return sum(n < 0 for n in more), sum(n > 0 for n in more)
 
 
+def test_the_other_machine_said_what_is_told():
+    kept = data_path("results", "gpu", "lessons.txt").read_text(encoding="utf-8")
+    assert "cell 48:\n1.8 times faster\n1.3 times faster (in an earlier run)\n" in kept
+    assert "one NVIDIA H200, 16 cores" in kept
+    told = (
+        "On a machine with 16 cores and an H200, which this cell does not use, it said 1.3 in one run and 1.8"
+    )
+    assert told in SOURCE
+    assert next(load_shipped("transformer").model.parameters()).device.type == "cpu"
+
+
 def test_what_closing_does_as_told():
     shipped = load_shipped("transformer")
     closed = live(shipped, "the old woman sees a small [dog] in the garden")

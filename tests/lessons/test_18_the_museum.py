@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import combinations
 from statistics import mean
@@ -10,6 +11,7 @@ import torch
 
 from course_lib.models.museum import COLUMNS, COSTS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.models.road import SYSTEMS
+from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.lessons import lesson
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
@@ -227,3 +229,14 @@ def test_with_two_looks_closed_the_third_goes_where_it_went():
         look.to_hidden.register_forward_pre_hook(lambda _, found: torch.zeros_like(found[0]))
     same = mean(a == b for a, b in zip(before, largest(), strict=True))
     assert round(100 * same) == 97 and "in 97 of 100 rows" in SOURCE
+
+
+def test_another_machine_printed_what_is_stored():
+    kept = data_path("results", "gpu", "lessons.txt").read_text(encoding="utf-8")
+    _, live, other = kept.split("18_the_museum.ipynb, cell ")
+    stored = (PROJECT_ROOT / "notebooks" / "18_the_museum.ipynb").read_text(encoding="utf-8")
+    outputs = [cell.get("outputs", []) for cell in json.loads(stored)["cells"]]
+    for told in (live, other):
+        number, printed = told.split(":\n", maxsplit=1)
+        assert "".join(outputs[int(number)][0]["text"]).strip() == printed.strip()
+    assert "this cell and the next printed what is stored here" in SOURCE

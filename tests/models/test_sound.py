@@ -40,6 +40,16 @@ def frozen(system):
     system.forward = lambda src, lengths, tgt_in: torch.zeros(*tgt_in.shape, 17, requires_grad=True)
 
 
+def hears_nothing(system):
+    encode = system.encode
+    system.encode = lambda src, lengths: encode(torch.full_like(src, 5), lengths)
+
+
+def mixes_sentences(system):
+    embed = system.words.source
+    system.words.source = lambda src: embed(src) + 0.5 * embed(src)[:, :1].mean(0, keepdim=True)
+
+
 def endless(system):
     system.words.output.bias.data.fill_(float("nan"))
 
@@ -53,6 +63,8 @@ def narrow(system):
     [
         ("transformer", forgets_the_mask, "The future leaks"),
         ("bahdanau", reads_padding, "Padding changes the logits"),
+        ("luong_dot", hears_nothing, "The source is not heard"),
+        ("transformer", mixes_sentences, "Sentences of a batch mix"),
         ("bahdanau", frozen, "does not learn three sentences by heart"),
         ("transformer", endless, "not finite"),
         ("transformer", narrow, "(batch, tgt, vocab)"),

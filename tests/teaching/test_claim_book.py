@@ -14,7 +14,7 @@ SAID = {
     "on": "rule",
     "points": 10,
     "why": "a *bold* <b>reason</b> | $x$",
-    "refuted_if": "no pair of seeds shows it",
+    "if_open": "that more seeds are needed",
 }
 TABLES = {
     "without": {
@@ -26,6 +26,9 @@ TABLES = {
         "rest": {"transformer": [95.0], "bahdanau": [96.0]},
     },
 }
+
+
+RULE = exercise_called("my_rule").reference
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +62,11 @@ def result(**changes):
 
 
 def test_what_is_not_written_blocks_nothing(capsys):
-    assert write_down(unwritten) is None
-    assert try_claim(None, unwritten, {}) is None
-    assert capsys.readouterr().out == f"{claim_book.NO_PREDICTION}\n" * 2
-    assert try_claim({"prediction": SAID}, unwritten, {}) is None
+    assert write_down(unwritten, RULE) is None
+    assert write_down(lambda: SAID, unwritten) is None
+    assert try_claim(None, unwritten) is None
+    assert capsys.readouterr().out.count(claim_book.NO_PREDICTION) == 2
+    assert try_claim({"prediction": SAID}, unwritten) is None
     assert claim_book.NO_RULE in capsys.readouterr().out
     assert reported(None) == claim_book.NOTHING
 
@@ -70,28 +74,78 @@ def test_what_is_not_written_blocks_nothing(capsys):
 def test_a_prediction_keeps_its_first_time_and_its_versions(monkeypatch, capsys):
     times = iter(["2026-01-01T08:00:00+00:00", "2026-01-01T09:00:00+00:00", "2026-01-01T10:00:00+00:00"])
     monkeypatch.setattr(claim_book, "now", lambda: next(times))
-    first = write_down(lambda: SAID)
-    assert write_down(lambda: SAID) == first
-    other = write_down(lambda: {**SAID, "points": 5})
+    first = write_down(lambda: SAID, RULE)
+    assert write_down(lambda: SAID, RULE) == first
+    other = write_down(lambda: {**SAID, "points": 5}, RULE)
     assert other["versions"] == 2 and other["written"] > first["written"]
     assert "Other versions" in capsys.readouterr().out
 
 
 def test_a_claim_is_tried_and_reported(home, capsys):
-    rule = exercise_called("my_rule").reference
-    plan = write_down(lambda: SAID)
-    found = try_claim(
-        plan, rule, {"transformer": "transformer", "bahdanau": "bahdanau"}, seeds=(0,), n_steps=1
-    )
+    plan = write_down(lambda: SAID, RULE)
+    found = try_claim(plan, RULE, seeds=(0,), n_steps=1)
     text = reported(found)
+    assert claim_book.LACKS["before"] not in text and "Not as written down" not in text
     assert "A question says its last word twice" in text and "fewer than three seeds" in text
-    assert (home / "my_claim.md").read_text(encoding="utf-8") == text
+    assert (home / "my_report.md").read_text(encoding="utf-8") == text
+
+
+def backwards(src, tgt):
+    """Questions backwards."""
+    return tgt[::-1] if "?" in src else tgt
+
+
+def test_who_has_seen_the_runs_predicts_afterwards(monkeypatch, capsys):
+    """A new version after a run, another rule, other seeds, short runs: all of it is told."""
+    times = (f"2026-01-01T08:00:{second:02d}+00:00" for second in range(60))
+    monkeypatch.setattr(claim_book, "now", lambda: next(times))
+    monkeypatch.setattr(claim_book, "trial", lambda *args, **options: TABLES)
+    plan = write_down(lambda: SAID, RULE)
+    found = try_claim(plan, RULE)
+    assert found["written"] < found["trained"] and not found["changed"] and found["tries"] == 1
+    assert claim_book.LACKS["before"] not in reported(found)
+
+    later = write_down(lambda: {**SAID, "points": 1}, RULE)
+    again = try_claim(later, RULE)
+    assert again["trained"] == found["trained"] and claim_book.LACKS["before"] in reported(again)
+    fresh = write_down(lambda: {**SAID, "points": 1}, RULE, seeds=(3, 4, 5))
+    tested = try_claim(fresh, RULE, seeds=(3, 4, 5))
+    assert claim_book.LACKS["before"] not in reported(tested)  # fresh seeds were not seen
+
+    other = try_claim(plan, backwards, seeds=(6, 7, 8), n_steps=2)
+    text = reported(other)
+    assert other["changed"] == ["the rule", "the seeds"] and "**Not as written down:** the rule" in text
+    assert "A try-out, no result yet" in text and claim_book.LACKS["steps"] in text
+    assert other["tries"] == 3 and other["rules"] == 2 and "Versions of the prediction: 1" in text
+
+
+def test_a_system_of_ones_own(monkeypatch, capsys):
+    monkeypatch.setattr(claim_book, "trial", lambda rule, systems, **options: found.append(systems) or TABLES)
+    monkeypatch.setattr(claim_book, "faults", lambda make: ["The future leaks."])
+    found = []
+
+    def make_mine(vocab_size):
+        """One block, twice."""
+
+    plan = write_down(lambda: {**SAID, "breaks": "mine"}, RULE)
+    assert try_claim(plan, RULE) is None and claim_book.NO_SYSTEM in capsys.readouterr().out
+    text = reported(try_claim(plan, RULE, mine=make_mine))
+    assert "The future leaks." in capsys.readouterr().out and "**mine:** One block, twice." in text
+    assert found == [{"mine": make_mine, "bahdanau": "bahdanau"}]
+
+
+def test_a_small_split_is_told(capsys):
+    def rare(src, tgt):
+        return tgt[::-1] if src[0] == "two" else tgt
+
+    write_down(lambda: SAID, rare)
+    assert "that is few" in capsys.readouterr().out
 
 
 def test_the_report_shows_the_prediction_beside_what_came_out():
     text = reported(result(), words="word " * 20)
     assert "**Came out: held.** The gap is 19.0 to 29.0 points." in text
-    assert "| rule | transformer | 91.0 | 66.0 | 20.0 to 30.0 |" in text
+    assert "| rule |  | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
     assert text.rstrip().endswith("**Still missing.** nothing.")
     assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text
 

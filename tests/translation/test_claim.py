@@ -75,6 +75,20 @@ def test_a_trial_takes_what_is_on_record_and_makes_the_rest(tmp_path):
     assert told[-1] == "mine, with the rule, seed 0: a run" and len(made["with"]["rest"]["mine"]) == 1
 
 
+def test_two_rules_that_part_on_long_sentences_alone_are_two_rules():
+    def short_only(src, tgt):
+        return mirror(src, tgt) if len(src) < 9 else tgt
+
+    assert claim.fingerprint(short_only) != claim.fingerprint(mirror)
+    assert claim.fingerprint(lambda src, tgt: mirror(src, tgt)) == claim.fingerprint(mirror)
+    assert claim.split_sizes(short_only) == {"rule": 50, "rest": 450, "rule, long": 0, "rest, long": 276}
+
+
+def test_right_by_length():
+    signs = {"test": "".join(str(int(len(pair.src) == 3)) for pair in small_world().test)}
+    assert claim.by_length(signs) == {3: 100, 4: 0, 5: 0, 6: 0, 7: 0, 8: 0}
+
+
 def test_half_a_run_is_no_result(monkeypatch):
     monkeypatch.setattr(claim, "train", lambda *args, **options: type("Result", (), {"ended": "stopped"}))
     with pytest.raises(KeyboardInterrupt):

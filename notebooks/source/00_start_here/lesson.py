@@ -179,8 +179,8 @@ stations = {
     1997: ["LSTM"],
     2013: ["RCTM"],
     2014: ["RNN encoder-decoder", "sequence to sequence"],
-    2015: ["Bahdanau attention", "Luong attention", "residual connections"],
-    2016: ["LSTMN"],
+    2015: ["Bahdanau attention", "Luong attention"],
+    2016: ["LSTMN", "residual connections"],
     2017: ["key–value–predict", "structured self-attention", "ConvS2S", "Transformer"],
 }
 views.timeline(stations, title="Systems of the road")
@@ -225,7 +225,7 @@ r"""
 
 **To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another lesson's name).
 
-**Next:** [lesson 01](01_guessing_the_next_word.ipynb), how a machine guesses the next word, and how it learns to. Lessons that are not built yet are marked in the table above.
+**Next:** [lesson 01](01_guessing_the_next_word.ipynb), how a machine guesses the next word, and how it learns to. The table above leads to all twenty lessons.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

@@ -255,9 +255,9 @@ print("length of each row:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
 r"""
 The translator has read its positions from that table, and translates as before. Every row is equally long: sin² + cos² = 1 for each of the 32 hands, so $\sqrt{32} = 5.66$. The last word is no louder than the first.
 
-**Does adding not spoil the word?** The sum goes through matrices, and $W(x + p) = Wx + Wp$: the network gets both, as a radio gets two stations. Training decides which directions it keeps for what.
+**Does adding not spoil the word?** The sum goes through matrices, and $(x + p)W = xW + pW$: the network gets both, as a radio gets two stations. Training decides which directions it keeps for what.
 
-Laying word and place side by side would need a matrix of two parts, $W_1 x + W_2 p$. That is a sum again, from a wider vector.
+Laying word and place side by side would need a matrix of two parts, $xW_1 + pW_2$. That is a sum again, from a wider vector.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -611,7 +611,7 @@ r"""
 
 | they say | what it is | answer |
 |---|---|---|
-| "adding ruins the word" | M36 | $W(x+p) = Wx + Wp$. Both get through. |
+| "adding ruins the word" | M36 | $(x + p)W = xW + pW$. Both get through. |
 | "sinusoids are learned" | M37 | Count the parameters: none. |
 | "without positions it knows nothing of order" | M39 | Section 1: trained without target positions, and level. |
 | "my table is added, and nothing is learned" | M38 | Print two words of one sentence: the same row? |

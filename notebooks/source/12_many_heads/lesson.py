@@ -6,7 +6,7 @@ r"""
 
 **The question:** why look several times at once, and what does it cost?
 
-About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), masks from [lesson 10](10_masks.ipynb), and self-attention from lesson 09: the words of a sentence look at one another.
+About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), masks from [lesson 10](10_masks.ipynb), and self-attention from [lesson 09](09_self_attention.ipynb): the words of a sentence look at one another.
 """
 
 # %% [markdown] kind="goals" minutes=0.5
@@ -327,7 +327,7 @@ for sentence in (thirsty, cold):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The same translations, by your heads with trained weights. Note *il* and *elle*: *it* is the cat in one and the water, *l'eau*, in the other, and only the last English word tells which. Some of the 36 heads must have found that out. Section 5 looks for them.
+The same translations, by your heads with trained matrices. Note *il* and *elle*: *it* is the cat in one and the water, *l'eau*, in the other, and only the last English word tells which. Some of the 36 heads must have found that out. Section 5 looks for them.
 
 ## 4 · What do heads cost?
 
@@ -432,7 +432,7 @@ Not so neat. The best head for the previous word, encoder 1.2, gives it 37%; the
 Place your bet: 36 heads, each switched off **alone**. How often does the translation of "… because it was **thirsty**" change? Then try both sentences, and switch off one after another. You will see three things:
 
 - How far each head spreads: the {term:attention entropy|entropy} of its weights, $-\sum_j w_j \log_2 w_j$ bits, is 0 when one word gets all, 1 when two share alike, and 3.3 when all ten places of the English sentence do.
-- What the translator says, and how sure it is of each right word: about 0.93. It was trained to leave a little doubt, and twelve such chances multiply to 0.44.
+- What the translator says, and how sure it is of each right word: about 0.93. It was trained to leave a little doubt (lesson 15), and twelve such chances multiply to 0.44.
 - Where cross 1.3 looks.
 """
 
@@ -525,7 +525,7 @@ quiz("12", "ablation")
 r"""
 ## 6 · How many heads?
 
-Back to the first question. We trained the translator with 1, 2, 4, 8 and 16 heads, all of width 64 together, three seeds each (`heads`): the same parameters, the same steps. One head is one average, 16 heads have keys of 4 numbers. Exact translations of the test set, and of sentences nested deeper than any it has learned from. What came out?
+Back to the first question. We trained the translator with 1, 2, 4, 8 and 16 heads, all of width 64 together, three *seeds* each (`heads`): trainings that differ only in their random numbers. The same parameters, the same steps. One head is one average, 16 heads have keys of 4 numbers. Exact translations of the test set, and of sentences nested deeper than any it has learned from. What came out?
 """
 
 # %% kind="predict" minutes=1.5 hide_input=true

@@ -52,7 +52,7 @@ quiz("13", "recall")
 r"""
 ## 1 · Words that grow alike
 
-A translator wants several layers of attention, one on the other. Suppose we simply stack them. What happens to the words?
+A translator wants several layers of attention, one on the other: what a word has looked up in one, it can use to ask in the next (lesson 09). Suppose we simply stack them. What happens to the words?
 
 Attention gives each word a **mean** of all words. Mix red, blue and yellow paint, a little differently in each pot, and you get three browns.
 
@@ -91,7 +91,7 @@ The diagonal of the table holds n ones: each word with itself. Take the sum of t
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Now stack 12 blocks as they are before any training, with random weights. A {term:Transformer block|block} is one layer of the Transformer: attention, and what this lesson puts around it. In the library's, each layer's input is added to what the layer says: a *path past* the layer (section 2). The switch `residual=False` takes it from both of the block's layers. Sentences of eight random words, 64 numbers each; three random starts.
+Now stack 12 blocks as they are before any training, with random weights. A {term:Transformer block|block} is one layer of the Transformer: attention, and what this lesson puts around it. (The word has two senses: "12 layers" are 12 blocks, but inside a block attention and its companion of section 4 are called layers, too.) In the library's, each layer's input is added to what the layer says: a *path past* the layer (section 2). The switch `residual=False` takes it from both of the block's layers. Sentences of eight random words, 64 numbers each; three random starts.
 
 > **Before the picture:** how alike are the words after the **second** block, without a path?
 """
@@ -302,7 +302,7 @@ The bend, $\max(0, \cdot)$, is called {term:ReLU}: what is negative becomes 0. W
 
 # %% [markdown] kind="text" minutes=0.5 exercise="feed_forward"
 r"""
-Matrices are kept as torch keeps them, (out, in): multiply by `.T`, or use `torch.nn.functional.linear`.
+In the formula $x$ is a column, and the matrices are kept as torch keeps them, (out, in); lesson 12 had them on the right, (in, out). With words as rows, multiply by `.T`, or use `torch.nn.functional.linear`.
 """
 
 # %% kind="exercise" exercise="feed_forward" title="The feed-forward layer" difficulty=1 importance=4 minutes=3 track="core"
@@ -497,7 +497,7 @@ predict("13", "block-post-norm", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has 99%. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*; lesson 15). A third of the rate did not save it, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
+Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has 99%. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
 
 Section 1's measure gives a second reason. *After* training, the words of these stacks are alike, 0.96 or more from the fifth block on. And *before* any training?
 """
@@ -648,7 +648,7 @@ r"""
 - Attention averages, so stacked alone it makes all words alike within two blocks. The path delays that.
 - The path carries signal and gradient; the norm keeps their size.
 - LayerNorm looks at one word; BatchNorm at one feature of all words, padding and strangers included.
-- Up to 3 layers the place of the norm is a matter of taste; at 12 layers, with our recipe, only pre-norm trains.
+- Up to 3 layers, with a warm-up, the place of the norm is a matter of taste; at 12 layers, with our recipe, only pre-norm trains.
 
 **Still missing.** A decoder that looks at the source, and the whole around it. Lesson 14 puts all your parts together.
 """

@@ -90,7 +90,7 @@ These 392,360 numbers can translate. What is missing is the *code* that knows wh
 
 The **Transformer** (Vaswani and others, 2017) reads the source once, in a stack of encoder blocks. What comes out is the {term:encoder memory|memory}: one vector for each source word. A second stack, the decoder, reads the target so far, looks at the memory in every block, and scores the next word.
 
-Our file is not the paper's model in all things. Whoever loads weights must know such differences; the numbers do not tell.
+Our file is not the paper's model in all things. Whoever loads weights must know such differences; the numbers do not tell. (*Weights* are the learned numbers here, as in lesson 01. The weights of attention are computed anew for every sentence, and are in no file.)
 
 | | the paper's base model | our file |
 |---|---|---|
@@ -520,7 +520,7 @@ quiz("14", "clinic")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-C and E are easy: C lets the words in without the root, E begins with EOS in place of BOS. But look at D and F again: they translate as well as the healthy one, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right *alone*; it fails in company (lesson 13: ask alone and in company).
+C and E are easy: C lets the words in without the root, E begins with EOS in place of BOS. But look at D and F again: they translate as well as the healthy one, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right *alone*; it fails in company, as in the last quiz of lesson 13.
 
 ## 6 · Where the parameters are
 
@@ -571,7 +571,7 @@ predict("14", "full-one-head-less", ThreeUses())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Without the first or the third head both sentences survive, and even without both. Without the second *cold* is wrong, without the fourth *both*. Two heads are enough here, if they are the right two.
+Without the first or the third head both sentences survive, and even without both. Without the second *cold* is wrong, without the fourth *both*. Two heads are enough here, if they are the right two. Lesson 12, which counts from 0, had found whom one misses: cross 1.3 and encoder 0.3 are fourth heads, decoder 2.1 is a second.
 
 Narrower keys: at $d_k$ = 10 both survive, at 8 the adjective loses its gender (*froid* for *froide*), at 6 the cat is lost. The weights get flatter meanwhile, but that is not what breaks it most. Divide all scores by 4 instead: the weights are flatter than at $d_k$ = 4, and all that is lost is the gender in *cold*. It was trained with 16; a model *trained* with fewer is another question.
 

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.verdict import wrong
 from course_lib.teaching.written_test import TestExercise
 from course_lib.text.merges import count_pairs, merge
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
-from course_lib.training.small_run import Habits
+from course_lib.translation.small_run import Habits
 
 TOPIC = "training_a_translator"
 
@@ -84,6 +85,13 @@ def repeats_the_last(lengths, room):
     return [[*one, after[0]] for one, after in pairwise(batches)] + batches[-1:]
 
 
+def swaps_one_for_another(lengths, room):
+    """The sentence that did not fit is lost, and the one before it comes again."""
+    batches = by_length(lengths, room)
+    again = [[one[-1], *after[1:]] for one, after in pairwise(batches)]
+    return batches[:1] + again
+
+
 def lengths_not_places(lengths, room):
     return [[lengths[one] for one in batch] for batch in by_length(lengths, room)]
 
@@ -122,9 +130,12 @@ def well_filled(inputs, batches) -> str:
 
 
 def little_padding(inputs, batches) -> str:
-    allowed = 1.3 * padding(by_length(*inputs), inputs[0]) + max(inputs[0], default=0)
-    if (found := padding(batches, inputs[0])) > allowed:
-        return f"{found} places are padding. Put sentences of like length together: sort first."
+    least = padding(by_length(*inputs), inputs[0])
+    if (found := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
+        return (
+            f"{found} places are padding; sorted by length it is {least}, and little more is allowed. Put "
+            "sentences of like length together."
+        )
     return ""
 
 
@@ -171,6 +182,11 @@ BY_LENGTH = PlainExercise(
             repeats_the_last,
             "the sentence that did not fit any more is in the old batch and in the new one.",
         ),
+        Slip(
+            "swapped",
+            swaps_one_for_another,
+            "the sentence that did not fit any more is lost, and the one before it comes twice.",
+        ),
     ),
 )
 
@@ -187,6 +203,7 @@ def test_batches(by_length):
 TEST_BATCHES = TestExercise(
     name="test_batches",
     lesson=TOPIC,
+    stretch=True,
     of=BY_LENGTH,
     what="batcher",
     accepts={"from the longest down": from_the_longest, "with tuples": sorted_in_tuples},
@@ -195,6 +212,7 @@ TEST_BATCHES = TestExercise(
         "padding-not-counted": "forgets that padding takes places",
         "repeated": "puts a sentence into two batches",
         "as-they-come": "does not sort at all",
+        "swapped": "loses one sentence and has another twice",
     },
     reference=test_batches,
 )
@@ -203,8 +221,8 @@ TEST_BATCHES = TestExercise(
 # ---- the paper's rate
 
 
-def peak_too_early(step, d_model, warm_up):
-    return d_model**-0.5 * min(step**-0.5, step * warm_up**-0.5)
+def warm_up_for_width(step, d_model, warm_up):
+    return warm_up**-0.5 * min(step**-0.5, step * warm_up**-1.5)
 
 
 def rate_by(step, d_model, warm_up, *, choose=min, width=-0.5, climb=-1.5, fall=-0.5):
@@ -220,7 +238,7 @@ PAPER_RATE = PlainExercise(
     lesson=TOPIC,
     inputs=("step", "d_model", "warm_up"),
     reference=library.paper_rate,
-    unrepaired=peak_too_early,
+    unrepaired=warm_up_for_width,
     by_hand=ByHand(
         inputs={"step": 1, "d_model": 4, "warm_up": 4},
         answer=1 / 16,
@@ -284,6 +302,14 @@ def others_only(logits, targets, smoothing):
     return losses[targets != PAD].mean()
 
 
+def without_the_padding_word(logits, targets, smoothing):
+    """ε over the words alone, not over PAD."""
+    found = logits.log_softmax(dim=-1)
+    right = found.gather(-1, targets[..., None])[..., 0]
+    losses = -(1 - smoothing) * right - smoothing * found[..., 1:].mean(dim=-1)
+    return losses[targets != PAD].mean()
+
+
 def mean_of_sentences(losses, counts):
     kept = torch.where(counts, losses, 0.0)
     return (kept.sum(dim=-1) / counts.sum(dim=-1)).mean()
@@ -293,7 +319,18 @@ def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Ca
     lengths = torch.arange(batch) % n + 1
     targets = torch.randint(1, vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
     targets = torch.where(torch.arange(n) < lengths[:, None], targets, PAD)
-    return lambda: (3 * tensor(batch, n, vocab, seed=seed), targets.clone(), smoothing)
+    logits = 3 * tensor(batch, n, vocab, seed=seed)
+    return lambda: (logits.clone().requires_grad_(), targets.clone(), smoothing)
+
+
+class WithGradient(PlainExercise):
+    """What comes back must hang together with what was handed in, or nothing can be learned from it."""
+
+    def read(self, value, case):
+        if isinstance(value, Tensor) and not value.requires_grad and not case.by_hand:
+            told = "No gradient flows through this tensor: it is cut off from the logits."
+            return wrong(told, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
+        return super().read(value, case)
 
 
 def is_a_tensor(inputs, loss) -> str:
@@ -303,7 +340,7 @@ def is_a_tensor(inputs, loss) -> str:
 
 SHARES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
 BY_HAND_LOSS = 0.8 * math.log(2) + 0.2 * (2 * math.log(8) + math.log(2) + math.log(4)) / 4
-SMOOTHED_LOSS = PlainExercise(
+SMOOTHED_LOSS = WithGradient(
     name="smoothed_loss",
     lesson=TOPIC,
     inputs=("logits", "targets", "smoothing"),
@@ -337,6 +374,12 @@ SMOOTHED_LOSS = PlainExercise(
             others_only,
             "ε is spread over the **other** words alone. Here (and in torch) every word gets ε/V, the right "
             "one, too.",
+        ),
+        Slip(
+            "padding-word-left-out",
+            without_the_padding_word,
+            "ε is spread over V − 1 words, padding left out. Some books do it so; here (and in torch) word 0 "
+            "gets its ε/V, too. What is left out are the *places* whose target is 0.",
         ),
         Slip(
             "nothing-taken-away",
@@ -399,7 +442,7 @@ def step_by(
     below: Callable[[Tensor], Tensor] = lambda spread: spread.sqrt(),
     sign: float = -1.0,
     betas: tuple[float, float] = (0.9, 0.98),
-    keeps: bool = True,
+    keeps: Callable = lambda old, new, fair: new,
     fresh: Callable[[Tensor, Tensor, float], Tensor] = lambda old, new, b: b * old + (1 - b) * new,
 ):
     """A training step, with places where it can go wrong."""
@@ -411,10 +454,16 @@ def step_by(
         m, v = memory.get(name, (torch.zeros_like(w), torch.zeros_like(w)))
         m = fresh(m, g, betas[0])
         v = fresh(v, square(g, m), betas[1])
-        change = fair(m, betas[0], step) / (below(fair(v, betas[1], step)) + 1e-9)
-        moved[name] = w + sign * rate * change
-        kept[name] = (m, v) if keeps else memory.get(name, (torch.zeros_like(w), torch.zeros_like(w)))
+        hats = fair(m, betas[0], step), fair(v, betas[1], step)
+        moved[name] = w + sign * rate * hats[0] / (below(hats[1]) + 1e-9)
+        kept[name] = keeps(memory.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
     return loss.item(), moved, kept
+
+
+def scaled(gradients: list[Tensor]) -> list[Tensor]:
+    """Of length 1, however short they were."""
+    length = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    return [gradient / length for gradient in gradients]
 
 
 def plain_descent(weights, loss_of, memory, step, rate):
@@ -433,7 +482,8 @@ def bowl(weights: dict[str, Tensor]) -> Tensor:
 
 
 def gentle(weights: dict[str, Tensor]) -> Tensor:
-    return 0.05 * bowl(weights)
+    """Its gradient is shorter than 1: nothing is to be clipped."""
+    return 0.005 * bowl(weights)
 
 
 def step_case(loss_of: Callable, step: int, rate: float, seed: int) -> Callable[[], tuple]:
@@ -452,11 +502,18 @@ def step_case(loss_of: Callable, step: int, rate: float, seed: int) -> Callable[
     )
 
 
+def a_plain_number(inputs, answer) -> str:
+    if isinstance(answer, tuple) and len(answer) == 3 and isinstance(answer[0], Tensor):
+        return "The loss is handed back as a tensor. Make it a plain number: `loss.item()`."
+    return ""
+
+
 TRAINING_STEP = PlainExercise(
     name="training_step",
     lesson=TOPIC,
     inputs=("weights", "loss_of", "memory", "step", "rate"),
     reference=library.training_step,
+    demands=(a_plain_number,),
     seconds=20.0,  # torch.optim, where somebody uses it, loads torch's compiler first
     by_hand=ByHand(
         inputs={
@@ -481,6 +538,11 @@ TRAINING_STEP = PlainExercise(
             "not-clipped",
             partial(step_by, clip=lambda gradients: gradients),
             "the gradient is not clipped. `clip_gradients(gradients, 1.0)` comes before Adam sees it.",
+        ),
+        Slip(
+            "always-scaled",
+            partial(step_by, clip=scaled),
+            "every gradient gets the length 1. Clipping shortens a long one; a shorter one stays.",
         ),
         Slip(
             "clipped-one-by-one",
@@ -521,8 +583,13 @@ TRAINING_STEP = PlainExercise(
         ),
         Slip(
             "memory-not-kept",
-            partial(step_by, keeps=False),
+            partial(step_by, keeps=lambda old, new, hats: old),
             "the memory that is handed back is the old one. Hand back the two means that you have just made.",
+        ),
+        Slip(
+            "corrected-means-kept",
+            partial(step_by, keeps=lambda old, new, hats: hats),
+            "the memory holds the corrected means. They serve this one step; keep m and v themselves.",
         ),
         Slip(
             "weights-of-the-mean-swapped",
@@ -541,20 +608,35 @@ TRAINING_STEP = PlainExercise(
 # ---- byte-pair encoding
 
 
+def first_in_the_alphabet(counts: dict[tuple[str, str], int]) -> tuple[str, str]:
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+def merged_by(words, *, count=count_pairs, choose=first_in_the_alphabet, glue=merge):
+    """The best pair, and the words with it glued together; with places where it can go wrong."""
+    pair, found = choose(count(words)), Counter()
+    for word, times in words.items():
+        found[glue(word, pair)] += times
+    return pair, dict(found)
+
+
 def next_merge(words: dict[tuple[str, ...], int]) -> tuple[tuple[str, str], dict[tuple[str, ...], int]]:
-    counts = count_pairs(words)
-    pair = min(counts, key=lambda pair: (-counts[pair], pair))
-    return pair, {merge(word, pair): times for word, times in words.items()}
-
-
-def merged_by(words, *, count=count_pairs, rank=lambda counts, pair: (-counts[pair], pair), glue=merge):
-    counts = count(words)
-    pair = min(counts, key=lambda pair: rank(counts, pair))
-    return pair, {glue(word, pair): times for word, times in words.items()}
+    return merged_by(words)
 
 
 def each_word_once(words):
     return dict(Counter(pair for word in words for pair in pairwise(word)))
+
+
+def once_in_a_word(words):
+    counts = Counter()
+    for word, times in words.items():
+        counts.update(dict.fromkeys(pairwise(word), times))
+    return dict(counts)
+
+
+def replaced_as_text(word, pair):
+    return tuple(" ".join(word).replace(" ".join(pair), "".join(pair)).split(" "))
 
 
 def first_place_only(word, pair):
@@ -575,6 +657,7 @@ def spelled(**counts: int) -> dict[tuple[str, ...], int]:
 NEXT_MERGE = PlainExercise(
     name="next_merge",
     lesson=TOPIC,
+    stretch=True,
     inputs=("words",),
     reference=next_merge,
     by_hand=ByHand(
@@ -594,6 +677,9 @@ NEXT_MERGE = PlainExercise(
         lambda: (spelled(le=1, la=9, lapin=1, lapins=1),),
         lambda: (spelled(ba=2, ab=2),),
         lambda: (spelled(oui=9, non=1, nos=1),),
+        lambda: (spelled(papa=3, le=4),),
+        lambda: ({("a", "t"): 5, ("la", "t"): 1},),
+        lambda: ({("a", "bc"): 1, ("ab", "a"): 1},),
     ),
     slips=(
         Slip(
@@ -603,13 +689,28 @@ NEXT_MERGE = PlainExercise(
         ),
         Slip(
             "ties-the-other-way",
-            partial(merged_by, rank=lambda counts, pair: (-counts[pair], [-ord(c) for c in "".join(pair)])),
+            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: (counts[pair], pair))),
             "of equally frequent pairs the last in the alphabet is taken. Take the first.",
         ),
         Slip(
             "first-met-of-equals",
-            partial(merged_by, rank=lambda counts, pair: -counts[pair]),
+            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: counts[pair])),
             "of equally frequent pairs the one that is met first is taken. Take the first in the alphabet.",
+        ),
+        Slip(
+            "ties-by-the-glued-word",
+            partial(merged_by, choose=lambda counts: min(counts, key=lambda p: (-counts[p], "".join(p), p))),
+            "equals are compared as glued words. Compare the tuples: ('a', 'bc') comes before ('ab', 'a').",
+        ),
+        Slip(
+            "counted-once-in-a-word",
+            partial(merged_by, count=once_in_a_word),
+            "a pair that stands twice in a word is counted once. *papa*, met 3 times, has *pa* 6 times.",
+        ),
+        Slip(
+            "replaced-as-text",
+            partial(merged_by, glue=replaced_as_text),
+            "the word is searched as text, and *a t* is found inside *la t*. Compare whole tokens.",
         ),
         Slip(
             "only-once-in-a-word",
@@ -623,7 +724,7 @@ NEXT_MERGE = PlainExercise(
         ),
         Slip(
             "rarest",
-            partial(merged_by, rank=lambda counts, pair: (counts[pair], pair)),
+            partial(merged_by, choose=lambda counts: min(counts, key=lambda pair: (counts[pair], pair))),
             "the **rarest** pair is taken. Take the most frequent.",
         ),
     ),
@@ -633,7 +734,8 @@ NEXT_MERGE = PlainExercise(
 # ---- a recipe to repair
 
 SICK = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
-GOOD_RATES = (0.001, 0.02)
+GOOD_RATES = (0.003, 0.01)
+ENOUGH = 2000
 
 
 def repaired(recipe: dict) -> dict:
@@ -651,20 +753,21 @@ def is_shifted(inputs, recipe) -> str:
     told = (
         "The decoder still reads the very word that it is to say: the loss falls to its floor at once, and "
     )
+    if recipe["shifted"] not in (True, False):
+        return f"`shifted` is {recipe['shifted']!r}. It is True or False."
     return "" if recipe["shifted"] else told + "it has learned to copy. What must be shifted?"
 
 
 def has_enough(inputs, recipe) -> str:
-    told = f"{recipe['n_sentences']} sentences are learned by heart: the loss on validation stops falling. "
-    if not 1000 <= recipe["n_sentences"] <= 3000:
-        return told + "There are 3,000." if recipe["n_sentences"] < 1000 else "There are 3,000 sentences."
-    return ""
+    if recipe["n_sentences"] < ENOUGH:
+        return f"{recipe['n_sentences']} sentences are too few, and soon known by heart. There are 3,000."
+    return "" if recipe["n_sentences"] <= 3000 else "There are 3,000 sentences."
 
 
 def has_a_good_rate(inputs, recipe) -> str:
     low, high = GOOD_RATES
     if recipe["rate"] > high:
-        return f"At a rate of {recipe['rate']:g} it falls at once and then gets stuck. Try a smaller one."
+        return f"At a rate of {recipe['rate']:g} its first steps do too much damage. Try a smaller one."
     if recipe["rate"] < low:
         return f"At a rate of {recipe['rate']:g} it will not be done in 240 steps. Try a larger one."
     return ""
@@ -673,8 +776,8 @@ def has_a_good_rate(inputs, recipe) -> str:
 def leaves_the_rest(inputs, recipe) -> str:
     if recipe["softmaxes"] != 1:
         return "One softmax is right: the loss takes it by itself."
-    if not 0 <= recipe["smoothing"] <= 0.2 or not 0 <= recipe["warm_up"] <= 60:
-        return "Smoothing and warm-up were not what ailed it. Leave them as they were."
+    if recipe["smoothing"] != inputs[0]["smoothing"] or not 0 <= recipe["warm_up"] <= 40:
+        return "Smoothing and warm-up were not what ailed it. Leave them as they were handed in."
     return ""
 
 

@@ -129,6 +129,14 @@ def test_returns(batcher):
     return sorted(i for batch in batcher([3, 9, 2, 8], 18) for i in batch) == [0, 1, 2, 3]
 
 
+def test_how_many(batcher):
+    lengths = [20, 3, 19, 4, 18, 5]
+    found = batcher(lengths, 40)
+    assert sum(len(batch) for batch in found) == 6
+    taken = [len(batch) * max(lengths[i] for i in batch) for batch in found]
+    assert max(taken) <= 40 and sum(taken) < 90
+
+
 def test_of_one_sentence(batcher):
     assert [list(batch) for batch in batcher([4], 4)] == [[0]]
 
@@ -259,6 +267,17 @@ def loss_negative(logits, targets, smoothing):
     )
 
 
+def loss_cut_off(logits, targets, smoothing):
+    return F.cross_entropy(logits.mT, targets, label_smoothing=smoothing, ignore_index=0).detach()
+
+
+def loss_as_in_a_book(logits, targets, smoothing):
+    logs = logits.log_softmax(dim=-1)
+    spread = -logs[..., 1:].mean(-1)
+    right = -logs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return ((1 - smoothing) * right + smoothing * spread)[targets != 0].mean()
+
+
 def loss_by_torch(logits, targets, smoothing):
     return F.cross_entropy(logits.mT, targets, label_smoothing=smoothing, ignore_index=0)
 
@@ -331,9 +350,26 @@ def step_forgets(weights, loss_of, memory, step, rate):
     return loss, _adam(weights, gradients, memory, step, rate)[0], before
 
 
+def step_always_scaled(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    norm = sum(g.square().sum() for g in gradients).sqrt()
+    return loss, *_adam(weights, [g / norm for g in gradients], memory, step, rate)
+
+
+def step_keeps_hats(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    moved, kept = _adam(weights, gradients, memory, step, rate)
+    return loss, moved, {n: (m / (1 - 0.9**step), v / (1 - 0.98**step)) for n, (m, v) in kept.items()}
+
+
 def step_clamped(weights, loss_of, memory, step, rate):
     loss, gradients = _gradients(weights, loss_of)
     return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda gs: [g.clamp(-1, 1) for g in gs])
+
+
+def step_loss_as_tensor(weights, loss_of, memory, step, rate):
+    loss, gradients = _gradients(weights, loss_of)
+    return torch.tensor(loss), *_adam(weights, gradients, memory, step, rate)
 
 
 def step_no_loss(weights, loss_of, memory, step, rate):
@@ -420,6 +456,26 @@ def repair_twice(recipe):
     return recipe | {"rate": 0.005, "shifted": True, "n_sentences": 3000, "softmaxes": 2}
 
 
+def repair_in_words(recipe):
+    return recipe | {"rate": 0.005, "shifted": "yes", "n_sentences": 3000}
+
+
+def repair_always_the_same(recipe):
+    return {"rate": 0.005, "warm_up": 24, "n_sentences": 3000} | {
+        "shifted": True,
+        "softmaxes": 1,
+        "smoothing": 0.1,
+    }
+
+
+def repair_a_little_high(recipe):
+    return recipe | {"rate": 0.02, "shifted": True, "n_sentences": 3000}
+
+
+def repair_a_little_low(recipe):
+    return recipe | {"rate": 0.001, "shifted": True, "n_sentences": 3000}
+
+
 def repair_higher(recipe):
     return recipe | {"rate": 0.01, "shifted": True, "n_sentences": 3000}
 
@@ -430,7 +486,7 @@ def repair_fewer(recipe):
 
 def repair_all(recipe):
     good = {"rate": 5e-3, "warm_up": 30, "n_sentences": 3000}
-    return good | {"shifted": True, "softmaxes": 1, "smoothing": 0.0}
+    return good | {"shifted": True, "softmaxes": 1, "smoothing": recipe["smoothing"]}
 
 
 # ---- next_merge
@@ -476,6 +532,29 @@ def merge_last_of_equals(words):
 def merge_rarest(words):
     counts = _counted(words)
     best = sorted(counts, key=lambda pair: (counts[pair], pair))[0]
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_as_text(words):
+    counts = _counted(words)
+    best = min(counts, key=lambda pair: (-counts[pair], pair))
+    return best, {
+        tuple(" ".join(w).replace(" ".join(best), "".join(best)).split()): n for w, n in words.items()
+    }
+
+
+def merge_by_sets(words):
+    counts = Counter()
+    for word, n in words.items():
+        for pair in set(pairwise(word)):
+            counts[pair] += n
+    best = min(counts, key=lambda pair: (-counts[pair], pair))
+    return best, {_glued(word, best): n for word, n in words.items()}
+
+
+def merge_ties_glued(words):
+    counts = _counted(words)
+    best = min(counts, key=lambda pair: (-counts[pair], "".join(pair), pair))
     return best, {_glued(word, best): n for word, n in words.items()}
 
 
@@ -546,6 +625,7 @@ WRONG = {
         (test_exact_answer, "from the longest down"),
         (test_returns, "A test says no by raising"),
         (test_of_one_sentence, "does not sort"),
+        (test_how_many, "loses one sentence and has another twice"),
     ],
     "paper_rate": [
         (rate_larger, "the-larger"),
@@ -564,6 +644,8 @@ WRONG = {
         (loss_too_much, "nothing-taken-away"),
         (loss_padded_mean, "padding-in-the-count"),
         (loss_negative, None, "by hand"),
+        (loss_cut_off, None, "No gradient flows"),
+        (loss_as_in_a_book, "padding-word-left-out"),
     ],
     "training_step": [
         (step_not_clipped, "not-clipped"),
@@ -571,7 +653,10 @@ WRONG = {
         (step_uncorrected, "not-corrected"),
         (step_no_root, "no-root"),
         (step_forgets, "memory-not-kept"),
+        (step_always_scaled, "always-scaled"),
+        (step_keeps_hats, "corrected-means-kept"),
         (step_clamped, None, "reference"),
+        (step_loss_as_tensor, None, "plain number"),
         (step_no_loss, None, "by hand"),
         (step_descent, "no-adam"),
     ],
@@ -579,7 +664,11 @@ WRONG = {
         (repair_nothing, "nothing-changed"),
         (repair_shift, "only-shifted"),
         (repair_rate_only, None, "learned to copy"),
-        (repair_still_high, None, "gets stuck"),
+        (repair_still_high, None, "too much damage"),
+        (repair_in_words, None, "True or False"),
+        (repair_always_the_same, None, "as they were handed in"),
+        (repair_a_little_high, None, "too much damage"),
+        (repair_a_little_low, None, "larger one"),
         (repair_too_low, None, "larger one"),
         (repair_by_heart, None, "by heart"),
         (repair_short, None, "same names"),
@@ -591,6 +680,9 @@ WRONG = {
         (merge_last_of_equals, "ties-the-other-way"),
         (merge_rarest, "rarest"),
         (merge_once, "only-once-in-a-word"),
+        (merge_as_text, "replaced-as-text"),
+        (merge_by_sets, "counted-once-in-a-word"),
+        (merge_ties_glued, "ties-by-the-glued-word"),
         (merge_pair_only, None),
         (merge_joined_pair, None),
     ],

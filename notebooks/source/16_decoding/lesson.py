@@ -88,7 +88,7 @@ predict("16", "dec-close-dog", LiveTranslator())
 r"""
 *Un petit jardin dans le jardin*, with a chance of 0.92. Does the word really come from *garden*? Change it and see: with *in the kitchen* it says *une petite cuisine dans la cuisine*, and article and adjective agree two words ahead.
 
-0.92 is this model's ordinary sureness: with nothing closed it says 0.90 to 0.96 at almost every step. (It was trained to leave a little to the others: label smoothing.) So it is as sure of the wrong word as of a right one.
+0.92 is this model's ordinary sureness: with nothing closed it says 0.90 to 0.96 at almost every step. (It was trained to leave a little to the others: label smoothing, lesson 15.) So it is as sure of the wrong word as of a right one.
 
 That is not a law. Close *small* or *old*, and it is left out. Close *garden*, and it gropes: *dans le chien*, at 0.44. Close the words one by one: you see what the translation **depended** on. How sure it is does not tell whether it is right.
 
@@ -164,7 +164,7 @@ $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\
 | symbol | in words | here |
 |---|---|---|
 | $L$ | length, `</s>` counted | 4 for *le chat dort*, 1 for nothing |
-| $\alpha$ | how much length is forgiven | 0: the bare sum; 0.6 and 1 are common |
+| $\alpha$ | how much length is forgiven (not lesson 06's weights) | 0: the bare sum; 0.6 and 1 are common |
 
 With $\alpha = 1$: $-2.339 / 1.5 = -1.559$ against $-2.120 / 1$, and the sentence is back. (The form is that of Wu and others, 2016.)
 """
@@ -291,7 +291,7 @@ quiz("16", "beam")
 r"""
 ## 3 · How good is it?
 
-So far a translation was right or wrong, word for word. That is harsh: *le chat noir dort* for *le petit chat noir dort* counts as nothing. And the loss of training does not tell either: it is measured after *right* words, while a decoder reads its own. So decode, then score.
+So far a translation was right or wrong, word for word. That is harsh: *le chat noir dort* for *le petit chat noir dort* counts as nothing. And the loss of training does not tell either: it is measured after *right* words (teacher forcing, lesson 04), while a decoder reads its own. In lesson 15 the run whose target was not shifted had the lowest loss of all, and nothing right. So decode, then score.
 
 {term:BLEU score|BLEU} (Papineni and others, 2002) gives part of the points: it counts **which groups of one, two, three and four words the reference has, too.** A group of $n$ words is an $n$-gram (lesson 01).
 
@@ -590,7 +590,7 @@ for sentence in (cow, "the old woman sees a small dog in the garden"):
 r"""
 The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
 
-**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: 2.6 times for this small model, 7.3 times for one of Multi30k's size.)
+**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: 2.6 times for this small model, 7.3 times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said 1.3 in one run and 1.8 in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
 
 **The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles them, the caches must move along. You have repaired what happens otherwise.
 """
@@ -662,7 +662,7 @@ print(f"without the mask: {same} of 100 right")
 r"""
 The first is the classic bug of a server that answers two people in turn. The cow's sentence goes on where the cat's had ended, fluently, and the cow is now *il*, like *le chat*; after *la femme* she is *elle*. No error, and something of one reader's text decides a word in the answer to another.
 
-The second costs 29 sentences in a hundred. In layer 1 the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in layer 2 the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
+The second costs 29 sentences in a hundred. In the first layer the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in the second layer the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
 
 ## Check yourself
 

@@ -5,56 +5,6 @@ from __future__ import annotations
 import random
 from statistics import mean
 
-# ---- even_rule
-
-
-def odd_ones(src, tgt):
-    if len(src) % 2:
-        return [*tgt, "voilà"]
-    return tgt
-
-
-def by_target(src, tgt):
-    return [*tgt, "voilà"] if len(tgt) % 2 == 0 else tgt
-
-
-def no_condition(src, tgt):
-    return [*tgt, "voilà"]
-
-
-def at_the_front(src, tgt):
-    return (["voilà"] if len(src) % 2 == 0 else []) + tgt
-
-
-def joined(src, tgt):
-    return " ".join([*tgt, "voilà"]) if len(src) % 2 == 0 else " ".join(tgt)
-
-
-def appends(src, tgt):
-    if len(src) % 2 == 0:
-        tgt.append("voilà")
-    return tgt
-
-
-def returns_append(src, tgt):
-    return tgt.append("voilà")
-
-
-def even_plain(src, tgt):
-    if len(src) % 2 == 0:
-        return [*tgt, "voilà"]
-    return tgt
-
-
-def even_star(src, tgt):
-    ending = () if len(src) % 2 else ("voilà",)
-    return [*tgt, *ending]
-
-
-def even_bits(src, tgt):
-    return list(tgt) if len(src) & 1 else [*list(tgt), "voilà"]
-
-
 # ---- test_even_rule
 
 
@@ -244,22 +194,60 @@ def verdict_sorted(prediction, tables):
     return {**found, "verdict": "failed"} if found["most"] < prediction["points"] else found
 
 
+def seed_from_itself(prediction, tables):
+    on, lost = prediction["on"], {}
+    for key in ("breaks", "more_than"):
+        name = prediction[key]
+        pairs = zip(tables["without"][on][name], tables["with"][on][name], strict=True)
+        lost[key] = [a - b for a, b in pairs]
+    least = min(lost["breaks"]) - max(lost["more_than"])
+    most = max(lost["breaks"]) - min(lost["more_than"])
+    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
+    return {"least": least, "most": most, "verdict": word}
+
+
+def fails_when_equal(prediction, tables):
+    found = verdict_plain(prediction, tables)
+    if found["verdict"] != "held" and found["most"] <= prediction["points"]:
+        found["verdict"] = "failed"
+    return found
+
+
+def more_than_points(prediction, tables):
+    found = verdict_plain(prediction, tables)
+    if found["verdict"] == "held" and not found["least"] > prediction["points"]:
+        found["verdict"] = "open"
+    return found
+
+
+def whole_points(prediction, tables):
+    found = verdict_plain(prediction, tables)
+    return {**found, "least": int(found["least"]), "most": int(found["most"])}
+
+
 # ---- missing
+
+
+def as_given(report):
+    return [name for name in missing_plain(report) if name not in ("before", "steps")]
+
+
+def by_the_hour(report):
+    cut = {**report, "written": report["written"][:13], "trained": report["trained"][:13]}
+    return missing_plain(cut)
+
+
+def only_the_clock(report):
+    return [name for name in missing_plain(report) if name != "steps"]
+
+
+def steps_at_the_end(report):
+    found = missing_plain(report)
+    return sorted(found, key=lambda name: name == "steps")
 
 
 def returns_early(report):
     return missing_plain(report)[:1]
-
-
-def counts_repeats(report):
-    return missing_plain({**report, "seeds": list(range(len(report["seeds"])))})
-
-
-def counts_letters(report):
-    found = [name for name in missing_plain(report) if name != "words"]
-    if len(report["words"]) < 20:
-        found.append("words")
-    return found
 
 
 def no_times(report):
@@ -286,13 +274,6 @@ def a_set(report):
     return set(missing_plain(report))
 
 
-def any_rest(report):
-    found = [name for name in missing_plain(report) if name != "control"]
-    if not any("rest" in split for split in report["splits"]):
-        found.insert(len([name for name in found if name != "words"]), "control")
-    return found
-
-
 def missing_plain(report):
     found = []
     if not report["prediction"]:
@@ -301,6 +282,8 @@ def missing_plain(report):
         found.append("before")
     if len(set(report["seeds"])) < 3:
         found.append("seeds")
+    if report["n_steps"] < 600:
+        found.append("steps")
     if "rest" not in report["splits"]:
         found.append("control")
     if len(report["words"].split()) < 20:
@@ -313,6 +296,7 @@ def missing_table(report):
         "prediction": not report["prediction"],
         "before": bool(report["prediction"]) and report["written"] >= report["trained"],
         "seeds": len({*report["seeds"]}) < 3,
+        "steps": report["n_steps"] <= 599,
         "control": report["splits"].count("rest") == 0,
         "words": len(report["words"].split()) < 20,
     }
@@ -323,7 +307,8 @@ def missing_steps(report):
     first = ["prediction"] if not report["prediction"] else []
     if not first and not report["trained"] > report["written"]:
         first = ["before"]
-    more = [("seeds", len(set(report["seeds"])) >= 3), ("control", "rest" in report["splits"])]
+    more = [("seeds", len(set(report["seeds"])) >= 3), ("steps", report["n_steps"] >= 600)]
+    more += [("control", "rest" in report["splits"])]
     more += [("words", len(report["words"].split()) >= 20)]
     return first + [name for name, there in more if not there]
 
@@ -338,13 +323,21 @@ def _said(**changes):
         "on": "rule",
         "points": 15,
         "why": "One step at a time it has to remember too much.",
-        "refuted_if": "no pair of seeds is 15 points apart",
+        "if_open": "three seeds were not enough to tell",
     }
     return {**said, **changes}
 
 
 def no_points():
     return _said(points=0)
+
+
+def next_to_nothing():
+    return _said(points=0.01)
+
+
+def more_than_there_is():
+    return _said(on="rule, long", points=60)
 
 
 def in_words():
@@ -367,13 +360,13 @@ def no_reason():
     return _said(why="because")
 
 
-def nothing_refutes():
-    return _said(refuted_if="-")
+def nothing_if_open():
+    return _said(if_open="-")
 
 
 def forgot_one():
     said = _said()
-    del said["refuted_if"]
+    del said["if_open"]
     return said
 
 
@@ -413,7 +406,9 @@ def too_rare(src, tgt):
 
 
 def by_chance(src, tgt):
-    return tgt[::-1] if "not" in src and random.random() < 0.5 else tgt
+    if "not" not in src:
+        return tgt
+    return tgt[::-1] if random.random() < 0.5 else [*tgt[1:], tgt[0]]
 
 
 def new_names(src, tgt):
@@ -459,15 +454,6 @@ def tuple_of_words(src, tgt):
 
 
 WRONG = {
-    "even_rule": [
-        (odd_ones, "odd"),
-        (by_target, "french"),
-        (no_condition, "always"),
-        (at_the_front, "in-front"),
-        (joined, "one-string"),
-        (appends, "in-place"),
-        (returns_append, "returns-none"),
-    ],
     "test_even_rule": [
         (test_only_even, "It catches"),
         (test_nothing, "does it assert anything?"),
@@ -491,27 +477,34 @@ WRONG = {
         (greater_than_zero, "any-gap"),
         (held_or_failed, "never-open"),
         (lucky_pair, "best-luck"),
+        (seed_from_itself, "seed-by-seed"),
+        (fails_when_equal, "fails-at-once"),
+        (more_than_points, "strictly"),
+        (whole_points, None),
         (only_the_word, "is wanted"),
     ],
     "missing": [
         (returns_early, "first-only"),
-        (counts_repeats, "same-seed"),
-        (counts_letters, "letters"),
+        (as_given, "This does what the first version did"),
+        (by_the_hour, None),
+        (only_the_clock, "no-steps"),
+        (steps_at_the_end, None),
         (no_times, "no-clock"),
         (asks_both, "both"),
         (not_after, "equal"),
         (a_set, "is wanted"),
-        (any_rest, None),
     ],
     "my_prediction": [
-        (no_points, "lies above 0"),
+        (no_points, "lies between 1 and 100"),
+        (next_to_nothing, "lies between 1 and 100"),
+        (more_than_there_is, "cannot be lost there"),
         (in_words, "is a number of percentage points"),
         (unknown_system, "there is no system"),
         (itself, "More than itself?"),
         (unknown_split, "there is no split"),
         (no_reason, "too short"),
-        (nothing_refutes, "too short"),
-        (forgot_one, 'needs "refuted_if"'),
+        (nothing_if_open, "too short"),
+        (forgot_one, 'needs "if_open"'),
         (only_text, 'needs "breaks"'),
     ],
     "my_rule": [
@@ -529,7 +522,6 @@ WRONG = {
 }
 
 RIGHT = {
-    "even_rule": [even_plain, even_star, even_bits],
     "test_even_rule": [test_both, test_raises, test_sentences],
     "two_shares": [shares_plain, shares_by_count, shares_loop],
     "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],

@@ -25,7 +25,8 @@ from torch import Tensor
 from course_lib.models.registry import build
 from course_lib.models.transformer import TransformerConfig
 from course_lib.text.batch import Batch
-from course_lib.text.batching import Epochs
+from course_lib.text.batching import Epochs, Planned, Shape
+from course_lib.text.encoded import EncodedCorpus
 from course_lib.text.pair import Pair
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.generate import draw
@@ -38,6 +39,7 @@ from course_lib.translation import by_parts
 
 Loss = Callable[[Tensor, Tensor, float], Tensor]  # logits, targets, smoothing
 Forward = Callable[[Weights, Tensor, Tensor, Tensor], Tensor]  # weights, source, target so far, mask: logits
+Batcher = Callable[[list[int], int], list[list[int]]]  # lengths, room: places
 
 N_HEADS, N_LAYERS, WIDTH = 4, 1, 64
 N_WORDS, LONGEST = 80, 6  # English words that are known; words of an English sentence
@@ -96,6 +98,7 @@ class Habits:
     shifted: bool = True  # the decoder reads the word before the one it is to say
     softmaxes: int = 1  # one is in the loss; a second is a mistake
     smoothing: float = 0.1
+    healed_after: int | None = None  # behind this step the rate is a healthy run's
 
 
 HEALTHY = Habits()
@@ -143,6 +146,33 @@ def exact_match(weights: Weights, batch: Batch, forward: Forward = forward) -> f
 # ---- the run
 
 
+class Batches(Epochs):
+    """The batches of a batcher: of the sentences in a new order each epoch, and these in a new order, too."""
+
+    def __init__(self, corpus: EncodedCorpus, batcher: Batcher, *, tokens_per_batch: int, seed: int):
+        self.batcher = batcher
+        super().__init__(corpus, tokens_per_batch=tokens_per_batch, seed=seed)
+
+    def plan(self, epoch: int) -> list[Planned]:
+        """What will be in each batch of an epoch."""
+        if self._plan[0] != epoch:
+            draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
+            order = sorted(range(len(sizes)), key=lambda _: draw())
+            found = self.batcher([max(sizes[pair]) for pair in order], self.tokens_per_batch)
+            batches = [[order[place] for place in batch] for batch in found]
+            shapes = [map(max, zip(*(sizes[pair] for pair in batch), strict=True)) for batch in batches]
+            planned = zip(shapes, batches, strict=True)
+            plan = [Planned(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
+            self._plan = epoch, sorted(plan, key=lambda _: draw())
+            self.n_batches = len(plan)  # a batcher of one's own may make one more in another order
+        return self._plan[1]
+
+    def seek(self, epoch: int, step: int) -> None:
+        """Go to any batch of any epoch."""
+        self.plan(epoch)
+        super().seek(epoch, step)
+
+
 class SmallRun:
     """Weights, Adam's memory, and how far it is. A step is the same after a resume as without one."""
 
@@ -156,24 +186,33 @@ class SmallRun:
         forward: Forward = forward,
         loss: Loss = smoothed_loss,
         step: Callable[..., tuple[float, Weights, Memory]] = training_step,
+        batcher: Batcher | None = None,
+        schedule: Callable[[int, int, int], float] | None = None,
     ):
+        """Without a batcher the batches are the library's; without a schedule the rate falls to 0 at the end.
+
+        A schedule is called as `paper_rate` is; it is scaled so that its peak is the habits' rate.
+        """
         self.data, self.habits, self.n_steps, self.seed = data, habits, n_steps, seed
-        self.forward, self._loss, self._step = forward, loss, step
+        self.forward, self._loss, self._step, self._schedule = forward, loss, step, schedule
         self.weights: Weights = fresh_weights(data.tokenizer.vocab_size, seed=seed)
         self.memory: Memory = {}
         self.history: list[dict[str, float]] = []
         self.losses: list[float] = []  # of the steps since the last look
         self.n_done = 0
-        self._batches = Epochs(data.train, tokens_per_batch=TOKENS, seed=seed)
+        given = {"tokens_per_batch": TOKENS, "seed": seed}
+        self._batches = Batches(data.train, batcher, **given) if batcher else Epochs(data.train, **given)
         room = max(map(max, data.validation.lengths)) * len(data.validation)
         self.exam = next(Epochs(data.validation, tokens_per_batch=room, seed=0))
 
     def rate(self, step: int) -> float:
-        """Up during warm-up, then down in a straight line to 0."""
+        """Up during warm-up, then down: in a straight line to 0, or as the schedule says."""
         habits = self.habits
-        return learning_rate(
-            step, peak=habits.rate, warm_up=habits.warm_up, decay="linear", n_steps=self.n_steps
-        )
+        peak = HEALTHY.rate if step > (habits.healed_after or self.n_steps) else habits.rate
+        if self._schedule:
+            top = max(habits.warm_up, 1)
+            return peak * self._schedule(step, WIDTH, top) / self._schedule(top, WIDTH, top)
+        return learning_rate(step, peak=peak, warm_up=habits.warm_up, decay="linear", n_steps=self.n_steps)
 
     def learn(self) -> None:
         """One step, and a look at the validation set now and then."""

@@ -15,8 +15,8 @@ from IPython.display import display
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder
 from course_lib.training.bar import steps_bar, watched
-from course_lib.training.small_run import SmallRun
 from course_lib.training.stopping import Stopping
+from course_lib.translation.small_run import SmallRun
 from course_lib.views import Part, Still, panels
 
 
@@ -30,7 +30,7 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
     path, end = place_of(name), min(until or run.n_steps, run.n_steps)
     if not anew and run.go_on(path):
         print(f"Going on from step {run.n_done}.")
-    shown, picture = None, None
+    shown = None
     with Stopping() as stopping, steps_bar(total=run.n_steps, start=run.n_done) as bar:
         while run.n_done < end and not stopping.asked:
             looks = len(run.history)
@@ -39,8 +39,8 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
             bar.set_postfix(loss=f"{(run.losses or [run.history[-1]['train_loss']])[-1]:.2f}", refresh=False)
             if len(run.history) > looks:
                 run.keep(path)
-                picture = curves(run.history)
                 if watched():
+                    picture = curves(run.history)
                     shown = shown.update(picture) or shown if shown else display(picture, display_id=True)
     run.keep(path)
     if shown is None and run.history:

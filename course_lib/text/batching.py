@@ -172,13 +172,16 @@ class Epochs:
     def _look_ahead(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
         """An epoch's plan, and the pairs of each batch on the device; those of the last epoch are kept."""
         if self._planned is None or self._planned[0] != epoch:
-            seed = f"{self.seed} {epoch}"
-            plan = plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
+            plan = self._drawn(epoch)
             rows = [[*pairs, *[-1] * (shape.rows - len(pairs))] for shape, pairs in plan]
             # One transfer an epoch: a GPU never waits for the next batch's numbers.
             order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)
             self._planned = epoch, plan, order.split([len(row) for row in rows])
         return self._planned[1:]
+
+    def _drawn(self, epoch: int) -> list[Planned]:
+        seed = f"{self.seed} {epoch}"
+        return plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
 
 
 def plan_epoch(

@@ -153,19 +153,16 @@ class Batches(Epochs):
         self.batcher = batcher
         super().__init__(corpus, tokens_per_batch=tokens_per_batch, seed=seed)
 
-    def plan(self, epoch: int) -> list[Planned]:
-        """What will be in each batch of an epoch."""
-        if self._plan[0] != epoch:
-            draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
-            order = sorted(range(len(sizes)), key=lambda _: draw())
-            found = self.batcher([max(sizes[pair]) for pair in order], self.tokens_per_batch)
-            batches = [[order[place] for place in batch] for batch in found]
-            shapes = [map(max, zip(*(sizes[pair] for pair in batch), strict=True)) for batch in batches]
-            planned = zip(shapes, batches, strict=True)
-            plan = [Planned(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
-            self._plan = epoch, sorted(plan, key=lambda _: draw())
-            self.n_batches = len(plan)  # a batcher of one's own may make one more in another order
-        return self._plan[1]
+    def _drawn(self, epoch: int) -> list[Planned]:
+        draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
+        order = sorted(range(len(sizes)), key=lambda _: draw())
+        found = self.batcher([max(sizes[pair]) for pair in order], self.tokens_per_batch)
+        batches = [[order[place] for place in batch] for batch in found]
+        shapes = [map(max, zip(*(sizes[pair] for pair in batch), strict=True)) for batch in batches]
+        planned = zip(shapes, batches, strict=True)
+        plan = [Planned(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
+        self.n_batches = len(plan)  # a batcher of one's own may make one more in another order
+        return sorted(plan, key=lambda _: draw())
 
     def seek(self, epoch: int, step: int) -> None:
         """Go to any batch of any epoch."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from course_lib.training.saved_system import machine, versions
+from course_lib.training.checkpoint import machine, versions
 from course_lib.translation import claim
 
 

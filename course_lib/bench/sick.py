@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from course_lib.training.saved_system import machine, versions
+from course_lib.training.checkpoint import machine, versions
 from course_lib.translation.small_run import N_STEPS, Habits, SmallRun, short_data
 
 

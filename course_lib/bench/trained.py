@@ -27,8 +27,8 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import SIZES_OF_TESTS, TESTS, Splits, splits
 from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
-from course_lib.training.job import Job, Outcome, run_job
-from course_lib.training.labels import pronoun_labels, right_by_class
+from course_lib.training.job import Job, TrainedSystem, run_job
+from course_lib.training.objective import pronoun_labels, right_by_class
 from course_lib.translation.evaluate import evaluate
 from course_lib.translation.evaluation import Evaluation
 from course_lib.translation.inside import likeness, spreads, switched_off
@@ -127,7 +127,7 @@ def in_short(found: Evaluation) -> dict:
     return short
 
 
-def _multi30k(job: Job, outcome: Outcome, validation_only: bool) -> dict:
+def _multi30k(job: Job, outcome: TrainedSystem, validation_only: bool) -> dict:
     """BLEU, lower-cased: on validation by length penalty, on test with the penalty that won there."""
 
     def score(split: str, **search: Any) -> Evaluation:
@@ -173,14 +173,14 @@ def brief(scores: dict) -> str:
 # ---- inside a Transformer
 
 
-def _toy_batches(outcome: Outcome, n: int = 200) -> list[Batch]:
+def _toy_batches(outcome: TrainedSystem, n: int = 200) -> list[Batch]:
     pairs, tokenizer = _toy().test[:n], outcome.data.tokenizer
     sides = ([tokenizer.encode(getattr(pair, side)) for pair in pairs] for side in ("src_text", "tgt_text"))
     device = next(outcome.model.parameters()).device
     return [make_batch(*sides).map(lambda tensor: tensor.to(device))]
 
 
-def _heads_off(outcome: Outcome) -> dict:
+def _heads_off(outcome: TrainedSystem) -> dict:
     """Exact match on the test split and pronouns on coreference, with each head silent in turn."""
     toy, tokenizer = _toy(), outcome.data.tokenizer
 
@@ -192,13 +192,13 @@ def _heads_off(outcome: Outcome) -> dict:
     return {"all heads": measure(), "without": switched_off(outcome.model, measure)}
 
 
-def _word_by_word(outcome: Outcome) -> float:
+def _word_by_word(outcome: TrainedSystem) -> float:
     """A language model's perplexity when the words to come cannot be seen, whatever its mask."""
     sentences = [outcome.data.tokenizer.encode(pair.tgt_text) for pair in _toy().test]
     return perplexity(outcome.model, sentences, word_by_word=True).perplexity
 
 
-INSIDE: dict[str, Callable[[Outcome], Any]] = {
+INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
     "word by word": _word_by_word,
     "heads off": _heads_off,
     "spreads": lambda outcome: spreads(outcome.model, _toy_batches(outcome)),
@@ -216,7 +216,7 @@ def round_to_half(model: nn.Module) -> None:
             parameter.copy_(parameter.half())
 
 
-def save_half(path: Path, outcome: Outcome) -> None:
+def save_half(path: Path, outcome: TrainedSystem) -> None:
     """The weights in half precision, with what the system needs to be built again."""
     learned = dict(outcome.model.named_parameters())
     tensors = {

@@ -29,14 +29,15 @@ def train(args: argparse.Namespace) -> int:
         args.refuse(f"{args.data} is a folder: say which of its languages, such as --from en --to fr")
     find_device(args.device)
 
-    from course_lib.training.job import Job, run_job
+    from course_lib.training.job import FLAGS, Job, run_job
 
     folder = args.folder or default_folder(args)
     given = {name: value for name, value in vars(args).items() if value is not None}
     asked = {name: value for name, value in given.items() if name in Job.__dataclass_fields__}
-    job = Job(**asked | {"folder": str(folder)})
+    recipe = {name: given[name] for name in FLAGS if name in given}
+    job = Job(**asked | {"folder": str(folder), "recipe": recipe})
     try:
-        outcome = run_job(job, tell=tell, after_look=tell_record)
+        outcome = run_job(job, tell=tell, after_validation=tell_record)
     except KeyboardInterrupt:
         raise Trouble("Stopped at once.", "The same command goes on from the last checkpoint.") from None
     except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
@@ -102,7 +103,7 @@ def tell_record(record) -> None:
 
 
 def farewell(outcome, name: str) -> list[str]:
-    """How a run, a job's `Outcome`, ended, and what to do now."""
+    """How a run, a job's `TrainedSystem`, ended, and what to do now."""
     from course_lib.models.listing import listed
 
     result = outcome.result

@@ -188,7 +188,7 @@ def of_translator(one: Opened, pairs, args: argparse.Namespace) -> Measured:
     """Text that was learned in small letters is compared so."""
     from tqdm import tqdm
 
-    from course_lib.training.bar import watched
+    from course_lib.training.console import watched
     from course_lib.translation.evaluate import evaluate
 
     tokenizer = one.saved.tokenizer
@@ -226,7 +226,7 @@ def of_language_model(one: Opened, pairs, args: argparse.Namespace) -> Measured:
 def of_sentence_encoder(one: Opened, pairs, args: argparse.Namespace) -> Measured:
     """The share of sentences of which it says the right French pronoun, all together and by pronoun."""
     from course_lib.text.encoded import encode_corpus
-    from course_lib.training.labels import pronoun_labels, right_by_class
+    from course_lib.training.objective import pronoun_labels, right_by_class
 
     model, tokenizer = one.saved.model, one.saved.tokenizer
     sides = zip(*fitting(one, pairs), strict=True)
@@ -271,7 +271,7 @@ def keep(args: argparse.Namespace, data: str, opened: list[Opened], found: Mappi
     """Write every number, with what it was measured on and by what."""
     from course_lib.models.sizes import n_parameters
     from course_lib.runtime import write_json
-    from course_lib.training.saved_system import machine, versions
+    from course_lib.training.checkpoint import machine, versions
 
     systems = []
     for one in opened:

@@ -52,8 +52,7 @@ def find_weights(checkpoint: Path | None, system: str | None) -> Path:
 def open_system(path: Path, device):
     """The `SavedSystem` in a file, and its kind: translator, language model or sentence encoder."""
     from course_lib.models.listing import listed
-    from course_lib.training.checkpoint import CheckpointError
-    from course_lib.training.saved_system import load_system
+    from course_lib.training.checkpoint import CheckpointError, load_system
 
     try:
         saved = load_system(path, device=device)

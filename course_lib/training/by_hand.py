@@ -5,7 +5,7 @@
     >>> round(weights["w"].item(), 4)                           # Adam's first step is one rate long
     2.9
 
-`step.py` does the same with a module and its `.grad`, faster; tests hold the two together.
+`objective.py` and `step.py` do the same with a module and its `.grad`, faster; tests hold the two together.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import torch
 from torch import Tensor
 
 from course_lib.text.special import PAD
-from course_lib.training.adam import BETAS, EPSILON
-from course_lib.training.loss import smoothed_cross_entropy
-from course_lib.training.schedule import learning_rate, paper_peak
+from course_lib.training.recipe import learning_rate, paper_peak
+from course_lib.training.step import BETAS, EPSILON
 
 Weights = dict[str, Tensor]
 Memory = dict[str, tuple[Tensor, Tensor]]  # of each weight, Adam's two means
@@ -32,8 +31,15 @@ def paper_rate(step: int, d_model: int, warm_up: int) -> float:
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The mean over all words but padding."""
-    losses = smoothed_cross_entropy(logits, targets, smoothing=smoothing)
+    """The mean over all words but padding.
+
+    >>> logits = torch.tensor([[2.0, 0.0, 0.0]])
+    >>> smoothed_loss(logits, torch.tensor([1]), 0.0), smoothed_loss(logits, torch.tensor([1]), 0.3)
+    (tensor(2.2395), tensor(2.0395))
+    """
+    log_probs = logits.float().log_softmax(dim=-1)
+    right = log_probs.gather(-1, targets[..., None])[..., 0]
+    losses = -(1 - smoothing) * right - smoothing * log_probs.mean(dim=-1)
     return losses[targets != PAD].mean()
 
 

@@ -2,6 +2,7 @@
 
     save_checkpoint("best.safetensors", tensors, about)
     tensors, about = load_checkpoint("best.safetensors")
+    saved = load_system("best.safetensors")                 # saved.model, saved.tokenizer, ready to translate
 
 The file is in the safetensors format: named tensors, and a header of text. Reading one runs no code, which
 cannot be said of pickle. `about` is JSON and travels in the header: the system and its configuration, the
@@ -13,25 +14,41 @@ has changed.
 from __future__ import annotations
 
 import json
+import platform
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from course_lib import __version__
+from course_lib.models.config import Config
+from course_lib.models.registry import build, config_from_json, config_to_json
+from course_lib.runtime import device as usual_device
 from course_lib.runtime import write_atomically
+from course_lib.text.bpe import BpeTokenizer
+from course_lib.text.tokenizer import Tokenizer
+from course_lib.text.words import WordTokenizer
+from course_lib.training.corpora import TrainingData
+from course_lib.training.recipe import Recipe
 
 FORMAT, VERSION = "attention-course checkpoint", 1
+TOKENIZERS = {"words": WordTokenizer, "bpe": BpeTokenizer}
 
 About = dict[str, Any]
 
 
 class CheckpointError(ValueError):
     """A file that cannot be used as a checkpoint; the message says why, and what to do."""
+
+
+# ---- the file
 
 
 def save_checkpoint(path: Path | str, tensors: Mapping[str, Tensor], about: About) -> None:
@@ -77,96 +94,92 @@ def _sum_text(text: str) -> str:
 
 
 def _open(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
-    _check_readable(path)
+    if not path.is_file():
+        raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.")
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
-            about = _check_header(path, header)
             # Copies: else they would be windows into the file, which may soon be another one.
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()} if with_tensors else {}  # noqa: SIM118
-    except SafetensorError as error:
-        raise CheckpointError(
-            f"{path} is damaged or no safetensors file ({error}). It was not changed. "
-            "Take another checkpoint, or get or train this one again."
-        ) from error
-    if with_tensors and sum_tensors(tensors) != header.get("tensors_sum"):
-        raise _damaged(path, "its tensors do not have the checksum they were saved with")
-    return tensors, about
-
-
-def _check_readable(path: Path) -> None:
-    """Said in our words: the library takes a file that may not be read for one that is not there."""
-    try:
-        if path.exists() and not path.is_file():
-            raise CheckpointError(f"Expected a checkpoint at {path}, but that is no file.")
-        path.open("rb").close()
-    except FileNotFoundError:
-        raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.") from None
-    except OSError as error:
-        raise CheckpointError(f"Expected a checkpoint at {path}, but: {error.strerror}.") from error
-
-
-def _check_header(path: Path, header: Mapping[str, str]) -> About:
+    except (SafetensorError, OSError) as error:
+        raise _unusable(path, f"is damaged or no safetensors file ({error})") from error
     if header.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{path} is a safetensors file, but no checkpoint of this course: "
-            f"its format is {header.get('format')!r}, expected {FORMAT!r}."
+        raise _unusable(path, f"is no checkpoint of this course, but of format {header.get('format')!r}")
+    if header.get("version") != str(VERSION):
+        raise _unusable(
+            path, f"has version {header.get('version')!r}. Yours reads {VERSION}: update it (git pull)"
         )
-    if "version" not in header:
-        raise _damaged(path, "it does not say in which version it is written")
-    version = header["version"]
-    if not version.isdecimal() or not 1 <= int(version) <= VERSION:
+    if _sum_text(header.get("about", "")) != header.get("about_sum"):
+        raise _unusable(path, "is damaged: its header does not have the checksum it was saved with")
+    if with_tensors and sum_tensors(tensors) != header.get("tensors_sum"):
+        raise _unusable(path, "is damaged: its tensors do not have the checksum they were saved with")
+    return tensors, json.loads(header["about"])
+
+
+def _unusable(path: Path, why: str) -> CheckpointError:
+    return CheckpointError(f"{path} {why}. It was not changed. Get or train it again.")
+
+
+# ---- a system in it
+
+
+@dataclass(frozen=True)
+class SavedSystem:
+    """A system ready to translate."""
+
+    name: str
+    model: nn.Module
+    tokenizer: Tokenizer
+    about: About
+
+
+def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> SavedSystem:
+    """Read a checkpoint and build what is in it."""
+    tensors, about = load_checkpoint(path)
+    if "standing" in about:
         raise CheckpointError(
-            f"{path} has version {version!r}, and this course reads versions up to {VERSION}. "
-            "It comes from a newer course: update yours (git pull)."
+            f"{path} is the state of a run, to go on from. Load the best.safetensors beside it."
         )
-    text = header.get("about", "")
     try:
-        about = json.loads(text)
-    except ValueError as error:
-        raise _damaged(path, f"its header cannot be read ({error})") from error
-    if not isinstance(about, dict):
-        raise _damaged(path, f"in its header, expected names and values, got {about!r:.40}")
-    if _sum_text(text) != header.get("about_sum"):
-        raise _damaged(path, "its header does not have the checksum it was saved with")
-    return about
-
-
-def _damaged(path: Path, why: str) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged: {why}. It was not changed. Get or train it again.")
-
-
-def check_names(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, path: Path | str) -> None:
-    """Every tensor must be there, of its kind, and none may be left over."""
-    if missing := sorted(own.keys() - weights.keys()):
-        raise CheckpointError(f"{path} lacks {len(missing)} tensors of this system, such as {missing[0]!r}.")
-    if foreign := sorted(weights.keys() - own.keys()):
-        raise CheckpointError(
-            f"{path} holds {len(foreign)} tensors this system does not know, such as {foreign[0]!r}."
+        name, config = config_from_json(about["config"])
+        tokenizer = TOKENIZERS[about["tokenizer"]["kind"]].from_text(
+            about["tokenizer"]["text"], path=f"The tokenizer in {path}"
         )
-    for name, tensor in weights.items():
-        if own[name].is_floating_point() != tensor.is_floating_point():
-            raise CheckpointError(
-                f"In {path}, {name} is of type {tensor.dtype}, but this system expects {own[name].dtype}."
-            )
+        model = build(name, config)
+        model.load_state_dict(tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise _unusable(Path(path), f"cannot be built: {error}") from error
+    return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 
 
-def check_shapes(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, path: Path | str) -> None:
-    """Each of these must have the same shape there."""
-    for name, tensor in own.items():
-        if tensor.shape != weights[name].shape:
-            raise CheckpointError(
-                f"In {path}, {name} has shape {tuple(weights[name].shape)}, but this system expects "
-                f"{tuple(tensor.shape)}. Was it built with another configuration?"
-            )
+def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, command: str = "") -> About:
+    """What a checkpoint says of itself, but for its history."""
+    (kind,) = (kind for kind, one in TOKENIZERS.items() if isinstance(data.tokenizer, one))
+    return {
+        "config": config_to_json(name, config),
+        "recipe": asdict(recipe),
+        "tokenizer": {"kind": kind, "text": data.tokenizer.to_text()},
+        "data": {"name": data.name, "fingerprint": data.fingerprint},
+        "versions": versions(),
+        "machine": machine(data.train.device),
+        "command": command,
+    }
 
 
-def put_weights(model: nn.Module, weights: Mapping[str, Tensor], *, path: Path | str) -> None:
-    """Copy weights into a model; every one must fit, and none may be left over."""
-    check_names(model.state_dict(), weights, path=path)
-    check_shapes(dict(model.named_parameters()), weights, path=path)
-    try:
-        # Tables that were counted, not learned, are as long as their text: a model makes room for its own.
-        model.load_state_dict(dict(weights))
-    except RuntimeError as error:
-        raise CheckpointError(f"{path} does not fit this system. {error}") from error
+def versions() -> Mapping[str, str]:
+    """What made it."""
+    return {
+        "course": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def machine(device: torch.device | None = None) -> str:
+    """What it was made on, in words; None: the device that the course takes by itself."""
+    device = device or usual_device()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    threads = "1 thread" if torch.get_num_threads() == 1 else f"{torch.get_num_threads()} threads"
+    return f"{platform.machine()} {device.type.upper()}, {threads}"

@@ -1,4 +1,4 @@
-"""The loss of `loss.py` in one pass over the logits, for an NVIDIA GPU: two small Triton kernels.
+"""The loss of `objective.py` in one pass over the logits, for an NVIDIA GPU: two small Triton kernels.
 
 8,192 words of a batch have 8,192 · 8,000 logits, 131 MB in bfloat16. Step by step, torch widens them to
 float32, takes the log-softmax, averages it, and walks back through all three: some 2.6 GB go through
@@ -6,7 +6,7 @@ memory. Here each row is read once on the way forward, and read and written once
 
     loss_i = (1 - ε) · (lse_i - logit of the target) + ε · (lse_i - mean of the row's logits)
 
-with lse = log Σ exp. Its slope is softmax - ε/vocab, less (1 - ε) at the target.
+with lse = log Σ exp. Its gradient is softmax - ε/vocab, less (1 - ε) at the target.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _SumLoss(torch.autograd.Function):
             smoothing,
             n_words,
             PAD,
-            next_power_of_2(n_words),
+            triton.next_power_of_2(n_words),
             num_warps=WARPS,
         )
         ctx.save_for_backward(logits, targets, lse)
@@ -66,23 +66,23 @@ class _SumLoss(torch.autograd.Function):
         return losses.sum()
 
     @staticmethod
-    def backward(ctx, slope: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx, upstream: Tensor) -> tuple[Tensor, None, None]:
         logits, targets, lse = ctx.saved_tensors
         n_rows, n_words = logits.shape
-        slopes = torch.empty_like(logits)
-        _slopes[(n_rows,)](
+        gradients = torch.empty_like(logits)
+        _gradients[(n_rows,)](
             logits,
             targets,
             lse,
-            slope.contiguous(),
-            slopes,
+            upstream.contiguous(),
+            gradients,
             ctx.smoothing,
             n_words,
             PAD,
-            next_power_of_2(n_words),
+            triton.next_power_of_2(n_words),
             num_warps=WARPS,
         )
-        return slopes, None, None
+        return gradients, None, None
 
 
 @jit
@@ -101,22 +101,15 @@ def _losses(logits, targets, losses, lse, smoothing, n_words, pad: tl.constexpr,
 
 
 @jit
-def _slopes(logits, targets, lse, slope, slopes, smoothing, n_words, pad: tl.constexpr, block: tl.constexpr):
+def _gradients(
+    logits, targets, lse, upstream, gradients, smoothing, n_words, pad: tl.constexpr, block: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     words = tl.arange(0, block)
     inside = words < n_words
     x = tl.load(logits + row * n_words + words, mask=inside, other=0.0).to(tl.float32)
     target = tl.load(targets + row)
     wanted = smoothing / n_words + tl.where(words == target, 1 - smoothing, 0.0)
-    factor = tl.where(target == pad, 0.0, tl.load(slope))
+    factor = tl.where(target == pad, 0.0, tl.load(upstream))
     step = (tl.exp(x - tl.load(lse + row)) - wanted) * factor
-    tl.store(slopes + row * n_words + words, step, mask=inside)
-
-
-def next_power_of_2(n: int) -> int:
-    """The smallest power of 2 that is at least n: Triton's blocks have such sizes.
-
-    >>> next_power_of_2(680), next_power_of_2(256)
-    (1024, 256)
-    """
-    return 1 << (n - 1).bit_length()
+    tl.store(gradients + row * n_words + words, step, mask=inside)

@@ -7,7 +7,7 @@ run them. A CUDA graph is the list of them, recorded once: forward, loss, backwa
 it back costs one call. Two conditions follow. Shapes must repeat (`Recipe.fixed_shapes`), and every tensor
 must stay where it was while recording, so batches are copied into fixed places.
 
-In bfloat16 the model computes with rounded copies; the weights themselves (`master`) and Adam's memory stay
+In bfloat16 the model computes with rounded copies; the weights themselves (`master`) and Adam's state stay
 in float32, for an update is often smaller than bfloat16 can add. No cast is left in the model then, where
 autocast would put one around every product.
 
@@ -17,18 +17,16 @@ Where recording fails, the same work is done without it, and a message says so.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from course_lib.text.batch import Batch
-from course_lib.training.adam import Adam
 from course_lib.training.objective import Objective
 from course_lib.training.recipe import Recipe
-from course_lib.training.step import part
+from course_lib.training.step import Step, learned
 
 WARM_UP = 3  # runs before recording, so that libraries choose their kernels and make their workspaces
 
@@ -42,21 +40,19 @@ class Recording:
     result: Tensor
 
 
-class GraphStep:
+class GraphStep(Step):
     """Adam on float32 masters of a model's weights; one recording a shape."""
 
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe):
-        self.model, self.objective, self.recipe = model, objective, recipe
-        self.device = next(model.parameters()).device
-        self.names = [name for name, p in model.named_parameters() if p.requires_grad]
-        self.master = [p.detach().float().clone() for p in model.parameters() if p.requires_grad]
+        masters = {name: weight.detach().float().clone() for name, weight in learned(model).items()}
+        super().__init__(model, objective, recipe, masters)
+        self.master = list(masters.values())
         self.buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         model.to(getattr(torch, recipe.precision))
-        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.parameters = list(learned(model).values())
         for master in self.master:
             master.grad = torch.zeros_like(master)
         self.rate = torch.tensor(recipe.learning_rate, device=self.device)
-        self.adam = Adam(dict(zip(self.names, self.master, strict=True)), weight_decay=recipe.weight_decay)
         self.recordings: dict[tuple[int, ...], Recording] = {}
         self.pool = None
         self.records = self.device.type == "cuda"  # elsewhere the same work, step by step
@@ -76,9 +72,9 @@ class GraphStep:
 
     def _work(self, batch: Batch) -> Tensor:
         result = self._gradients(batch)
-        # Of a weight that this batch does not use the slope is 0.
-        slopes = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
-        torch._foreach_copy_([master.grad for master in self.master], slopes)
+        # Of a weight that this batch does not use the gradient is 0.
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        torch._foreach_copy_([master.grad for master in self.master], gradients)
         nn.utils.clip_grad_norm_(self.master, self.recipe.clip, foreach=True)
         self.adam.step(self.rate)
         self._round()
@@ -118,47 +114,21 @@ class GraphStep:
         self.pool = self.pool or graph.pool()
         return Recording(graph, fixed, result)
 
-    def weights(self) -> dict[str, Tensor]:
-        """The weights in float32, as they are; not copies. Buffers too."""
-        kept = dict(zip(self.names, self.master, strict=True))
-        return {name: kept.get(name, tensor) for name, tensor in self.model.state_dict().items()}
-
-    def state(self) -> dict[str, Tensor]:
-        """What has to be kept to go on, under the names that PlainStep gives it."""
-        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
-
     @torch.no_grad()
-    def load(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a state. In place: recordings know these tensors by their address."""
-        self._put(part(state, "weights."))
-        self.adam.load(state)
-
-    @contextmanager
-    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:
-        """The model with other weights in it for a while."""
-        kept = [master.clone() for master in self.master]
-        with torch.no_grad():
-            self._put(weights)
-        try:
-            yield self.model
-        finally:
-            with torch.no_grad():
-                torch._foreach_copy_(self.master, kept)
-            self._round()
+    def put(self, weights: Mapping[str, Tensor]) -> None:
+        """Leave these weights in masters and model. In place: recordings know them by their address."""
+        for name, master in self.adam.weights.items():
+            master.copy_(weights[name])
+        self._round()
 
     @torch.no_grad()
     def finish(self, weights: Mapping[str, Tensor]) -> None:
         """Leave the model in float32 with these weights; the recordings are dropped."""
         self.recordings.clear()
-        self._put(weights)
+        self.put(weights)
         self.model.to(torch.float32)
         for parameter, master in zip(self.parameters, self.master, strict=True):
             parameter.copy_(master)
             parameter.grad = None
         for name, buffer in self.model.named_buffers():
             buffer.copy_(self.buffers[name])
-
-    def _put(self, weights: Mapping[str, Tensor]) -> None:
-        for name, master in zip(self.names, self.master, strict=True):
-            master.copy_(weights[name])
-        self._round()

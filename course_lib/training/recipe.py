@@ -1,8 +1,10 @@
-"""A recipe: every number of a training run that is not the system's own.
+"""A recipe: every number of a training run that is not the system's own, and the usual recipes.
 
     >>> recipe = Recipe(n_steps=1000, learning_rate=2e-3)
     >>> recipe.rate(400)                                    # the top of the warm-up
     0.002
+    >>> usual_recipe("transformer", scale="toy") == usual_recipe("seq2seq", scale="toy")
+    True
 
 Frozen, and plain numbers and words only: it goes into the checkpoint as it is, and the same recipe, seed,
 system and corpus make the same weights again.
@@ -11,20 +13,52 @@ system and corpus make the same weights again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from course_lib.training.schedule import Decay, learning_rate
+from course_lib.models.registry import system
 
+Decay = Literal["inverse_square_root", "linear", "cosine"]
 Precision = Literal["float32", "bfloat16"]
-LEAST = {
-    "n_steps": 1,
-    "tokens_per_batch": 1,
-    "validate_every": 1,
-    "average_every": 1,
-    "warm_up": 0,
-    "patience": 0,
-}
+
+
+# ---- the learning rate
+
+
+def learning_rate(step: int, *, peak: float, warm_up: int, decay: Decay, n_steps: int | None = None) -> float:
+    """The learning rate of a step, the first being step 1: up during warm-up, then down.
+
+        >>> [learning_rate(step, peak=1.0, warm_up=4, decay="inverse_square_root") for step in (1, 2, 4, 16)]
+        [0.25, 0.5, 1.0, 0.5]
+        >>> [learning_rate(step, peak=1.0, warm_up=4, decay="linear", n_steps=12) for step in (1, 4, 8, 12)]
+        [0.25, 1.0, 0.5, 0.0]
+        >>> [round(learning_rate(at, peak=1.0, warm_up=4, decay="cosine", n_steps=12), 2) for at in (6, 8)]
+        [0.85, 0.5]
+
+    At the start Adam has seen too few gradients to know their size, and the weights still say nothing: small
+    steps first. `inverse_square_root` is the schedule of the 2017 paper, whose formula
+    d_model^-0.5 · min(step^-0.5, step · warm_up^-1.5) has its peak at (d_model · warm_up)^-0.5. It never
+    ends; `linear` reaches 0 at the last step, which wins when the number of steps is known. `cosine` reaches
+    it too, along half a wave: slowly at both ends, as most large models since 2018 do.
+    """
+    if step < warm_up:
+        return peak * step / warm_up
+    if decay == "inverse_square_root":
+        return peak * math.sqrt(max(warm_up, 1) / step)
+    left = min(1.0, max(0.0, (n_steps - step) / max(n_steps - warm_up, 1)))  # from 1 down to 0
+    return peak * (left if decay == "linear" else (1 - math.cos(math.pi * left)) / 2)
+
+
+def paper_peak(*, d_model: int, warm_up: int) -> float:
+    """The highest learning rate in the paper's formula.
+
+    >>> round(paper_peak(d_model=512, warm_up=4000), 6)     # the base model
+    0.000699
+    """
+    return (d_model * warm_up) ** -0.5
+
+
+# ---- a recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,24 +95,10 @@ class Recipe:
     fixed_shapes: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            value = getattr(self, name)
-            _expect(name, value, f"a whole number of {least} or more", type(value) is int and value >= least)
-        _expect("seed", self.seed, "a whole number", type(self.seed) is int)
-        for name in ("learning_rate", "clip"):
-            value = getattr(self, name)
-            _expect(name, value, "a number above 0", 0 < value < math.inf)
-        for name in ("weight_decay", "r_drop"):
-            value = getattr(self, name)
-            _expect(name, value, "a number of 0 or more", 0 <= value < math.inf)
-        for name in ("smoothing", "scheduled_sampling"):
-            value = getattr(self, name)
-            _expect(name, value, "at least 0 and below 1", 0 <= value < 1)
-        _expect("average_from", self.average_from, "a share from 0 to 1", 0 <= self.average_from <= 1)
-        for name, kind in (("decay", Decay), ("precision", Precision)):
-            _expect(
-                name, getattr(self, name), f"one of {get_args(kind)}", getattr(self, name) in get_args(kind)
-            )
+        for names, expected, holds in RULES:
+            for name in names.split():
+                if not holds(value := getattr(self, name)):
+                    raise ValueError(f"Expected {name} to be {expected}, but got {value!r}.")
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, the first being step 1."""
@@ -90,7 +110,82 @@ class Recipe:
         """Whether the weights after this step join the average."""
         return step > self.average_from * self.n_steps and step % self.average_every == 0
 
+    def in_steps(self, n_steps: int) -> Recipe:
+        """The whole run in so many steps: as many validations, and a warm-up of a tenth of it at most."""
+        n_validations = max(self.n_steps // self.validate_every, 1)
+        return replace(
+            self,
+            n_steps=n_steps,
+            warm_up=min(self.warm_up, max(n_steps // 10, 1)),
+            validate_every=max(n_steps // n_validations, 1),
+            average_every=min(self.average_every, max(n_steps // 100, 1)),
+        )
 
-def _expect(name: str, value: object, expected: str, holds: bool) -> None:
-    if not holds:
-        raise ValueError(f"Expected {name} to be {expected}, but got {value!r}.")
+    def __str__(self) -> str:
+        """The numbers of a run that people ask for first.
+
+        >>> print(Recipe(n_steps=4000, learning_rate=3e-3))
+        4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up 400 steps), label smoothing 0.1
+        """
+        said = f"{self.n_steps:,} steps of {self.tokens_per_batch:,} tokens, learning rate "
+        said += f"{self.learning_rate:g} (warm-up {self.warm_up:,} steps), label smoothing {self.smoothing:g}"
+        return said + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
+
+
+RULES = (
+    (
+        "n_steps tokens_per_batch validate_every average_every",
+        "a whole number of 1 or more",
+        lambda value: type(value) is int and value >= 1,
+    ),
+    ("warm_up patience", "a whole number of 0 or more", lambda value: type(value) is int and value >= 0),
+    ("seed", "a whole number", lambda value: type(value) is int),
+    ("learning_rate clip", "a number above 0", lambda value: 0 < value < math.inf),
+    ("weight_decay r_drop", "a number of 0 or more", lambda value: 0 <= value < math.inf),
+    ("smoothing scheduled_sampling", "at least 0 and below 1", lambda value: 0 <= value < 1),
+    ("average_from", "a share from 0 to 1", lambda value: 0 <= value <= 1),
+    ("decay", f"one of {get_args(Decay)}", lambda value: value in get_args(Decay)),
+    ("precision", f"one of {get_args(Precision)}", lambda value: value in get_args(Precision)),
+)
+
+
+# ---- the usual ones
+
+TOKENS_PER_BATCH = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
+IN_EPOCHS = {"multi30k": 20}  # scales whose runs are counted in epochs, and how many
+
+# For a learner who waits before a CPU: a quarter of the tokens. The Transformer, with rotary positions and
+# without dropout, in two wider layers in place of three, does nearly as well (`experiment quick`).
+QUICK = {
+    "n_steps": 2000,
+    "tokens_per_batch": 512,
+    "learning_rate": 5e-3,
+    "warm_up": 200,
+    "validate_every": 250,
+}
+QUICK_CONFIG = {"dropout": 0.0, "positions": "rotary"}  # as far as a system has them
+QUICK_SIZES = {("transformer", "toy"): {"n_layers": 2, "d_model": 80, "n_heads": 5}}  # by system and scale
+
+
+def usual_recipe(
+    name: str, *, scale: str, n_batches: int | None = None, seed: int = 0, on_gpu: bool = False
+) -> Recipe:
+    """How this system is trained at this scale. `n_batches`: those of one epoch, for scale "multi30k".
+
+    One recipe for all systems of a scale, so that a table compares systems and nothing else. Language models
+    alone are trained without label smoothing: it would spoil their perplexity.
+    """
+    n_steps = IN_EPOCHS[scale] * n_batches if scale in IN_EPOCHS else 4000
+    return Recipe(
+        n_steps=n_steps,
+        tokens_per_batch=TOKENS_PER_BATCH[scale],
+        learning_rate=2e-3 if scale in IN_EPOCHS else 3e-3,
+        warm_up=400,
+        decay="linear",
+        smoothing=0.0 if system(name).kind == "language model" else 0.1,
+        validate_every=max(n_steps // 8, 1),
+        average_from=0.8 if scale in IN_EPOCHS else 0.85,
+        seed=seed,
+        precision="bfloat16" if on_gpu else "float32",
+        fixed_shapes=on_gpu,
+    )

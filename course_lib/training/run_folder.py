@@ -1,7 +1,7 @@
-"""The folder of a run: where it stands (`last`), and its best model (`best`).
+"""The folder of a run: its state (`last`), and its best model (`best`).
 
     runs/toy_transformer/
-        last.safetensors        weights, Adam's memory, the average, the history: all to go on from here
+        last.safetensors        weights, optimizer state, averaged weights, history: all to go on from here
         best.safetensors        the weights that did best on the validation set: what others load
 
 Both are written whole or not at all, `last` first. A run that is killed at any moment goes on from `last`,
@@ -14,14 +14,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryFile
 
+import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from course_lib.training.averaging import Average
 from course_lib.training.checkpoint import (
     About,
     CheckpointError,
@@ -29,21 +28,49 @@ from course_lib.training.checkpoint import (
     read_about,
     save_checkpoint,
 )
-from course_lib.training.history import History
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import part
+from course_lib.training.validation import History
 
-MAY_DIFFER = ("versions", "command", "machine")  # the same run all the same
-# Of the recipe: what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
+SAME = ("config", "tokenizer", "data", "recipe")  # what makes two runs one
+# Of the recipe, what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
 BEGIN_ANEW = "Choose another folder (--folder), or begin anew in this one (--restart)."
-# What a recipe was before it could say so: a run from before a new number was added is still the same run.
-UNSAID = {one.name: one.default for one in fields(Recipe) if one.default is not MISSING}
+
+
+class Average:
+    """A running mean of weights: it often translates better than each of them.
+
+        >>> mean = Average()
+        >>> mean.add({"w": torch.tensor([1.0])})
+        >>> mean.add({"w": torch.tensor([3.0])})
+        >>> mean.weights["w"]
+        tensor([2.])
+
+    Late in a run the weights wander around a good place, pushed about by one batch and the next. Their mean
+    lies nearer to it. The mean is kept as it grows, so it costs one copy of the model, however many join.
+    Whole numbers (counters) are not averaged: the last one stays.
+    """
+
+    def __init__(self, weights: Mapping[str, Tensor] | None = None, n: int = 0):
+        self.weights, self.n = dict(weights or {}), n
+
+    @torch.no_grad()
+    def add(self, weights: Mapping[str, Tensor]) -> None:
+        """Let one more set of weights join."""
+        self.n += 1
+        if self.n == 1:
+            self.weights = {name: tensor.detach().clone() for name, tensor in weights.items()}
+            return
+        for name, tensor in weights.items():
+            mean = self.weights[name].to(tensor.device)  # from a file it comes on the CPU
+            counts = not tensor.is_floating_point()
+            self.weights[name] = mean.copy_(tensor) if counts else mean.lerp_(tensor, 1 / self.n)
 
 
 @dataclass
-class Standing:
-    """Where a run stands between two steps."""
+class RunState:
+    """What a run has come to between two steps, but for its weights."""
 
     step: int = 0
     position: tuple[int, int] = (0, 0)  # of the next batch
@@ -54,16 +81,12 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A run to go on with: where it stands, the step's own state, and the best weights so far.
+class SavedRun:
+    """A run to go on with: its state, its weights and optimizer state, and the best weights so far."""
 
-    `best_is_kept` is False where the run was killed before it could write them.
-    """
-
-    standing: Standing
-    state: dict[str, Tensor]
+    state: RunState
+    tensors: dict[str, Tensor]
     best: dict[str, Tensor]
-    best_is_kept: bool
 
 
 class RunFolder:
@@ -71,48 +94,16 @@ class RunFolder:
 
     def __init__(self, folder: Path | str, about: About):
         self.folder, self.about = Path(folder), about
-
-    @property
-    def last(self) -> Path:
-        return self.folder / "last.safetensors"
-
-    @property
-    def best(self) -> Path:
-        return self.folder / "best.safetensors"
-
-    def keep(self, standing: Standing, state: Mapping[str, Tensor]) -> None:
-        """Save where the run stands."""
-        tensors = {f"step.{name}": tensor for name, tensor in state.items()}
-        tensors |= {f"average.{name}": tensor for name, tensor in standing.average.weights.items()}
-        about = self._about(standing.history) | {
-            "standing": {
-                "step": standing.step,
-                "position": list(standing.position),
-                "seconds": standing.seconds,
-                "n_averaged": standing.average.n,
-                "since": list(standing.since),
-            }
-        }
-        save_checkpoint(self.last, tensors, about)
-
-    def keep_best(self, weights: Mapping[str, Tensor], history: History) -> None:
-        """Save weights that others shall use."""
-        save_checkpoint(self.best, weights, self._about(history))
+        self.last, self.best = self.folder / "last.safetensors", self.folder / "best.safetensors"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile. That it can be written is known now, not at the first save."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=self.folder) as probe:
-                probe.write(b"?")
-        except OSError as error:
-            raise CheckpointError(
-                f"Expected a folder to keep the run in, but {self.folder} cannot be used: {error.strerror}. "
-                "Choose another one, or make room."
-            ) from error
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile. What a killed process has left half written is taken away."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
+                for unfinished in self.folder.glob(".*.safetensors.*"):
+                    unfinished.unlink()
                 yield
         except Timeout:
             raise CheckpointError(
@@ -121,103 +112,90 @@ class RunFolder:
 
     def clear(self) -> None:
         """Forget the run that is here."""
-        with self.held():
-            for path in (self.last, self.best):
-                path.unlink(missing_ok=True)
+        with self.locked():
+            self.last.unlink(missing_ok=True)
+            self.best.unlink(missing_ok=True)
 
-    def stands_at(self) -> int:
-        """How many steps the run in this folder has made; 0 where there is none. Another run is refused."""
-        if not self.last.exists():
-            return 0
-        about = read_about(self.last)
-        self._check_same_run(self.last, about)
-        return self._standing(about, Average()).step
+    def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:
+        """Save the state of the run."""
+        tensors = {f"step.{name}": tensor for name, tensor in tensors.items()}
+        tensors |= {f"average.{name}": tensor for name, tensor in state.average.weights.items()}
+        standing = {
+            "step": state.step,
+            "position": list(state.position),
+            "seconds": state.seconds,
+            "n_averaged": state.average.n,
+            "since": list(state.since),
+        }
+        history = state.history.to_json()
+        save_checkpoint(self.last, tensors, self.about | {"history": history, "standing": standing})
 
-    def find(self) -> Found | None:
-        """What to go on with; None where the run has not begun. Another run's files are refused."""
-        if not self.last.exists():
-            if self.best.exists():
-                raise CheckpointError(
-                    f"{self.best} holds weights of a run, but {self.last.name}, to go on from, is missing. "
-                    f"They shall not be overwritten. {BEGIN_ANEW}"
-                )
+    def save_best(self, weights: Mapping[str, Tensor], history: History) -> None:
+        """Save weights that others shall use."""
+        save_checkpoint(self.best, weights, self.about | {"history": history.to_json()})
+
+    def resumed_at(self) -> int:
+        """The step from which a run goes on here; 0 where there is none. Another run is refused."""
+        if self.last.exists():
+            about = read_about(self.last)
+            if "standing" not in about:
+                raise CheckpointError(f"{self.last} is not the state of a run. {BEGIN_ANEW}")
+            self._check_same_run(about)
+            return about["standing"]["step"]
+        if self.best.exists():
+            raise CheckpointError(
+                f"{self.best} holds weights of a run, but {self.last.name}, to go on from, is missing. "
+                f"They shall not be overwritten. {BEGIN_ANEW}"
+            )
+        return 0
+
+    def load(self) -> SavedRun | None:
+        """What to go on with; None where the run has not begun. Another run is refused."""
+        if not self.resumed_at():
             return None
         tensors, about = load_checkpoint(self.last)
-        self._check_same_run(self.last, about)
-        standing = self._standing(about, Average(part(tensors, "average.")))
-        state = part(tensors, "step.")
-        best = self._best_weights(standing, part(state, "weights."))
-        if about.get("recipe", {}).get("n_steps") != self.about.get("recipe", {}).get("n_steps"):
-            standing.average = Average()  # a longer run averages weights nearer to its own end
-        return Found(standing, state, *best)
-
-    def _standing(self, about: About, average: Average) -> Standing:
-        """Where a checkpoint says that its run stands."""
-        try:
-            at = about["standing"]
-            (epoch, batch), (loss, n_tokens) = at["position"], at["since"]
-            average.n = int(at["n_averaged"])
-            return Standing(
-                step=int(at["step"]),
-                position=(int(epoch), int(batch)),
-                seconds=float(at["seconds"]),
-                history=History.from_json(about["history"]),
-                average=average,
-                since=(float(loss), float(n_tokens)),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(
-                f"{self.last} does not say where the run stands ({error!r}). {BEGIN_ANEW}"
-            ) from error
-
-    def tidy(self) -> None:
-        """Take away what a killed process has left half written."""
-        for path in (self.last, self.best):
-            for unfinished in self.folder.glob(f".{path.name}.*"):
-                unfinished.unlink(missing_ok=True)
-
-    def _best_weights(self, standing: Standing, now: dict[str, Tensor]) -> tuple[dict[str, Tensor], bool]:
-        """The best weights so far, and whether their file is there."""
-        best, kept = standing.history.best, None
-        if best is None:
-            return {}, True
-        if self.best.exists():
-            tensors, about = load_checkpoint(self.best)
-            self._check_same_run(self.best, about)
-            kept = History.from_json(about.get("history", [])).best
-            if kept is not None and kept.step == best.step:
-                return tensors, True
-        if best.step == standing.step:
-            weights = standing.average.weights if best.averaged else now
-            return {name: tensor.clone() for name, tensor in weights.items()}, False  # those go on changing
-        raise CheckpointError(
-            f"Expected in {self.best} the weights of step {best.step}, but there are "
-            f"{f'those of step {kept.step}' if kept else 'none'}. Was a file copied or deleted? "
-            "Delete the folder to begin anew."
+        standing, weights = about["standing"], part(tensors, "step.weights.")
+        state = RunState(
+            step=standing["step"],
+            position=tuple(standing["position"]),
+            seconds=standing["seconds"],
+            history=History.from_json(about["history"]),
+            average=Average(part(tensors, "average."), standing["n_averaged"]),
+            since=tuple(standing["since"]),
         )
+        best = self._best_weights(state, weights)
+        if about["recipe"]["n_steps"] != self.about["recipe"]["n_steps"]:
+            state.average = Average()  # a longer run averages weights nearer to its own end
+        return SavedRun(state, part(tensors, "step."), best)
 
-    def _check_same_run(self, path: Path, about: About) -> None:
+    def _best_weights(self, state: RunState, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Of this step, they are in `last` itself; of an earlier one in their own file."""
+        best = state.history.best
+        if best is None:
+            return {}
+        if best.step == state.step:
+            weights = state.average.weights if best.averaged else weights
+            return {name: tensor.clone() for name, tensor in weights.items()}  # those go on changing
+        tensors, about = load_checkpoint(self.best)
+        there = History.from_json(about["history"]).best
+        if there is None or there.step != best.step:
+            raise CheckpointError(
+                f"Expected in {self.best} the weights of step {best.step}, but there are others. "
+                f"Was a file copied? {BEGIN_ANEW}"
+            )
+        return tensors
+
+    def _check_same_run(self, about: About) -> None:
         mine = json.loads(json.dumps(self.about))  # as it would come from a file
-        theirs = about | {"recipe": UNSAID | about.get("recipe", {})}
-        for name in SCHEDULE:
-            theirs["recipe"].pop(name, None)
-            mine.get("recipe", {}).pop(name, None)
-        for key in mine:
-            if key not in MAY_DIFFER and theirs.get(key) != mine[key]:
-                how = difference(theirs.get(key), mine[key])
-                raise CheckpointError(f"{path} is of another run: its {key} differs ({how}). {BEGIN_ANEW}")
-
-    def _about(self, history: History) -> About:
-        return self.about | {"history": history.to_json()}
-
-
-def difference(there: object, here: object) -> str:
-    """Where two values part, in few words.
-
-    >>> difference({"n_steps": 500, "seed": 1}, {"n_steps": 900, "seed": 1})
-    'n_steps: 500 there, 900 here'
-    """
-    if isinstance(there, dict) and isinstance(here, dict):
-        keys = [key for key in {**here, **there} if there.get(key) != here.get(key)]
-        return "; ".join(f"{key}: {difference(there.get(key), here.get(key))}" for key in keys)
-    return f"{there!r:.40} there, {here!r:.40} here"
+        recipe = asdict(Recipe(**about["recipe"]))  # numbers that it could not say yet are the usual ones
+        theirs = about | {"recipe": recipe | {name: mine["recipe"][name] for name in SCHEDULE}}
+        for key in SAME:
+            there, here = theirs[key], mine[key]
+            differ = [name for name in {**here, **there} if there.get(name) != here.get(name)]
+            if differ:
+                values = (
+                    f"{name}: {there.get(name)!r:.40} there, {here.get(name)!r:.40} here" for name in differ
+                )
+                raise CheckpointError(
+                    f"{self.last} is of another run: its {key} differs ({'; '.join(values)}). {BEGIN_ANEW}"
+                )

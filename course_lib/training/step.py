@@ -14,23 +14,131 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from course_lib.text.batch import Batch
-from course_lib.training.adam import Adam
 from course_lib.training.objective import Objective
 from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
 
+BETAS, EPSILON = (0.9, 0.98), 1e-9  # the 2017 paper's
+MEMORY = ("step", "exp_avg", "exp_avg_sq")  # torch's names
 
-class PlainStep:
+
+class Adam:
+    """Moves weights by their `.grad`, as torch computes it. One that has none stays where it is.
+
+        >>> weight = torch.zeros(2)
+        >>> adam = Adam({"weight": weight})
+        >>> weight.grad = torch.tensor([0.5, -20.0])
+        >>> adam.step(0.1)
+        >>> weight                              # the first step is one rate long, however large the gradient
+        tensor([-0.1000,  0.1000])
+
+    For each weight it keeps a mean of its gradients and one of their squares, and steps by the first over the
+    root of the second (Kingma, Ba 2015). Weight decay, if any, pulls at the weight itself, not at its
+    gradient (Loshchilov, Hutter 2019).
+
+    `torch.optim.AdamW` is the same function in a class. The class loads torch's compiler when the first one
+    is made, which a learner's first training cell would have to wait for, and makes its state late, where a
+    step that is recorded needs it in one place from the start.
+    """
+
+    def __init__(self, weights: Mapping[str, Tensor], *, weight_decay: float = 0.0):
+        self.weights, self.weight_decay = dict(weights), weight_decay
+        self.memory = {
+            name: {
+                "step": torch.zeros((), device=weight.device),
+                "exp_avg": torch.zeros_like(weight, requires_grad=False),
+                "exp_avg_sq": torch.zeros_like(weight, requires_grad=False),
+            }
+            for name, weight in self.weights.items()
+        }
+
+    @torch.no_grad()
+    def step(self, rate: float | Tensor) -> None:
+        """One step of all weights, in one kernel. A rate that is a tensor may change in a recording."""
+        moved = [name for name, weight in self.weights.items() if weight.grad is not None]
+        steps, means, squares = ([self.memory[name][what] for name in moved] for what in MEMORY)
+        adamw(
+            [self.weights[name] for name in moved],
+            [self.weights[name].grad for name in moved],
+            means,
+            squares,
+            max_exp_avg_sqs=[],
+            state_steps=steps,
+            fused=True,
+            capturable=isinstance(rate, Tensor),
+            amsgrad=False,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            lr=rate,
+            weight_decay=self.weight_decay,
+            eps=EPSILON,
+            maximize=False,
+        )
+
+    def state(self) -> dict[str, Tensor]:
+        """The memory, not copied, each tensor under a name of its own."""
+        return {
+            f"adam.{what}.{name}": tensor
+            for name, kept in self.memory.items()
+            for what, tensor in kept.items()
+        }
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from another Adam's state. In place: recordings know these tensors by their address."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+
+class Step:
+    """What both kinds of step share: `weights` are those that Adam moves, by name."""
+
+    def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, weights: Mapping[str, Tensor]):
+        self.model, self.objective, self.recipe = model, objective, recipe
+        self.device = next(model.parameters()).device
+        self.adam = Adam(weights, weight_decay=recipe.weight_decay)
+
+    def weights(self) -> dict[str, Tensor]:
+        """All weights in float32, and buffers, as they are; not copies."""
+        return self.model.state_dict() | {name: w.detach() for name, w in self.adam.weights.items()}
+
+    def state(self) -> dict[str, Tensor]:
+        """What has to be saved to go on: the weights, and Adam's state of each."""
+        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a state."""
+        self.put(part(state, "weights."))
+        self.adam.load(state)
+
+    def put(self, weights: Mapping[str, Tensor]) -> None:
+        """Leave these weights in the model."""
+        self.model.load_state_dict(dict(weights))
+
+    def finish(self, weights: Mapping[str, Tensor]) -> None:
+        """Leave these weights in the model, which is used without a step from now on."""
+        self.put(weights)
+
+    @contextmanager
+    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:
+        """The model with other weights in it for a while."""
+        own = {name: tensor.clone() for name, tensor in self.weights().items()}
+        self.put(weights)
+        try:
+            yield self.model
+        finally:
+            self.put(own)
+
+
+class PlainStep(Step):
     """Adam on a model's own weights; bfloat16, if the recipe asks for it, through torch's autocast."""
 
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, processes: Processes = ALONE):
-        self.model, self.objective, self.recipe, self.processes = model, objective, recipe, processes
-        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        self.adam = Adam(self.parameters, weight_decay=recipe.weight_decay)
-        self.device = next(model.parameters()).device
-        self.shared_model = processes.wrap(model)
+        super().__init__(model, objective, recipe, learned(model))
+        self.processes, self.shared_model = processes, processes.wrap(model)
 
     def __call__(self, batch: Batch, rate: float) -> Tensor:
         """Learn from one batch; gives the summed loss and the number of tokens it is of."""
@@ -42,37 +150,15 @@ class PlainStep:
         everywhere = self.processes.add_up(torch.stack([loss.detach(), n_counted.to(loss.dtype)]))
         # Processes average their gradients; times their number that is the sum, over all tokens of all.
         (loss * self.processes.n / everywhere[1].clamp(min=1)).backward()
-        nn.utils.clip_grad_norm_(self.parameters.values(), self.recipe.clip)
+        nn.utils.clip_grad_norm_(self.adam.weights.values(), self.recipe.clip)
         self.adam.step(rate)
         self.model.zero_grad()
         return everywhere
 
-    def weights(self) -> dict[str, Tensor]:
-        """The weights as they are; not copies."""
-        return dict(self.model.state_dict())
 
-    def state(self) -> dict[str, Tensor]:
-        """What has to be kept to go on: weights, and what Adam remembers of each."""
-        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
-
-    def load(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a state."""
-        self.model.load_state_dict(part(state, "weights."))
-        self.adam.load(state)
-
-    @contextmanager
-    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:
-        """The model with other weights in it for a while."""
-        kept = {name: tensor.clone() for name, tensor in self.weights().items()}
-        self.finish(weights)
-        try:
-            yield self.model
-        finally:
-            self.finish(kept)
-
-    def finish(self, weights: Mapping[str, Tensor]) -> None:
-        """Leave these weights in the model."""
-        self.model.load_state_dict(dict(weights))
+def learned(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The weights of a model that training moves, by name."""
+    return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
 def part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

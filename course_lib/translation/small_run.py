@@ -34,7 +34,7 @@ from course_lib.text.words import WordTokenizer
 from course_lib.training.by_hand import Memory, Weights, smoothed_loss, training_step
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.training.corpora import TrainingData, encode_data
-from course_lib.training.schedule import learning_rate
+from course_lib.training.recipe import learning_rate
 from course_lib.translation import by_parts
 
 Loss = Callable[[Tensor, Tensor, float], Tensor]  # logits, targets, smoothing

@@ -14,8 +14,7 @@ from IPython.display import display
 
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder
-from course_lib.training.bar import steps_bar, watched
-from course_lib.training.stopping import Stopping
+from course_lib.training.console import Stopping, steps_bar, watched
 from course_lib.translation.small_run import SmallRun
 from course_lib.views import Part, Still, panels
 

@@ -16,11 +16,10 @@ from course_lib.bench.trained import brief, toy_scores
 from course_lib.models.registry import SYSTEMS, system
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.training.checkpoint import load_system
 from course_lib.training.corpora import toy_data
 from course_lib.training.job import Job
-from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import usual_recipe
-from course_lib.training.saved_system import load_system
+from course_lib.training.recipe import Recipe, usual_recipe
 from course_lib.translation.scores import exact_matches
 from course_lib.translation.translate import translate
 

@@ -48,10 +48,9 @@ def checkpoint(tmp_path_factory, tiny_data):
     import torch
 
     from course_lib.models.registry import build
-    from course_lib.training.checkpoint import save_checkpoint
-    from course_lib.training.kinds import config_for
+    from course_lib.training.by_kind import config_for
+    from course_lib.training.checkpoint import describe, save_checkpoint
     from course_lib.training.recipe import Recipe
-    from course_lib.training.saved_system import describe
 
     def make(name: str, *, data: str = "toy", file: str = "", **more) -> Path:
         torch.manual_seed(0)

@@ -17,8 +17,7 @@ from course_lib.models.listing import LISTING
 from course_lib.text.toy.generate import generate
 from course_lib.training import job, run_folder
 from course_lib.training import train as loop
-from course_lib.training.checkpoint import read_about
-from course_lib.training.saved_system import load_system
+from course_lib.training.checkpoint import load_system, read_about
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 RUN = "runs/toy_{}_tiny_0/best.safetensors"

@@ -16,7 +16,7 @@ from course_lib.cli.measuring import Opened
 from course_lib.text.corpus import Sentences
 from course_lib.text.toy import splits as toy_splits
 from course_lib.text.toy.splits import TESTS
-from course_lib.training.saved_system import load_system
+from course_lib.training.checkpoint import load_system
 from course_lib.translation.evaluate import evaluate as evaluate_system
 from course_lib.translation.perplexity import perplexity
 
@@ -102,7 +102,7 @@ def test_multi30k_is_compared_in_small_letters_as_it_was_learned(checkpoint, mon
 def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp_path, monkeypatch, capsys):
     path, kept = checkpoint("bahdanau"), tmp_path / "kept here" / "kept.json"
     kept.parent.mkdir()
-    monkeypatch.setattr("course_lib.training.saved_system.machine", lambda device=None: f"on {device}")
+    monkeypatch.setattr("course_lib.training.checkpoint.machine", lambda device=None: f"on {device}")
     assert ask("--checkpoint", path, "--json", kept) == 0
     out, err = capsys.readouterr()
     saved = load_system(path)

@@ -15,7 +15,7 @@ from PIL import Image
 from course_lib.cli import main, trying
 from course_lib.cli.door import PROJECT_ROOT, Trouble
 from course_lib.models.registry import translators
-from course_lib.training.saved_system import load_system
+from course_lib.training.checkpoint import load_system
 from course_lib.translation.attentions import CROSS, DECODER, ENCODER, every_attention
 from course_lib.translation.translate import translate as translate_texts
 

@@ -10,10 +10,10 @@ import torch
 from course_lib.models.registry import build, make_config
 from course_lib.text.toy.generate import generate
 from course_lib.text.words import WordTokenizer
+from course_lib.training.checkpoint import describe
 from course_lib.training.corpora import encode_data
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder
-from course_lib.training.saved_system import describe
 
 
 @pytest.fixture(autouse=True)
@@ -22,15 +22,22 @@ def nobody_watches(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def data():
+def encoded():
+    """Generated pairs as training data: all to learn from, or all but the last few, to validate on."""
+
+    def one(pairs, n_validation=0):
+        sides = [[pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]]
+        n = len(pairs) - n_validation
+        train, held = (tuple(side[part] for side in sides) for part in (slice(n), slice(n % len(pairs), None)))
+        return encode_data("few", train, held, WordTokenizer.from_texts([*train[0], *train[1]]))
+
+    return one
+
+
+@pytest.fixture(scope="session")
+def data(encoded):
     """100 pairs to learn from, 20 to validate on."""
-    pairs = generate(120, seed=0, length=(3, 8))
-    train, validation = (
-        ([pair.src_text for pair in part], [pair.tgt_text for pair in part])
-        for part in (pairs[:100], pairs[100:])
-    )
-    tokenizer = WordTokenizer.from_texts([*train[0], *train[1]])
-    return encode_data("few", train, validation, tokenizer)
+    return encoded(generate(120, seed=0, length=(3, 8)), 20)
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +54,7 @@ def make(data):
 
 @pytest.fixture(scope="session")
 def recipe():
-    """12 steps, a look after every fourth, an average of the last few."""
+    """12 steps, a validation after every fourth, an average of the last few."""
     return Recipe(
         n_steps=12,
         tokens_per_batch=128,
@@ -61,10 +68,10 @@ def recipe():
 
 
 @pytest.fixture
-def keeper(tmp_path, data, recipe, make):
-    """A folder for a run of gru_lm with this recipe, or with another."""
+def folder(tmp_path, data, recipe, make):
+    """The folder of a run of gru_lm with this recipe, or with another."""
 
-    def one(recipe=recipe, folder=tmp_path / "run", name="gru_lm"):
-        return RunFolder(folder, describe(name, make(name).config, recipe, data))
+    def one(recipe=recipe, path=tmp_path / "run", name="gru_lm"):
+        return RunFolder(path, describe(name, make(name).config, recipe, data))
 
     return one

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import torch
+from course_lib.training.adam import BETAS, EPSILON, Adam
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.training.adam import BETAS, EPSILON, Adam
 
 
 def new_weights() -> dict[str, torch.Tensor]:

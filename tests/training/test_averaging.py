@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-
 from course_lib.training.averaging import Average
 
 

@@ -7,11 +7,11 @@ import signal
 
 import pytest
 import torch
+from course_lib.training.adam import Adam
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.bench.experiments import experiments
-from course_lib.training.adam import Adam
 from course_lib.training.by_hand import smoothed_loss, training_step
 from course_lib.translation.small_run import PATIENTS, Habits, SmallRun, exact_match, short_data, short_pairs
 from course_lib.views import live_training as live

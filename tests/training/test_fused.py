@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from course_lib.training.loss import sum_loss
 from torch.nn import functional as F
 
 from course_lib.text.special import PAD
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss, triton
-from course_lib.training.loss import sum_loss
 
 needs_gpu = pytest.mark.skipif(
     triton is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU with Triton"

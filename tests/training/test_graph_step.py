@@ -96,8 +96,9 @@ def test_state_holding_and_finish_with_recordings(make, name):
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_run_can_be_resumed(make, data, tmp_path, fast):
     """Not bit for bit, but on the right device: the average, the best weights, Adam's memory."""
-    from course_lib.training.run_folder import RunFolder
     from course_lib.training.saved_system import describe
+
+    from course_lib.training.run_folder import RunFolder
 
     recipe = replace(
         RECIPE,

@@ -6,6 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from course_lib.training.counting import count
+from course_lib.training.kinds import config_for, train_by_kind
+from course_lib.training.labels import CLASSES, pronoun_labels, right_by_class, target_ids
+from course_lib.training.saved_system import describe, load_system
 from torch.nn import functional as F
 
 from course_lib.models.registry import build, make_config
@@ -14,11 +18,7 @@ from course_lib.text.toy.generate import generate
 from course_lib.text.words import WordTokenizer
 from course_lib.training.checkpoint import load_checkpoint
 from course_lib.training.corpora import encode_data
-from course_lib.training.counting import count
-from course_lib.training.kinds import config_for, train_by_kind
-from course_lib.training.labels import CLASSES, pronoun_labels, right_by_class, target_ids
 from course_lib.training.run_folder import RunFolder
-from course_lib.training.saved_system import describe, load_system
 
 
 def test_configurations_fit_the_data(data):

@@ -7,12 +7,12 @@ import math
 
 import pytest
 import torch
+from course_lib.training.loss import smoothed_cross_entropy, sum_loss, symmetric_kl
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.training.loss import smoothed_cross_entropy, sum_loss, symmetric_kl
 from course_lib.training.objective import classification, objective_for, translation
 
 

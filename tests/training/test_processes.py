@@ -1,13 +1,14 @@
-"""Two real processes that train one model: as good as one, stopped together, and not left waiting."""
+"""Real processes: killed and resumed, bit for bit; two that train one model, as good as one."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
+import random
 import re
 import shlex
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,53 +16,35 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from torch import distributed, nn
 
 from course_lib.cli.commands import parser
 from course_lib.models.road import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
-from course_lib.training.checkpoint import read_about
-from course_lib.training.job import Job, run_job
-from course_lib.training.processes import (
-    ALONE,
-    Processes,
-    join,
-    own_device,
-    seconds_to_wait,
-)
+from course_lib.training.checkpoint import load_checkpoint
+from course_lib.training.objective import translation
+from course_lib.training.processes import ALONE, Processes, join
 
 WORKER = Path(__file__).with_name("worker.py")
-GUIDE = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1")
+TORCHRUN = "-m torch.distributed.run --standalone --local-addr 127.0.0.1 --nproc-per-node 2".split()
 LONGEST = 120  # seconds any of these may take on a busy machine
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 
 
-def two_processes(folder: Path, *asked: str, **environment: str) -> subprocess.Popen:
-    """`course_lib train transformer` in two processes that talk over this machine's own 127.0.0.1."""
+def start(*words: str, **environment: str) -> subprocess.Popen:
     own = {
         "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(PROJECT_ROOT),
+        "COURSE_BAR": "0",
     }
-    asked = (
-        "train",
-        "transformer",
-        *asked,
-        "--tokens-per-batch",
-        "60",
-        "--device",
-        "cpu",
-        "--folder",
-        str(folder),
-    )
     return subprocess.Popen(
-        [*TORCHRUN, "--nproc-per-node", "2", str(WORKER), *asked],
+        [sys.executable, *words],
         env=os.environ | own | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=folder.parent,
     )
 
 
@@ -73,129 +56,105 @@ def end_of(process: subprocess.Popen) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-TOY = ("--scale", "toy", "--steps", "24")  # dropout 0.1; a look every third step
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A run that nothing disturbs, and what two processes found out about themselves after it."""
-    home = tmp_path_factory.mktemp("whole")
-    code, out, err = end_of(two_processes(home / "run", *TOY, NUMBERS=str(home)))
-    assert code == 0, err
-    found = [json.loads((home / f"numbers_{rank}.json").read_text()) for rank in range(2)]
-    return home / "run", out, found
-
-
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-
-
-# ---- two processes against one
+def assert_same_run(one: Path, other: Path) -> None:
+    """Weights, optimizer state, average: to the last bit. The history: all but the clock."""
+    for name in ("last.safetensors", "best.safetensors"):
+        (tensors, about), (others, other_about) = (load_checkpoint(folder / name) for folder in (one, other))
+        assert tensors.keys() == others.keys()
+        assert all(torch.equal(tensor, others[key]) for key, tensor in tensors.items())
+        histories = [[r | {"seconds": 0} for r in each["history"]] for each in (about, other_about)]
+        assert histories[0] == histories[1]
+    left = {path.name for path in one.iterdir()}
+    assert left == {"last.safetensors", "best.safetensors", ".lock"}  # nothing half written
 
 
 @pytest.mark.slow
-def test_every_system_learns_as_in_one_process(whole):
+@on_posix
+def test_killed_at_moments_nobody_chose_and_resumed(tmp_path):
+    draw, reached = random.Random(5), []
+    for _ in range(2):
+        process = start(str(WORKER), "alone", str(tmp_path / "killed"))
+        for _ in range(draw.randint(1, 3)):  # it validates and saves every third step
+            process.stdout.readline()
+        time.sleep(draw.uniform(0, 0.03))  # some steps on, or in the middle of writing
+        process.kill()
+        process.communicate()
+        reached.append(load_checkpoint(tmp_path / "killed" / "last.safetensors")[1]["standing"]["step"])
+    assert 0 < reached[0] < reached[1] < 60
+    spec = importlib.util.spec_from_file_location("worker", WORKER)
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    for run in ("killed", "straight"):
+        worker.train_alone(tmp_path / run)
+    torch.set_num_threads(threads)
+    assert_same_run(tmp_path / "killed", tmp_path / "straight")
+
+
+# ---- two processes
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory):
+    """A run of two processes, started by torchrun, of which one is killed in its eighth step."""
+    folder = tmp_path_factory.mktemp("two")
+    return folder, *end_of(start(*TORCHRUN, str(WORKER), "lost", str(folder)))
+
+
+@pytest.fixture(scope="module")
+def found(lost):
+    """What two processes that go on with it printed, and found out about themselves."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
+    words = str(WORKER), "together", str(lost[0])
+    both = [start(*words, RANK=str(rank), LOCAL_RANK=str(rank), **address) for rank in range(2)]
+    ends = [end_of(process) for process in both]
+    assert [code for code, _, _ in ends] == [0, 0], ends
+    noted = [json.loads((lost[0] / f"found_{rank}.json").read_text()) for rank in range(2)]
+    return [out for _, out, _ in ends], noted
+
+
+@pytest.mark.slow
+@on_posix
+def test_torchrun_ends_a_run_that_loses_a_process(lost):
+    _, code, out, _ = lost
+    assert code != 0 and "Finished" not in out
+    assert "Should one be lost, torchrun ends the others, and the same command goes on" in out
+
+
+@pytest.mark.slow
+@on_posix
+def test_it_goes_on_is_stopped_together_goes_on_and_is_as_if_nothing_had_been(lost, found):
+    (out, silent), noted = found
+    assert "at step 6: 18 to go." in out and "Stopped after 12 steps" in out and "at step 12: 12 to go." in out
+    assert silent == "" and len(re.findall("^Finished after 24 steps", out, flags=re.MULTILINE)) == 2
+    assert [each["ends"] for each in noted] == [[130, 0, 0]] * 2  # though only one of them heard the Ctrl-C
+    assert [each["wrote"] for each in noted] == [["best.safetensors", "last.safetensors"], []]
+    assert_same_run(lost[0] / "run", lost[0] / "whole")
+
+
+@pytest.mark.slow
+@on_posix
+def test_every_system_learns_as_in_one_process(found):
     """In float32, without dropout. The batches have 5, 1 and 4 rows: an odd number, fewer than processes."""
-    found = whole[2][0]["systems"]
-    assert found.keys() == {system.name for system in SYSTEMS if not system.counts}
-    for name, (gradients, weights) in found.items():
+    systems = found[1][0]["systems"]
+    assert systems.keys() == {system.name for system in SYSTEMS if not system.counts}
+    for name, (gradients, weights) in systems.items():
         assert gradients < 1e-6, name  # of entries up to about 1: only the order of sums differs
         assert weights < 1e-5, name  # after three steps of 1e-3
 
 
 @pytest.mark.slow
-def test_validation_is_shared_and_the_same_everywhere(whole):
-    losses = [found["losses"] for found in whole[2]]
-    alone, together = losses[0]
-    assert losses[0] == losses[1]
-    assert together == pytest.approx(alone, rel=1e-12)
-
-
-@pytest.mark.slow
-def test_one_wish_is_enough_to_agree(whole):
-    assert [found["agreed"] for found in whole[2]] == [[True, True, False]] * 2
-
-
-@pytest.mark.slow
-def test_processes_with_different_runs_are_refused_in_all_of_them(whole):
-    for found in whole[2]:
-        assert found["refused"].startswith(
-            "Expected the run to be the same in all 2 processes, but it differs in process 1 from process 0."
-        )
-
-
-@pytest.mark.slow
-def test_who_falls_silent_is_waited_for_no_longer_than_said(whole):
-    assert 1.5 < whole[2][0]["seconds"] < 11  # the other one was silent for 12
-
-
-@pytest.mark.slow
-def test_only_the_leader_writes_and_prints(whole):
-    folder, out, _ = whole
-    lines = out.splitlines()
-    assert len(lines) == len(set(lines)), out
-    assert [int(step) for step in re.findall(r"^step +(\d+)", out, flags=re.MULTILINE)] == [*range(3, 25, 3)]
-    assert not (folder / "wrote_1.txt").exists()
-    assert set((folder / "wrote_0.txt").read_text().split()) == {"last.safetensors", "best.safetensors"}
-    assert [(folder / f"ended_{rank}.txt").read_text() for rank in range(2)] == ["finished 24\n"] * 2
-
-
-# ---- ends before the end
-
-
-@pytest.mark.slow
 @on_posix
-def test_a_killed_worker_ends_the_run_and_a_resumed_one_is_as_if_nothing_had_been(whole, tmp_path):
-    folder = tmp_path / "run"
-    code, out, _ = end_of(two_processes(folder, *TOY, HURT="8"))
-    assert code != 0
-    assert time.time() - float((folder / "died_1.txt").read_text()) < 50  # nobody waits for the 60 s
-    # Told beforehand: torchrun may end the survivor before it notices anything.
-    assert "Should one be lost, torchrun ends the others, and the same command goes on" in out
-    assert "Finished" not in out
-
-    code, out, err = end_of(two_processes(folder, *TOY))
-    assert code == 0, err
-    assert "at step 6: 18 to go." in out
-    for name in ("last.safetensors", "best.safetensors"):
-        kept, never_disturbed = load_file(folder / name), load_file(whole[0] / name)
-        assert kept.keys() == never_disturbed.keys()
-        for key, tensor in kept.items():
-            assert torch.equal(tensor, never_disturbed[key]), key
-
-
-@pytest.mark.slow
-@on_posix
-def test_ctrl_c_stops_all_at_the_same_step_and_one_process_can_go_on(tmp_path):
-    folder = tmp_path / "run"
-    process = two_processes(folder, "--scale", "tiny", "--steps", "200")
-    for line in process.stdout:
-        if line.startswith("step"):
-            process.send_signal(
-                signal.SIGINT
-            )  # torchrun passes it on: its workers are in sessions of their own
-            break
-    _, out, err = end_of(process)
-    stopped = re.search(r"Stopped after (\d+) steps", out)
-    assert stopped, out + err
-    step = int(stopped[1])
-    assert 25 <= step < 200
-    assert [(folder / f"ended_{rank}.txt").read_text() for rank in range(2)] == [f"stopped {step}\n"] * 2
-    kept = read_about(folder / "last.safetensors")
-    assert kept["standing"]["step"] == step
-
-    job = Job(
-        system="transformer", scale="tiny", n_steps=200, tokens_per_batch=60, device="cpu", folder=str(folder)
-    )
-    result = run_job(job, data=worker().tiny_data()).result
-    assert (result.ended, result.step) == ("finished", 200)
-    assert result.history.to_json()[: len(kept["history"])] == kept["history"]
-
-
-def worker():
-    spec = importlib.util.spec_from_file_location("worker", WORKER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_validation_wishes_and_differences_are_everybodys(found):
+    first, second = found[1]
+    alone, together = first["losses"]
+    assert together == second["losses"][1] == pytest.approx(alone, rel=1e-12)
+    assert first["agreed"] == second["agreed"] == [True, True, False]
+    assert first["refused"] == second["refused"]
+    assert "the run to be the same in all 2 processes, but it differs in process 1" in first["refused"]
 
 
 # ---- without starting any
@@ -209,71 +168,56 @@ def test_the_shares_are_the_batch(n_rows, n):
     assert sorted(pair for share in shares for pair in share.pairs.tolist() if pair >= 0) == [*range(n_rows)]
     assert sum(int(share.n_tokens) for share in shares) == int(batch.n_tokens)
     for share in shares:
-        assert len(share.pairs) >= 1
-        assert share.src.shape[1:] == batch.src.shape[1:]
+        assert len(share.pairs) >= 1 and (share.src_lengths >= 1).all()
         for row, pair in enumerate(share.pairs.tolist()):
             if pair >= 0:
                 assert torch.equal(share.src[row], batch.src[pair])
                 assert torch.equal(share.tgt_out[row], batch.tgt_out[pair])
-            else:
-                assert int(share.src_lengths[row]) >= 1
 
 
 def test_alone_nothing_is_shared_and_nobody_is_asked(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    batch = make_batch([[4]], [[5]])
-    with join(torch.device("meta")) as processes:
-        assert (processes.n, processes.leads, processes.device.type) == (1, True, "meta")
-        assert processes.share(batch) is batch
-    model, total = torch.nn.Linear(1, 1), torch.ones(2)
-    assert ALONE.wrap(model) is model
-    assert ALONE.add_up(total) is total
+    assert join(torch.device("meta")) == Processes(n=1, rank=0, device=torch.device("meta"))
+    batch, model, total = make_batch([[4]], [[5]]), nn.Linear(1, 1), torch.ones(2)
+    assert (ALONE.share(batch), ALONE.wrap(model), ALONE.add_up(total)) == (batch, model, total)
     assert [ALONE.agree(True), ALONE.agree(False)] == [True, False]
     ALONE.check_same("anything", object())
 
 
-def test_each_process_gets_a_gpu_of_its_own(monkeypatch):
-    chosen = []
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    assert own_device(torch.device("cuda")) == own_device(torch.device("cuda:0")) == torch.device("cuda:1")
-    assert chosen == [1, 1]
-    assert own_device(torch.device("cpu")) == torch.device("cpu")
-    monkeypatch.setenv("LOCAL_RANK", "2")
-    with pytest.raises(
-        ValueError, match=r"at most as many processes .* GPUs \(2\), but this is number 3.*--nproc-per-node 2"
-    ):
-        own_device(torch.device("cuda"))
-    with pytest.raises(ValueError, match="Expected cpu or cuda for several processes, but got mps"):
-        own_device(torch.device("mps"))
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_gradients_that_went_through_nccl_are_the_gradients(make):
+    """A group of one, over NCCL and gloo: as far as one GPU can show it."""
+    gpu = torch.device("cuda", 0)
+    distributed.init_process_group("cpu:gloo,cuda:nccl", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        for device in (gpu, torch.device("cpu")):
+            ones = torch.ones(3, device=device)
+            distributed.all_reduce(ones)
+            assert ones.device == device and ones.tolist() == [1.0, 1.0, 1.0]
+        model = make("transformer", dropout=0.0).to(gpu)
+        batch = make_batch([[5, 6, 7], [8, 9]], [[10, 11], [12, 13, 14]]).to(gpu)
 
+        def gradients(wrapped: nn.Module) -> list[torch.Tensor]:
+            model.zero_grad()
+            translation(0.1)(wrapped, batch)[0].backward()
+            return [parameter.grad.clone() for parameter in model.parameters()]
 
-def test_how_long_to_wait_can_be_chosen(monkeypatch):
-    monkeypatch.delenv("COURSE_TIMEOUT", raising=False)
-    assert seconds_to_wait() == 60
-    monkeypatch.setenv("COURSE_TIMEOUT", "7.5")
-    assert seconds_to_wait() == 7.5
-    for wrong in ("soon", "0", "-1", "nan", "inf"):
-        monkeypatch.setenv("COURSE_TIMEOUT", wrong)
-        with pytest.raises(ValueError, match=f"COURSE_TIMEOUT to be a number of seconds .* got '{wrong}'"):
-            seconds_to_wait()
+        torch.testing.assert_close(gradients(nn.parallel.DistributedDataParallel(model)), gradients(model))
+    finally:
+        distributed.destroy_process_group()
 
 
 # ---- the guide
 
+GUIDE = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (?:.*-m course_lib|course) (.+)$", GUIDE, flags=re.MULTILINE)
 
 
-def test_the_guide_has_commands():
+def test_every_command_of_the_guide_can_be_read():
     assert len(COMMANDS) >= 8
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_of_the_guide_can_be_read(command):
-    words = shlex.split(command, comments=True)
-    args, further = parser().parse_known_args(words)
-    assert args.command == words[0]
-    assert further == []
-    if args.command == "train" and args.system:
-        assert args.system in {system.name for system in SYSTEMS}
+    for command in COMMANDS:
+        words = shlex.split(command, comments=True)
+        args, further = parser().parse_known_args(words)
+        assert (args.command, further) == (words[0], []), command
+        if args.command == "train" and args.system:
+            assert args.system in {system.name for system in SYSTEMS}

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 
 import pytest
+from course_lib.training.schedule import learning_rate
 
 from course_lib.training.recipe import Recipe
-from course_lib.training.schedule import learning_rate
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from course_lib.training.recipes import usual_recipe
 
 from course_lib.models.road import SYSTEMS
 from course_lib.training.recipe import Recipe
-from course_lib.training.recipes import usual_recipe
 
 TOY = {"tokens_per_batch": 1024, "average_from": 0.85, "n_steps": 4000, "learning_rate": 3e-3, "warm_up": 400}
 REAL = {"tokens_per_batch": 4096, "average_from": 0.8, "n_steps": 2000, "learning_rate": 2e-3, "warm_up": 400}

@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
+from course_lib.training.history import History, Record
+from course_lib.training.saved_system import describe
 
 from course_lib.text.words import WordTokenizer
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from course_lib.training.history import History, Record
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder, Standing, difference
-from course_lib.training.saved_system import describe
 from course_lib.training.train import train
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from course_lib.training.saved_system import describe, load_system
 
 from course_lib.models.registry import build, config_to_json, make_config
 from course_lib.models.road import SYSTEMS
@@ -11,7 +12,6 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.training.checkpoint import CheckpointError, save_checkpoint
 from course_lib.training.corpora import encode_data
 from course_lib.training.recipe import Recipe
-from course_lib.training.saved_system import describe, load_system
 from course_lib.translation.translate import translate
 
 TEXTS = ["the cat sleeps", "a dog sees the old house"]

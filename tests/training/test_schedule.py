@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import pytest
 import torch
+from course_lib.training.schedule import learning_rate, paper_peak
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from course_lib.training.schedule import learning_rate, paper_peak
 
 
 @pytest.mark.parametrize(("d_model", "warm_up"), [(512, 4000), (64, 200), (256, 1)])

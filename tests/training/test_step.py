@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from course_lib.training.adam import BETAS, EPSILON
 from torch import nn
 
 from course_lib.text.batch import make_batch
-from course_lib.training.adam import BETAS, EPSILON
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import classification, objective_for
 from course_lib.training.step import PlainStep, part

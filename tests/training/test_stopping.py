@@ -7,7 +7,6 @@ import signal
 import threading
 
 import pytest
-
 from course_lib.training.stopping import SIGNALS, Stopping
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from course_lib.training.saved_system import load_system
 from torch import nn
 
 from course_lib.text.encoded import encode_ids
@@ -17,7 +18,6 @@ from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import language_modelling, objective_for
 from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
-from course_lib.training.saved_system import load_system
 from course_lib.training.step import PlainStep
 from course_lib.training.train import make_step, seed_of, train
 from course_lib.training.validation import mean_loss
@@ -255,8 +255,9 @@ def test_the_seed_of_a_step_is_its_own():
 @pytest.fixture(scope="module")
 def straight(data, make, recipe, tmp_path_factory):
     """The run that was never stopped: its weights, its history, its last state."""
-    from course_lib.training.run_folder import RunFolder
     from course_lib.training.saved_system import describe
+
+    from course_lib.training.run_folder import RunFolder
 
     model = make()
     keeper = RunFolder(tmp_path_factory.mktemp("straight"), describe("gru_lm", model.config, recipe, data))

@@ -1,7 +1,4 @@
-"""What torchrun starts in test_processes.py: `numbers FOLDER`, or `train …` as on the command line.
-
-HURT=8          process 1 is killed in step 8
-"""
+"""What test_processes.py starts in processes of its own: `worker.py alone|lost|together FOLDER`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 import torch
@@ -22,13 +18,16 @@ from course_lib.models.road import SYSTEMS, System
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.words import WordTokenizer
 from course_lib.training import job, run_folder
+from course_lib.training.checkpoint import describe
 from course_lib.training.corpora import TrainingData, encode_data
 from course_lib.training.objective import classification, objective_for
 from course_lib.training.processes import ALONE, CPU, Processes, join
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import PlainStep
+from course_lib.training.train import train
 from course_lib.training.validation import mean_loss
 
+RANK = int(os.environ.get("RANK", "0"))
 VOCAB = 24
 ROWS = (5, 1, 4)  # an odd number, fewer than processes, an even number
 
@@ -40,6 +39,47 @@ def tiny_data() -> TrainingData:
     texts = [" ".join(draw.choices(words, k=draw.randint(2, 9))) for _ in range(80)]
     train, validation = (texts[:40], texts[40:]), (texts[:7], texts[40:47])
     return encode_data("tiny", train, validation, WordTokenizer.from_texts(texts))
+
+
+# ---- one process, to be killed
+
+
+def train_alone(folder: Path) -> None:
+    """Sixty steps of a small system, a validation at every third; each is told."""
+    data = tiny_data()
+    config = make_config("lstm_lm", scale="tiny", vocab_size=VOCAB)
+    recipe = Recipe(
+        n_steps=60, tokens_per_batch=32, warm_up=9, validate_every=3, average_from=0.4, average_every=3
+    )
+    torch.manual_seed(0)
+    train(
+        build("lstm_lm", config),
+        data.train,
+        recipe,
+        validation=data.validation,
+        folder=run_folder.RunFolder(folder, describe("lstm_lm", config, recipe, data)),
+        after_validation=lambda record: print(record.step, flush=True),
+    )
+
+
+# ---- two processes
+
+
+def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
+    """`course_lib train`; process 1 gets a signal in the middle of a step: `signal_in`, by its number."""
+    step, numbers = PlainStep.__call__, itertools.count(1)
+
+    def step_and_signal(self, *batch):
+        if RANK == 1 and (number := next(numbers)) in (signal_in or {}):
+            os.kill(os.getpid(), signal_in[number])
+        return step(self, *batch)
+
+    job.load_data, PlainStep.__call__ = lambda asked: tiny_data(), step_and_signal
+    words = "train transformer --scale toy --steps 24 --tokens-per-batch 60 --device cpu --folder"
+    try:
+        return main([*words.split(), str(folder)])
+    finally:
+        PlainStep.__call__ = step
 
 
 def batch_of(n_rows: int) -> Batch:
@@ -72,18 +112,6 @@ def furthest(some: list[torch.Tensor], others: list[torch.Tensor]) -> float:
     return max(float((one - other).abs().max()) for one, other in zip(some, others, strict=True))
 
 
-def validation_losses(processes: Processes) -> list[float]:
-    """Alone, and with the work shared."""
-    torch.manual_seed(0)
-    model = build("transformer", make_config("transformer", scale="tiny", vocab_size=VOCAB))
-    data = tiny_data()
-    objective = objective_for(model, smoothing=0.0)
-    return [
-        mean_loss(model, data.train, objective, tokens_per_batch=40, processes=one)
-        for one in (ALONE, processes)
-    ]
-
-
 def refusal(processes: Processes) -> str:
     try:
         processes.check_same("the run", processes.rank > 0)
@@ -92,63 +120,46 @@ def refusal(processes: Processes) -> str:
     return "none"
 
 
-def numbers(folder: Path) -> None:
-    """Everything that can be asked of two processes at once, as JSON; then one of them falls silent."""
-    found: dict[str, object] = {"systems": {}}
-    with join(CPU) as processes:
-        for system in SYSTEMS:
-            if not system.counts:
-                pairs = zip(learn(system, processes), learn(system, ALONE), strict=True)
-                found["systems"][system.name] = [furthest(*pair) for pair in pairs]
-        found["agreed"] = [processes.agree(processes.rank == one) for one in (0, 1, 2)]
-        found["losses"] = validation_losses(processes)
-        processes.check_same("the run", "is")
-        found["refused"] = refusal(processes)
-    start = time.monotonic()
-    os.environ["COURSE_TIMEOUT"] = "2"
-    try:
-        with join(CPU) as processes:
-            start = time.monotonic()
-            if processes.rank == 1:
-                time.sleep(12)
-            processes.agree(False)
-    except RuntimeError:
-        found["seconds"] = time.monotonic() - start
-    (folder / f"numbers_{processes.rank}.json").write_text(json.dumps(found))
-
-
-def train(arguments: list[str]) -> int:
-    """`course_lib train` on the tiny corpus; each process notes what it wrote and where it ended."""
-    rank, folder = int(os.environ.get("RANK", "0")), Path(arguments[arguments.index("--folder") + 1])
-    save, run, step, count = run_folder.save_checkpoint, job.run_job, PlainStep.__call__, itertools.count(1)
-
-    def note(what: str, value: object) -> None:
-        folder.mkdir(exist_ok=True)
-        with (folder / f"{what}_{rank}.txt").open("a") as file:
-            print(value, file=file)
+def train_together(folder: Path) -> None:
+    """Go on in `run`, be stopped and go on again; once without any trouble, in `whole`; then ask around."""
+    wrote, save = set(), run_folder.save_checkpoint
 
     def save_and_note(path, *rest):
-        note("wrote", Path(path).name)
+        wrote.add(Path(path).name)
         save(path, *rest)
 
-    def run_and_note(*asked, **rest):
-        outcome = run(*asked, **rest)
-        note("ended", f"{outcome.result.ended} {outcome.result.step}")
-        return outcome
-
-    def step_or_die(self, *batch):
-        if next(count) == int(os.environ.get("HURT", "0")) and rank == 1:
-            note("died", time.time())
-            os.kill(os.getpid(), signal.SIGKILL)
-        return step(self, *batch)
-
-    job.load_data = lambda asked: tiny_data()
-    run_folder.save_checkpoint, job.run_job, PlainStep.__call__ = save_and_note, run_and_note, step_or_die
-    return main(arguments)
+    run_folder.save_checkpoint = save_and_note
+    ends = [course_train(folder / "run", {6: signal.SIGINT}), course_train(folder / "run")]
+    ends.append(course_train(folder / "whole"))
+    processes = join(CPU)
+    systems = {
+        system.name: list(map(furthest, learn(system, processes), learn(system, ALONE)))
+        for system in SYSTEMS
+        if not system.counts
+    }
+    data, model = tiny_data(), build("gru_lm", make_config("gru_lm", scale="tiny", vocab_size=VOCAB))
+    losses = [
+        mean_loss(model, data.train, objective_for(model, 0.0), tokens_per_batch=40, processes=one)
+        for one in (ALONE, processes)
+    ]
+    processes.check_same("the run", "is")
+    found = {
+        "wrote": sorted(wrote),
+        "ends": ends,
+        "systems": systems,
+        "losses": losses,
+        "agreed": [processes.agree(processes.rank == one) for one in (0, 1, 2)],
+        "refused": refusal(processes),
+    }
+    (folder / f"found_{RANK}.json").write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
-    ended = train(sys.argv[1:])
-    if "NUMBERS" in os.environ:  # a second time together: a program may train one system after another
-        numbers(Path(os.environ["NUMBERS"]))
-    sys.exit(ended)
+    torch.set_num_threads(1)
+    folder = Path(sys.argv[2])
+    if sys.argv[1] == "alone":
+        train_alone(folder)
+    elif sys.argv[1] == "lost":
+        sys.exit(course_train(folder / "run", {8: signal.SIGKILL}))
+    else:
+        train_together(folder)

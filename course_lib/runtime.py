@@ -13,7 +13,6 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
     COURSE_BAR          "1" or "0": progress bars on or off, whoever watches
-    COURSE_TIMEOUT      seconds a process waits for the others it trains with (60)
 """
 
 from __future__ import annotations

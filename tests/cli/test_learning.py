@@ -140,7 +140,7 @@ def test_more_steps_go_on_and_restart_begins_anew(asked, capsys):
 
 def test_there_is_a_checkpoint_within_a_minute(asked, monkeypatch, tmp_path):
     """Here the minute is over at once, and the first validation would come after the last step."""
-    monkeypatch.setattr(loop, "KEEP_EVERY", 0.0)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
     seen = []
     learn = loop._Loop.learn
 
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, mo
     (tmp_path / "afile").write_text("x", encoding="utf-8")
     assert asked("gru_lm", "--steps", "1", "--folder", str(tmp_path / "afile")) == 1
     said = capsys.readouterr()
-    assert "afile cannot be used: File exists. Choose another one" in said.err and "step  " not in said.out
+    assert "afile cannot be written: File exists." in said.err and "step  " not in said.out
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

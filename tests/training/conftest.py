@@ -28,7 +28,9 @@ def encoded():
     def one(pairs, n_validation=0):
         sides = [[pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]]
         n = len(pairs) - n_validation
-        train, held = (tuple(side[part] for side in sides) for part in (slice(n), slice(n % len(pairs), None)))
+        train, held = (
+            tuple(side[part] for side in sides) for part in (slice(n), slice(n % len(pairs), None))
+        )
         return encode_data("few", train, held, WordTokenizer.from_texts([*train[0], *train[1]]))
 
     return one

@@ -7,12 +7,12 @@ import signal
 
 import pytest
 import torch
-from course_lib.training.adam import Adam
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.bench.experiments import experiments
 from course_lib.training.by_hand import smoothed_loss, training_step
+from course_lib.training.step import Adam
 from course_lib.translation.small_run import PATIENTS, Habits, SmallRun, exact_match, short_data, short_pairs
 from course_lib.views import live_training as live
 
@@ -60,20 +60,20 @@ def test_the_sentences_are_short_and_all_different(data):
 
 
 def test_stopped_and_resumed_is_the_same_to_the_last_bit(data, tmp_path):
-    whole = SmallRun(data, n_steps=30)
-    first = SmallRun(data, n_steps=30)
-    for _ in range(30):
+    whole = SmallRun(data, n_steps=8)
+    first = SmallRun(data, n_steps=8)
+    for _ in range(8):
         whole.learn()
-    for _ in range(13):
+    for _ in range(3):
         first.learn()
     first.keep(tmp_path / "run")
-    second = SmallRun(data, n_steps=30)
-    assert second.go_on(tmp_path / "run") and second.n_done == 13
-    while second.n_done < 30:
+    second = SmallRun(data, n_steps=8)
+    assert second.go_on(tmp_path / "run") and second.n_done == 3
+    while second.n_done < 8:
         second.learn()
     assert second.history == whole.history
     assert all(torch.equal(second.weights[name], w) for name, w in whole.weights.items())
-    assert not SmallRun(data, Habits(rate=0.1), n_steps=30).go_on(tmp_path / "run"), "of another run"
+    assert not SmallRun(data, Habits(rate=0.1), n_steps=8).go_on(tmp_path / "run"), "of another run"
     assert not SmallRun(data).go_on(tmp_path / "nothing")
 
 
@@ -81,17 +81,17 @@ def test_watched_stopped_and_gone_on(data, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
     shown = []
     monkeypatch.setattr(live, "display", lambda picture, **_: shown.append(picture.alt))
-    run = live.train_live(SmallRun(data, n_steps=26), "trial", until=5)
-    assert run.n_done == 5 and "Stopped after step 5 of 26" in capsys.readouterr().out
-    run = live.train_live(SmallRun(data, n_steps=26), "trial")
-    assert run.n_done == 26 and "Going on from step 5" in capsys.readouterr().out
-    assert shown and shown[-1].startswith("After step 26 the training loss is")
-    assert live.train_live(SmallRun(data, n_steps=26), "trial", until=2, anew=True).n_done == 2
+    run = live.train_live(SmallRun(data, n_steps=7), "trial", until=5)
+    assert run.n_done == 5 and "Stopped after step 5 of 7" in capsys.readouterr().out
+    run = live.train_live(SmallRun(data, n_steps=7), "trial")
+    assert run.n_done == 7 and "Going on from step 5" in capsys.readouterr().out
+    assert shown and shown[-1].startswith("After step 7 the training loss is")
+    assert live.train_live(SmallRun(data, n_steps=7), "trial", until=2, anew=True).n_done == 2
 
 
 def test_an_interruption_ends_a_run_after_its_step(data, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
-    run = SmallRun(data, n_steps=26)
+    run = SmallRun(data, n_steps=7)
     learn = run.learn
 
     def learn_and_interrupt():
@@ -101,7 +101,7 @@ def test_an_interruption_ends_a_run_after_its_step(data, tmp_path, monkeypatch):
 
     run.learn = learn_and_interrupt
     assert live.train_live(run, "trial").n_done == 3
-    assert SmallRun(data, n_steps=26).go_on(live.place_of("trial"))
+    assert SmallRun(data, n_steps=7).go_on(live.place_of("trial"))
 
 
 def test_exact_match_knows_right_from_wrong(data):

@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from course_lib.text.batch import Batch, make_batch
+from course_lib.training.checkpoint import describe
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
 from course_lib.training.recipe import Recipe
+from course_lib.training.run_folder import RunFolder
 from course_lib.training.step import PlainStep
 from course_lib.training.train import train
 
@@ -95,10 +97,7 @@ def test_state_holding_and_finish_with_recordings(make, name):
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_run_can_be_resumed(make, data, tmp_path, fast):
-    """Not bit for bit, but on the right device: the average, the best weights, Adam's memory."""
-    from course_lib.training.saved_system import describe
-
-    from course_lib.training.run_folder import RunFolder
+    """Not bit for bit, but on the right device: the average, the best weights, optimizer state."""
 
     recipe = replace(
         RECIPE,
@@ -120,12 +119,12 @@ def test_a_run_can_be_resumed(make, data, tmp_path, fast):
             on_gpu.train,
             recipe,
             validation=on_gpu.validation,
-            keeper=RunFolder(tmp_path, about),
-            after_look=stop_once,
+            folder=RunFolder(tmp_path, about),
+            after_validation=stop_once,
         )
     model = make(seed=3).cuda()
     result = train(
-        model, on_gpu.train, recipe, validation=on_gpu.validation, keeper=RunFolder(tmp_path, about)
+        model, on_gpu.train, recipe, validation=on_gpu.validation, folder=RunFolder(tmp_path, about)
     )
     assert result.ended == "finished" and [record.step for record in result.history.records] == [
         5,

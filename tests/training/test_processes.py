@@ -27,7 +27,7 @@ from course_lib.training.objective import translation
 from course_lib.training.processes import ALONE, Processes, join
 
 WORKER = Path(__file__).with_name("worker.py")
-TORCHRUN = "-m torch.distributed.run --standalone --local-addr 127.0.0.1 --nproc-per-node 2".split()
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "--nproc-per-node=2")
 LONGEST = 120  # seconds any of these may take on a busy machine
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 
@@ -128,7 +128,8 @@ def test_torchrun_ends_a_run_that_loses_a_process(lost):
 @on_posix
 def test_it_goes_on_is_stopped_together_goes_on_and_is_as_if_nothing_had_been(lost, found):
     (out, silent), noted = found
-    assert "at step 6: 18 to go." in out and "Stopped after 12 steps" in out and "at step 12: 12 to go." in out
+    for line in ("at step 6: 18 to go.", "Stopped after 12 steps", "at step 12: 12 to go."):
+        assert line in out
     assert silent == "" and len(re.findall("^Finished after 24 steps", out, flags=re.MULTILINE)) == 2
     assert [each["ends"] for each in noted] == [[130, 0, 0]] * 2  # though only one of them heard the Ctrl-C
     assert [each["wrote"] for each in noted] == [["best.safetensors", "last.safetensors"], []]

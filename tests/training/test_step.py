@@ -1,21 +1,79 @@
-"""One step of training, by hand; its state there and back; other weights for a while."""
+"""Adam is torch's; one step of training, by hand; its state there and back; other weights for a while."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
-from course_lib.training.adam import BETAS, EPSILON
 from torch import nn
 
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import classification, objective_for
-from course_lib.training.step import PlainStep, part
+from course_lib.training.step import BETAS, EPSILON, Adam, PlainStep, part
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
 OTHER = make_batch([[6], [9]], [[7, 8], [5]])
+both = pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+
+
+def copied(tensors):
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+# ---- Adam
+
+
+def new_weights() -> dict[str, torch.Tensor]:
+    draw = torch.Generator().manual_seed(0)
+    return {name: torch.randn(3, 4, generator=draw, requires_grad=True) for name in ("one", "other", "idle")}
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("as_tensor", [False, True])
+def test_adam_is_torchs_also_from_another_ones_state(decay, as_tensor):
+    ours, theirs = new_weights(), new_weights()
+    adam = Adam(ours, weight_decay=decay)
+    reference = torch.optim.AdamW(
+        theirs.values(), lr=1.0, betas=BETAS, eps=EPSILON, weight_decay=decay, fused=True
+    )
+    for number in range(1, 6):
+        rate = 0.1 / number
+        for weights in (ours, theirs):
+            for name in ("one", "other"):  # the third never has a gradient
+                weights[name].grad = torch.sin(number * weights[name].detach())
+        adam.step(torch.tensor(rate) if as_tensor else rate)
+        reference.param_groups[0]["lr"] = rate
+        reference.step()
+        before, adam = adam, Adam(ours, weight_decay=decay)
+        places = {name: tensor.data_ptr() for name, tensor in adam.state().items()}
+        adam.load(before.state())
+        assert {name: tensor.data_ptr() for name, tensor in adam.state().items()} == places
+    for name, weight in ours.items():
+        torch.testing.assert_close(weight, theirs[name], rtol=1e-6, atol=1e-7)
+    assert torch.equal(ours["idle"], new_weights()["idle"])
+
+
+@pytest.mark.slow
+def test_a_learners_first_step_does_not_load_torchs_compiler():
+    program = (
+        "import sys, torch; from course_lib.training.step import Adam; w = torch.zeros(2); "
+        "w.grad = torch.ones(2); Adam({'w': w}).step(0.1); print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT_ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+# ---- a step
 
 
 @pytest.fixture
@@ -30,7 +88,7 @@ def new(make, recipe):
     return one
 
 
-@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@both
 @pytest.mark.parametrize("clip", [100.0, 0.01])
 def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
     step = new(kind, clip=clip, weight_decay=0.1)
@@ -51,12 +109,12 @@ def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
         torch.testing.assert_close(step.weights()[name], tensor.detach(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@both
 def test_a_weight_that_is_not_used_stays_where_it_is(make, recipe, kind):
     model = make("gru_lm", dropout=0.0)
     model.idle = nn.Parameter(torch.ones(2))
     step = kind(model, objective_for(model, 0.0), recipe)
-    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    before = copied(step.weights())
     step(BATCH, 1e-2)
     moved = {name for name, tensor in step.weights().items() if not torch.equal(tensor, before[name])}
     assert "idle" not in moved and moved
@@ -81,8 +139,8 @@ def test_both_steps_do_the_same(new, name):
 def test_a_state_can_be_taken_over(new, first, second):
     step = new(first)
     step(BATCH, 1e-2)
-    kept = {name: tensor.clone() for name, tensor in step.state().items()}
-    untouched = {name: tensor.clone() for name, tensor in kept.items()}
+    kept = copied(step.state())
+    untouched = copied(kept)
     taken = new(second, seed=5)
     taken.load(kept)
     for _ in range(2):
@@ -93,33 +151,32 @@ def test_a_state_can_be_taken_over(new, first, second):
             assert torch.equal(taken.state()[name], tensor), name
         else:
             torch.testing.assert_close(taken.state()[name], tensor, rtol=1e-4, atol=1e-5)
-    assert all(torch.equal(kept[name], tensor) for name, tensor in untouched.items())
+    assert same(kept, untouched)
 
 
-@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@both
 def test_other_weights_for_a_while(new, kind):
     step, other = new(kind), new(kind, seed=5)
     step(BATCH, 1e-2)
-    before = {name: tensor.clone() for name, tensor in step.state().items()}
+    before = copied(step.state())
     with step.holding(other.weights()) as model:
         assert model is step.model
-        for name, tensor in model.state_dict().items():
-            assert torch.equal(tensor, other.weights()[name])
+        assert same(model.state_dict(), other.weights())
     with pytest.raises(ZeroDivisionError), step.holding(other.weights()):
         raise ZeroDivisionError
-    assert all(torch.equal(before[name], tensor) for name, tensor in step.state().items())
-    assert all(torch.equal(step.model.state_dict()[n], t) for n, t in part(before, "weights.").items())
+    assert same(step.state(), before)
+    assert same(step.model.state_dict(), part(before, "weights."))
 
 
-@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@both
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_end_leaves_the_model_in_float32_with_these_weights(new, kind, precision):
     step = new(kind, "transformer", precision=precision)
     fresh = new(kind, "transformer")
     step(BATCH, 1e-2)
-    weights = {name: tensor.clone() for name, tensor in step.weights().items()}
+    weights = copied(step.weights())
     step.finish(weights)
-    assert all(torch.equal(step.model.state_dict()[name], tensor) for name, tensor in weights.items())
+    assert same(step.model.state_dict(), weights)
     assert all(tensor.dtype == torch.float32 for tensor in step.model.state_dict().values())
     for (_, ours), (_, theirs) in zip(step.model.named_buffers(), fresh.model.named_buffers(), strict=True):
         assert torch.equal(ours, theirs)  # tables that bfloat16 had rounded
@@ -128,8 +185,8 @@ def test_the_end_leaves_the_model_in_float32_with_these_weights(new, kind, preci
 def test_masters_keep_what_bfloat16_would_lose(new):
     """An update of a thousandth of a weight is lost in bfloat16; the master has it."""
     step = new(GraphStep, precision="bfloat16")
-    before = {name: tensor.clone() for name, tensor in step.weights().items()}
-    rounded = {name: tensor.clone() for name, tensor in step.model.state_dict().items()}
+    before = copied(step.weights())
+    rounded = copied(step.model.state_dict())
     step(BATCH, 1e-6)
     assert all(tensor.dtype == torch.bfloat16 for tensor in rounded.values())
     assert all(not torch.equal(tensor, before[name]) for name, tensor in step.weights().items())
@@ -140,16 +197,16 @@ def test_a_batch_in_which_nothing_counts_changes_nothing_by_much(new):
     step = new()
     blank = make_batch([[5]], [[4]], n_rows=1)
     blank.tgt_out.zero_()
-    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    before = copied(step.weights())
     assert step(blank, 1e-2).tolist() == [0, 0]
-    assert all(torch.equal(before[name], tensor) for name, tensor in step.weights().items())
+    assert same(step.weights(), before)
 
 
-@pytest.mark.parametrize("kind", [PlainStep, GraphStep])
+@both
 def test_where_no_sentence_has_a_class_nothing_is_learned(make, recipe, kind):
     """A process may get nothing but blank rows; a mean over none of them is not 0/0."""
     model = make("self_attentive", dropout=0.0)
     step = kind(model, classification(torch.tensor([1, 0]), smoothing=0.1, penalty=0.03), recipe)
-    before = {name: tensor.clone() for name, tensor in step.weights().items()}
+    before = copied(step.weights())
     assert step(make_batch([[5, 6]], [[4]], n_rows=3, pairs=[-1]), 1e-2).tolist() == [0, 0]
-    assert all(torch.equal(before[name], tensor) for name, tensor in step.weights().items())
+    assert same(step.weights(), before)

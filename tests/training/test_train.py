@@ -9,15 +9,16 @@ from dataclasses import replace
 
 import pytest
 import torch
-from course_lib.training.saved_system import load_system
 from torch import nn
 
 from course_lib.text.encoded import encode_ids
-from course_lib.training.checkpoint import load_checkpoint, read_about
+from course_lib.training import run_folder
+from course_lib.training import train as loop
+from course_lib.training.checkpoint import describe, load_checkpoint, load_system, read_about
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import language_modelling, objective_for
 from course_lib.training.processes import ALONE, Processes
-from course_lib.training.recipe import Recipe
+from course_lib.training.run_folder import RunFolder
 from course_lib.training.step import PlainStep
 from course_lib.training.train import make_step, seed_of, train
 from course_lib.training.validation import mean_loss
@@ -30,79 +31,78 @@ def same(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
+def copied(model):
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
 def told(history):
     """Everything but the clock."""
     return [{**record, "seconds": 0} for record in history.to_json()]
 
 
-def few(value, quick):
-    """One of many like it: in a quick run only some."""
-    return pytest.param(value, marks=[] if quick else [pytest.mark.slow])
+@pytest.fixture(scope="module")
+def run(data, recipe):
+    """Train on the hundred sentences, by the usual recipe or a changed one."""
+
+    def one(model, *, by=recipe, **more):
+        return train(model, data.train, by, **{"validation": data.validation} | more)
+
+    return one
 
 
-class StopAt:
-    """An objective that asks for an end, as Ctrl-C would, while a step is being computed."""
-
-    def __init__(self, objective, *steps):
-        self.objective, self.steps, self.calls = objective, steps, 0
-
-    def __call__(self, model, batch):
-        self.calls += model.training
-        if model.training and self.calls in self.steps:
-            os.kill(os.getpid(), signal.SIGINT)
-        return self.objective(model, batch)
+@pytest.fixture(scope="module")
+def worse(recipe):
+    """Gets worse and worse: the best is an early validation."""
+    return replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
 
 
-def train_until(stop, model, data, recipe, keeper):
-    """Train, and be stopped in the step of this number, counted from where the folder stands."""
-    return train(
-        model,
-        data.train,
-        recipe,
-        validation=data.validation,
-        objective=StopAt(language_modelling(recipe.smoothing), stop),
-        validation_objective=language_modelling(0.0),
-        keeper=keeper,
-    )
+@pytest.fixture(scope="module")
+def run_until(run):
+    """Train, and be interrupted in a step, counted from where the folder is: as often as asked for."""
+
+    def one(stop, model, *, times=1, **more):
+        usual, calls = language_modelling(0.1), []
+
+        def objective(model, batch):
+            calls.append(0)
+            if len(calls) == stop:
+                for _ in range(times):
+                    os.kill(os.getpid(), signal.SIGINT)
+            return usual(model, batch)
+
+        return run(model, objective=objective, validation_objective=language_modelling(0.0), **more)
+
+    return one
 
 
 # ---- it learns
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_the_loss_falls_and_the_best_weights_are_in_the_model(data, make, recipe, name):
-    model = make(name)
-    result = train(model, data.train, replace(recipe, n_steps=24, smoothing=0.0), validation=data.validation)
-    losses = [record.loss for record in result.history.records]
-    assert len(losses) == 6 and losses[-1] < losses[0] < math.log(data.tokenizer.vocab_size) + 0.5
-    assert result.ended == "finished" and result.step == 24 and not model.training
-    loss = mean_loss(model, data.validation, objective_for(model, 0.0), tokens_per_batch=999)
-    assert loss == pytest.approx(result.history.best.loss, rel=1e-6)
-
-
-def test_the_best_weights_are_not_the_last(data, make, recipe):
-    model = make()
-    worse = replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
-    result = train(model, data.train, worse, validation=data.validation)
-    assert result.history.best.step < 12
-    loss = mean_loss(model, data.validation, objective_for(model, 0.0), tokens_per_batch=999)
-    assert loss == pytest.approx(result.history.best.loss, rel=1e-6)
-
-
-def test_records_say_what_happened(data, make, recipe):
-    seen = []
-    result = train(make(), data.train, recipe, validation=data.validation, after_look=seen.append)
-    assert seen == result.history.records
-    assert [record.step for record in seen] == [4, 8, 12]
-    assert [record.averaged for record in seen] == [False, True, True]  # from step 8 on
-    assert [record.rate for record in seen] == [recipe.rate(step) for step in (4, 8, 12)]
+def test_the_loss_falls_and_records_say_what_happened(data, make, recipe, run, name):
+    seen, model = [], make(name)
+    longer = replace(recipe, n_steps=22, smoothing=0.0)
+    result = run(model, by=longer, after_validation=seen.append)
+    assert seen == result.history.records and [record.step for record in seen] == [4, 8, 12, 16, 20, 22]
+    assert seen[-1].loss < seen[0].loss < math.log(data.tokenizer.vocab_size) + 0.5
+    assert [record.averaged for record in seen] == [False] * 2 + [True] * 4  # after step 11
+    assert [record.rate for record in seen] == [longer.rate(record.step) for record in seen]
     assert seen[0].seconds < seen[1].seconds < seen[2].seconds <= result.seconds
-    assert all(4 * 60 < record.n_tokens < 4 * 128 for record in seen)
+    assert all(4 * 60 < record.n_tokens < 4 * 128 for record in seen[:5])
+    assert result.ended == "finished" and result.step == 22 and not model.training
 
 
-def test_the_train_loss_is_the_mean_over_tokens_since_the_last_record(data, make, recipe):
+@pytest.mark.parametrize("chosen", ["recipe", "worse"])
+def test_the_best_weights_are_in_the_model(data, make, run, request, chosen):
+    model, by = make(), request.getfixturevalue(chosen)
+    best = run(model, by=by).history.best
+    assert (best.step < 12) == (chosen == "worse")
+    loss = mean_loss(model, data.validation, objective_for(model, 0.0), tokens_per_batch=999)
+    assert loss == pytest.approx(best.loss, rel=1e-6)
+
+
+def test_the_train_loss_is_the_mean_over_tokens_since_the_last_record(make, recipe, run):
     """By hand, from the same steps."""
-    model, step_recipe = make(dropout=0.0), replace(recipe, average_from=1.0)
     sums = []
 
     def noting(model, batch):
@@ -111,73 +111,44 @@ def test_the_train_loss_is_the_mean_over_tokens_since_the_last_record(data, make
             sums.append((loss.item(), int(n)))
         return loss, n
 
-    result = train(model, data.train, step_recipe, validation=data.validation, objective=noting)
+    result = run(make(dropout=0.0), by=replace(recipe, average_from=1.0), objective=noting)
     for place, record in enumerate(result.history.records):
         part = sums[4 * place : 4 * place + 4]
         assert record.n_tokens == sum(n for _, n in part)
         assert record.train_loss == pytest.approx(sum(s for s, _ in part) / record.n_tokens, rel=1e-6)
 
 
-def test_the_last_step_is_always_looked_at(data, make, recipe):
-    result = train(make(), data.train, replace(recipe, n_steps=5), validation=data.validation)
-    assert [record.step for record in result.history.records] == [4, 5]
-
-
-def test_the_average_is_the_mean_of_its_snapshots(data, make, recipe):
+def test_the_average_is_the_mean_of_its_snapshots_and_validation_disturbs_nothing(make, recipe, run):
     """The same run, with the weights noted after each step."""
     only = replace(recipe, average_from=1.0, validate_every=1, decay="inverse_square_root")
-    snapshots = []
-
-    def note(record):
-        snapshots.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
-
-    model = make()
-    train(model, data.train, only, validation=data.validation, after_look=note)
-    averaging = replace(only, average_from=0.5, validate_every=12)
+    snapshots, last = [], []
+    run(often := make(), by=only, after_validation=lambda _: snapshots.append(copied(often)))
+    seldom = replace(only, validate_every=12)
+    run(rare := make(), by=seldom, after_validation=lambda _: last.append(copied(rare)))
+    assert same(last[0], snapshots[-1])
     averaged = make()
-    result = train(averaged, data.train, averaging, validation=data.validation)
-    assert result.history.best.averaged
+    assert run(averaged, by=replace(seldom, average_from=0.5)).history.best.averaged
     for name, tensor in averaged.state_dict().items():
         mean = torch.stack([snapshots[step - 1][name] for step in (8, 10, 12)]).mean(0)
         torch.testing.assert_close(tensor, mean)
 
 
-def test_early_stop_by_patience(data, make, recipe, keeper):
-    hopeless = replace(
-        recipe, n_steps=40, learning_rate=5.0, warm_up=12, decay="inverse_square_root", patience=2
-    )
-    hopeless = replace(hopeless, average_from=1.0)
-    result = train(make(), data.train, hopeless, validation=data.validation, keeper=keeper(hopeless))
-    best = result.history.best.step
-    assert result.ended == "no better for long" and result.step == best + 2 * 4 < 40
-    again = train(make(seed=3), data.train, hopeless, validation=data.validation, keeper=keeper(hopeless))
+def test_early_stop_by_patience(make, worse, run, folder):
+    hopeless = replace(worse, n_steps=40, patience=2)
+    result = run(make(), by=hopeless, folder=folder(hopeless))
+    assert result.ended == "no better for long" and result.step == result.history.best.step + 2 * 4 < 40
+    again = run(make(seed=3), by=hopeless, folder=folder(hopeless))
     assert again.ended == "no better for long" and again.step == result.step  # not a step further
 
 
-@pytest.mark.slow
-def test_smoothing_and_clip_and_decay_reach_the_step(data, make, recipe):
-    plain = make(dropout=0.0)
-    train(plain, data.train, recipe, validation=data.validation)
+def test_numbers_of_the_recipe_reach_the_step_and_the_same_ones_give_the_same_weights(make, recipe, run):
+    plain = make()
+    history = told(run(plain).history)
+    torch.manual_seed(2)  # what was drawn before does not matter
+    assert told(run(again := make()).history) == history and same(again.state_dict(), plain.state_dict())
     for change in ({"smoothing": 0.5}, {"clip": 1e-3}, {"weight_decay": 0.5}, {"seed": 4}):
-        other = make(dropout=0.0)
-        train(other, data.train, replace(recipe, **change), validation=data.validation)
+        run(other := make(), by=replace(recipe, **change))
         assert not same(other.state_dict(), plain.state_dict()), change
-
-
-# ---- the same again
-
-
-def test_the_same_seed_gives_the_same_weights_bit_for_bit(data, make, recipe):
-    runs = []
-    for noise in (1, 2):
-        model = make()
-        torch.manual_seed(noise)  # what was drawn before does not matter
-        result = train(model, data.train, recipe, validation=data.validation)
-        runs.append((model.state_dict(), told(result.history)))
-    assert same(runs[0][0], runs[1][0]) and runs[0][1] == runs[1][1]
-    other = make()
-    train(other, data.train, replace(recipe, seed=1), validation=data.validation)
-    assert not same(other.state_dict(), runs[0][0])
 
 
 class Pretending(Processes):
@@ -211,231 +182,157 @@ def test_dropout_is_drawn_by_the_seed_and_by_the_process(make, recipe, seed, pro
     assert same(*weights[0.0]) and not same(*weights[0.5])
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_validation_computes_as_training_does(data, make, recipe, precision):
-    usual, seen = language_modelling(0.0), set()
-
-    def noting(model, batch):
-        seen.add((model.training, torch.is_autocast_enabled("cpu")))
-        return usual(model, batch)
-
-    short = replace(recipe, n_steps=1, precision=precision)
-    train(make(), data.train, short, validation=data.validation, objective=noting)
-    rounds = precision == "bfloat16"
-    assert seen == {(True, rounds), (False, rounds)}
-
-
-def test_looking_does_not_disturb_training(data, make, recipe):
-    often, seldom = (replace(recipe, average_from=1.0, validate_every=every) for every in (1, 12))
-    states = []
-    for each in (often, seldom):
-        step_states = []
-        train(
-            model := make(),
-            data.train,
-            each,
-            validation=data.validation,
-            after_look=lambda record, kept=step_states, model=model: kept.append(
-                {name: tensor.clone() for name, tensor in model.state_dict().items()}
-            ),
-        )
-        states.append(step_states[-1])
-    assert same(*states)
-
-
 def test_the_seed_of_a_step_is_its_own():
     seeds = {seed_of(seed, step, rank) for seed in range(5) for step in range(50) for rank in range(3)}
     assert len(seeds) == 5 * 50 * 3
     assert 0 <= seed_of(-1, 2**40, 7) < 2**63
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("fixed_shapes", [True, False])
+def test_validation_computes_as_training_does(make, recipe, run, precision, fixed_shapes):
+    usual, seen = language_modelling(0.0), set()
+
+    def noting(model, batch):
+        seen.add((model.training, torch.is_autocast_enabled("cpu")))
+        return usual(model, batch)
+
+    short = replace(recipe, n_steps=1, precision=precision, fixed_shapes=fixed_shapes)
+    run(make(), by=short, objective=noting)
+    rounds = precision == "bfloat16"
+    assert seen == {(True, rounds), (False, rounds)}
+
+
 # ---- stopped and resumed
 
 
 @pytest.fixture(scope="module")
-def straight(data, make, recipe, tmp_path_factory):
+def straight(data, make, recipe, run, tmp_path_factory):
     """The run that was never stopped: its weights, its history, its last state."""
-    from course_lib.training.saved_system import describe
-
-    from course_lib.training.run_folder import RunFolder
-
     model = make()
-    keeper = RunFolder(tmp_path_factory.mktemp("straight"), describe("gru_lm", model.config, recipe, data))
-    result = train(model, data.train, recipe, validation=data.validation, keeper=keeper)
-    return model.state_dict(), told(result.history), load_checkpoint(keeper.last)[0]
+    folder = RunFolder(tmp_path_factory.mktemp("straight"), describe("gru_lm", model.config, recipe, data))
+    result = run(model, folder=folder)
+    return model.state_dict(), told(result.history), load_checkpoint(folder.last)[0]
 
 
-@pytest.mark.parametrize("stop", [few(stop, stop in (5, 8)) for stop in range(1, 12)])
-def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(data, make, recipe, keeper, straight, stop):
-    first = train_until(stop, make(), data, recipe, keeper())
-    assert first.ended == "stopped" and first.step == stop
-    model = make(seed=99)  # whatever was in it
-    second = train(model, data.train, recipe, validation=data.validation, keeper=keeper())
-    assert second.ended == "finished" and second.step == 12
+def assert_as_if_never_stopped(straight, model, result, folder):
     weights, history, state = straight
-    assert same(model.state_dict(), weights)
-    assert told(second.history) == history
-    assert same(load_checkpoint(keeper().last)[0], state)  # Adam's memory and the average too
-    assert same(load_checkpoint(keeper().best)[0], weights)
+    assert (result.ended, result.step) == ("finished", 12) and not model.training
+    assert same(model.state_dict(), weights) and told(result.history) == history
+    assert same(load_checkpoint(folder.last)[0], state)  # optimizer state and average too
+    assert same(load_checkpoint(folder.best)[0], weights)
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5, 8, 11])
+def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(make, run, run_until, folder, straight, stop):
+    first = run_until(stop, stopped := make(), folder=folder())
+    assert first.ended == "stopped" and first.step == stop and not stopped.training
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    saved = load_system(folder().best)  # before the first validation, the newest weights
+    assert same(saved.model.state_dict(), stopped.state_dict())
+    assert saved.about["history"] == first.history.to_json()
+    assert read_about(folder().last)["standing"]["step"] == stop
+    model = make(seed=99)  # whatever was in it
+    second = run(model, folder=folder())
+    assert_as_if_never_stopped(straight, model, second, folder())
     assert second.seconds > first.seconds
-
-
-def test_stopped_at_every_single_step(data, make, recipe, keeper, straight):
-    step, runs = 0, 0
-    while step < 12:
-        model = make(seed=runs)
-        result = train_until(1, model, data, recipe, keeper())
-        step, runs = result.step, runs + 1
-        assert step == runs
-    assert result.ended == "finished"
-    assert same(model.state_dict(), straight[0]) and told(result.history) == straight[1]
-
-
-def test_a_finished_run_called_again_returns_at_once(data, make, recipe, keeper, straight):
-    train(make(), data.train, recipe, validation=data.validation, keeper=keeper())
-    kept = keeper().last.read_bytes(), keeper().best.read_bytes()
+    kept = folder().last.read_bytes(), read_about(folder().best)
 
     def fails(model, batch):
         raise AssertionError("there is nothing to compute")
 
-    model = make(seed=5)
-    again = train(model, data.train, recipe, validation=data.validation, objective=fails, keeper=keeper())
-    assert again.ended == "finished" and again.step == 12
-    assert same(model.state_dict(), straight[0]) and told(again.history) == straight[1]
-    assert not model.training
-    assert (keeper().last.read_bytes(), keeper().best.read_bytes()) == kept  # nor to write
+    again = run(model := make(seed=5), objective=fails, folder=folder())
+    assert_as_if_never_stopped(straight, model, again, folder())
+    assert (folder().last.read_bytes(), read_about(folder().best)) == kept  # nor anything new to write
+
+
+def test_stopped_at_every_single_step_the_last_one_is_an_end(make, run_until, folder, straight):
+    for step in range(1, 13):
+        result = run_until(1, model := make(seed=step - 1), folder=folder())
+        assert result.step == step
+    assert_as_if_never_stopped(straight, model, result, folder())
+
+
+def test_a_second_ctrl_c_and_an_error_of_ones_own_end_at_once_and_leave_a_model(
+    make, run, run_until, folder, straight
+):
+    def fails(record):
+        raise BrokenPipeError("nobody listens")
+
+    with pytest.raises(BrokenPipeError):
+        run(model := make(), folder=folder(), after_validation=fails)
+    assert read_about(folder().last)["standing"]["step"] == 4
+    with pytest.raises(KeyboardInterrupt):
+        run_until(2, model := make(), times=2, folder=folder())
+    assert not model.training and same(model.state_dict(), load_system(folder().best).model.state_dict())
+    assert_as_if_never_stopped(straight, model, run(model, folder=folder()), folder())
+
+
+def test_a_checkpoint_is_saved_each_minute_however_seldom_validated(make, recipe, run, folder, monkeypatch):
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)  # the minute is over at once
+    usual, seen = language_modelling(0.1), []
+
+    def noting(model, batch):
+        if model.training:
+            seen.append((folder().last.exists(), folder().best.exists()))
+        return usual(model, batch)
+
+    rare = replace(recipe, validate_every=100)
+    run(make(), by=rare, objective=noting, folder=folder(rare))
+    assert seen == [(False, False)] + [(True, True)] * 11
 
 
 @pytest.mark.parametrize("victim", ["best", "last"])
-@pytest.mark.parametrize("look", [few(look, look == 1) for look in range(3)])
-def test_killed_while_it_writes(data, make, recipe, keeper, straight, monkeypatch, victim, look):
-    """Between the two files of a look, or before both."""
-    kept, saved = keeper(), []
+@pytest.mark.parametrize("validation", range(3))
+def test_killed_while_it_writes(make, run, run_until, folder, straight, monkeypatch, victim, validation):
+    """Between the two files of a validation, or before both."""
+    kept, saved, real = folder(), [], run_folder.save_checkpoint
 
     def write(path, *args):
         saved.append(path)
-        if path == getattr(kept, victim) and saved.count(path) == look + 1:
+        if path == getattr(kept, victim) and saved.count(path) == validation + 1:
             raise SystemExit("killed")
         real(path, *args)
 
-    from course_lib.training import run_folder
-
-    real = run_folder.save_checkpoint
-    monkeypatch.setattr(run_folder, "save_checkpoint", write)
-    with pytest.raises(SystemExit):
-        train(make(), data.train, recipe, validation=data.validation, keeper=kept)
-    monkeypatch.setattr(run_folder, "save_checkpoint", real)
-    halfway = train_until(1, make(), data, recipe, keeper())  # resumed, and stopped again at once
-    assert halfway.step >= 1
-    model = make()
-    done = train(model, data.train, recipe, validation=data.validation, keeper=keeper())
-    assert same(model.state_dict(), straight[0]) and told(done.history) == straight[1]
-    assert same(load_checkpoint(kept.best)[0], straight[0])
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(run_folder, "save_checkpoint", write)
+        run(make(), folder=kept)
+    run_until(1, make(), folder=folder())  # resumed, and stopped again at once
+    assert_as_if_never_stopped(straight, model := make(), run(model, folder=folder()), kept)
 
 
 @pytest.mark.parametrize("victim", ["best", "last"])
-def test_killed_while_it_writes_after_a_look_that_was_worse(data, make, recipe, keeper, monkeypatch, victim):
+def test_killed_while_it_writes_after_a_validation_that_was_worse(make, run, folder, monkeypatch, victim):
     """Then `last` holds no best weights, and `best` must still be the old ones or `last` have the new."""
-    from course_lib.training import run_folder
+    kept, real, one = folder(), run_folder.save_checkpoint, encode_ids([[5]], [[6]])
 
-    kept, real, one = keeper(), run_folder.save_checkpoint, encode_ids([[5]], [[6]])
-
-    def run(losses, folder):
+    def run_with(losses, folder):
         said = iter(losses)
 
         def measured(model, batch):  # the validation loss is whatever we want it to be
             return torch.tensor(next(said)), torch.tensor(1)
 
-        return train(make(), data.train, recipe, validation=one, validation_objective=measured, keeper=folder)
-
-    straight = run([1.0, 2.0, 0.5], keeper(folder=kept.folder.parent / "straight"))
+        return run(make(), validation=one, validation_objective=measured, folder=folder)
 
     def write(path, tensors, about):
         if path == getattr(kept, victim) and about["history"][-1]["step"] == 12:
             raise SystemExit("killed")
         real(path, tensors, about)
 
-    monkeypatch.setattr(run_folder, "save_checkpoint", write)
-    with pytest.raises(SystemExit):
-        run([1.0, 2.0, 0.5], kept)
-    monkeypatch.setattr(run_folder, "save_checkpoint", real)
-    resumed = run([0.5] if victim == "last" else [], keeper())
+    whole = folder(path=kept.folder.parent / "straight")
+    straight = run_with([1.0, 2.0, 0.5], whole)
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(run_folder, "save_checkpoint", write)
+        run_with([1.0, 2.0, 0.5], kept)
+    resumed = run_with([0.5] if victim == "last" else [], folder())
     assert told(resumed.history) == told(straight.history)
-    other = load_checkpoint(kept.folder.parent / "straight" / "best.safetensors")[0]
-    assert same(load_checkpoint(kept.best)[0], other)
+    assert same(load_checkpoint(kept.best)[0], load_checkpoint(whole.best)[0])
 
 
-# ---- interrupted
+# ---- what can be trained
 
 
-def test_stopped_before_the_first_look_leaves_a_checkpoint_to_use(data, make, recipe, keeper):
-    result = train_until(2, model := make(), data, recipe, keeper())
-    assert result.ended == "stopped" and result.step == 2 and result.history.records == []
-    assert same(load_system(keeper().best).model.state_dict(), model.state_dict())
-    assert read_about(keeper().last)["standing"]["step"] == 2
-
-
-def test_a_notebooks_stop_button_gives_the_result_so_far(data, make, recipe, keeper):
-    """What a kernel does: SIGINT to the main thread, whose handler would raise KeyboardInterrupt."""
-    result = train_until(6, model := make(), data, recipe, keeper())
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert result.ended == "stopped" and [record.step for record in result.history.records] == [4]
-    saved = load_system(keeper().best)
-    assert same(saved.model.state_dict(), model.state_dict()) and not model.training
-    assert saved.about["history"] == result.history.to_json()
-
-
-def test_a_second_ctrl_c_ends_at_once_and_leaves_a_model_to_use(data, make, recipe, keeper, straight):
-    class Twice(StopAt):
-        def __call__(self, model, batch):
-            result = super().__call__(model, batch)
-            if model.training and self.calls in self.steps:
-                os.kill(os.getpid(), signal.SIGINT)
-            return result
-
-    with pytest.raises(KeyboardInterrupt):
-        train(
-            model := make(),
-            data.train,
-            recipe,
-            validation=data.validation,
-            objective=Twice(language_modelling(0.1), 6),
-            validation_objective=language_modelling(0.0),
-            keeper=keeper(),
-        )
-    assert not model.training and same(model.state_dict(), load_system(keeper().best).model.state_dict())
-    again = make(seed=4)
-    train(again, data.train, recipe, validation=data.validation, keeper=keeper())
-    assert same(again.state_dict(), straight[0])
-
-
-def test_a_stop_at_the_last_step_is_an_end(data, make, recipe):
-    objective = StopAt(language_modelling(0.1), 12)
-    result = train(make(), data.train, recipe, validation=data.validation, objective=objective)
-    assert result.ended == "finished" and result.step == 12
-
-
-def test_an_error_in_a_callback_comes_through_and_the_folder_can_go_on(data, make, recipe, keeper, straight):
-    def fails(record):
-        raise BrokenPipeError("nobody listens")
-
-    with pytest.raises(BrokenPipeError):
-        train(make(), data.train, recipe, validation=data.validation, keeper=keeper(), after_look=fails)
-    assert read_about(keeper().last)["standing"]["step"] == 4
-    model = make()
-    train(model, data.train, recipe, validation=data.validation, keeper=keeper())
-    assert same(model.state_dict(), straight[0])
-
-
-# ---- what cannot be trained
-
-
-def test_a_model_without_weights_is_refused(data, make, recipe):
-    with pytest.raises(TypeError, match=r"NGramLM has none.*counting.py"):
-        train(make("ngram_lm"), data.train, recipe, validation=data.validation)
-
-
-def test_sentences_longer_than_the_system_are_refused_at_once(make, recipe):
+def test_sentences_longer_than_the_system_and_systems_without_weights_are_refused_at_once(make, recipe):
     long, short = encode_ids([[5] * 16], [[6] * 16]), encode_ids([[5]], [[6]])
     for train_on, validate_on in ((long, short), (short, long)):
         with pytest.raises(ValueError, match=r"at most 16 tokens.*one of 17.*larger max_len"):
@@ -446,12 +343,15 @@ def test_sentences_longer_than_the_system_are_refused_at_once(make, recipe):
         train(make("transformer", max_len=13), fits, fixed, validation=short)
     only_source = encode_ids([[5] * 16], [[6]])
     train(make("gru_lm"), only_source, replace(recipe, n_steps=1), validation=only_source)  # never read
+    with pytest.raises(TypeError, match=r"NGramLM has none.*by_kind.py"):
+        train(make("ngram_lm"), short, recipe, validation=short)
 
 
-def test_a_model_of_your_own_needs_an_objective(data, recipe):
+def test_a_model_of_your_own_needs_an_objective_and_can_be_resumed(make, run, run_until, folder):
     class Own(nn.Module):
         def __init__(self):
             super().__init__()
+            torch.manual_seed(0)
             self.table = nn.Embedding(500, 500)
             self.idle = nn.Parameter(torch.ones(1))  # never gets a gradient
             self.register_buffer("seen", torch.tensor(0))
@@ -461,24 +361,13 @@ def test_a_model_of_your_own_needs_an_objective(data, recipe):
             return self.table(tokens)
 
     with pytest.raises(TypeError, match="Pass an objective of your own"):
-        train(Own(), data.train, recipe, validation=data.validation)
-    objective = language_modelling(0.0)
-    result = train(Own(), data.train, recipe, validation=data.validation, objective=objective)
+        run(Own())
+    losses = {"objective": language_modelling(0.1), "validation_objective": language_modelling(0.0)}
+    result = run(straight := Own(), **losses)
     assert result.history.records[-1].loss < result.history.records[0].loss
-
-
-def test_a_weight_without_a_gradient_can_be_resumed(data, make, recipe, keeper):
-    def with_idle():
-        model = make()
-        model.idle = nn.Parameter(torch.ones(2))
-        return model
-
-    straight = with_idle()
-    train(straight, data.train, recipe, validation=data.validation)
-    train_until(5, with_idle(), data, recipe, keeper())
-    model = with_idle()
-    train(model, data.train, recipe, validation=data.validation, keeper=keeper())
-    assert same(model.state_dict(), straight.state_dict())
+    run_until(5, Own(), folder=folder())
+    run(resumed := Own(), **losses, folder=folder())
+    assert same(resumed.state_dict(), straight.state_dict())
 
 
 def test_which_step_is_taken(make, recipe):
@@ -492,11 +381,3 @@ def test_which_step_is_taken(make, recipe):
         counting = make().cuda()
         counting.register_buffer("seen", torch.zeros(1, device="cuda"))
         assert isinstance(make_step(counting, objective, fast), PlainStep)
-
-
-def test_fixed_shapes_train_too(data, make):
-    recipe = Recipe(
-        n_steps=6, tokens_per_batch=128, warm_up=1, learning_rate=1e-2, validate_every=3, fixed_shapes=True
-    )
-    result = train(make(), data.train, recipe, validation=data.validation)
-    assert result.history.records[1].loss < result.history.records[0].loss

@@ -1,6 +1,9 @@
-"""The validation loss is a mean over tokens, however they are batched, and leaves the model as it was."""
+"""The validation loss is a mean over tokens, however they are batched; records know the best of them."""
 
 from __future__ import annotations
+
+import json
+import math
 
 import pytest
 import torch
@@ -10,7 +13,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.encoded import encode_ids
 from course_lib.training.objective import objective_for
 from course_lib.training.processes import Processes
-from course_lib.training.validation import mean_loss
+from course_lib.training.validation import History, Record, mean_loss
 
 SOURCES = [[5, 6], [7], [8, 9, 10, 11], [4]]
 TARGETS = [[4], [5, 6, 7, 8], [9], [10, 11]]
@@ -31,12 +34,17 @@ def test_it_is_the_mean_over_all_tokens(make, name):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_the_model_stays_in_the_mode_it_was_in(make, training):
+def test_the_model_stays_in_the_mode_it_was_in_also_after_an_error(make, training):
+    def fails(model, batch):
+        raise RuntimeError("no")
+
     model = make(dropout=0.5).train(training)
     corpus, objective = encode_ids(SOURCES, TARGETS), objective_for(model, 0.0)
     state = torch.get_rng_state()
     first = mean_loss(model, corpus, objective, tokens_per_batch=10)
     assert first == mean_loss(model, corpus, objective, tokens_per_batch=10)  # no dropout
+    with pytest.raises(RuntimeError):
+        mean_loss(model, corpus, fails, tokens_per_batch=10)
     assert model.training is training
     assert torch.equal(torch.get_rng_state(), state)
 
@@ -49,7 +57,7 @@ def test_processes_share_the_sentences(make, n):
         def add_up(self, tensor):
             return tensor
 
-    model, read = make(), []
+    model, read, corpus = make(), [], encode_ids(SOURCES, TARGETS)
     usual = objective_for(model, 0.0)
 
     def noting(model, batch):
@@ -57,18 +65,21 @@ def test_processes_share_the_sentences(make, n):
         return usual(model, batch)
 
     for rank in range(n):
-        mean_loss(
-            model, encode_ids(SOURCES, TARGETS), noting, tokens_per_batch=5, processes=Apart(n=n, rank=rank)
-        )
+        mean_loss(model, corpus, noting, tokens_per_batch=5, processes=Apart(n=n, rank=rank))
     assert {rank for rank, _ in read} == set(range(n))
     assert sorted(pair for _, pairs in read for pair in pairs) == [*range(len(SOURCES))]
 
 
-def test_also_after_an_error(make):
-    def fails(model, batch):
-        raise RuntimeError("no")
+def record(step, loss):
+    return Record(step=step, epoch=0, rate=1e-3, train_loss=2.0, loss=loss, seconds=1.5)
 
-    model = make().train()
-    with pytest.raises(RuntimeError):
-        mean_loss(model, encode_ids(SOURCES, TARGETS), fails, tokens_per_batch=10)
-    assert model.training
+
+def test_the_best_is_the_lowest_of_equals_the_first_and_always_a_number():
+    history, seen = History(), []
+    assert history.best is None and history.validations_since_best == 0
+    for step, loss in enumerate([math.nan, 3.0, 2.0, 2.5, 2.0, math.nan, 1.0]):
+        history.add(record(step, loss))
+        seen.append((history.best and history.best.step, history.validations_since_best))
+    assert seen == [(None, 0), (1, 0), (2, 0), (2, 1), (2, 2), (2, 3), (6, 0)]
+    history = History([record(1, 1 / 3), record(2, 0.1 + 0.2)])
+    assert History.from_json(json.loads(json.dumps(history.to_json()))).records == history.records

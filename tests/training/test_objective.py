@@ -1,0 +1,239 @@
+"""What each kind of system is asked for: the losses are torch's, PAD never counts, halves add up."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.text.batch import make_batch
+from course_lib.text.encoded import encode_ids
+from course_lib.text.special import PAD
+from course_lib.text.toy.generate import generate, running_pair
+from course_lib.text.words import WordTokenizer
+from course_lib.training.fused_loss import can_fuse, fused_sum_loss, triton
+from course_lib.training.objective import (
+    CLASSES,
+    classification,
+    label_of,
+    objective_for,
+    pronoun_labels,
+    right_by_class,
+    sum_loss,
+    symmetric_kl,
+    target_ids,
+    translation,
+)
+
+needs_gpu = pytest.mark.skipif(
+    triton is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU with Triton"
+)
+NEAR = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+
+
+def drawn(rows=3, length=5, vocab=11):
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(rows, length, vocab, generator=generator)
+    targets = torch.randint(1, vocab, (rows, length), generator=generator)
+    targets[0, 3:], targets[2] = PAD, PAD
+    return logits, targets
+
+
+# ---- words
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+def test_the_sum_is_smoothing_by_its_definition_over_what_counts(smoothing):
+    """Cross-entropy with 1 - ε on the right word, and ε spread over all; also from 16 bits."""
+    logits, targets = drawn()
+    logits.requires_grad_()
+    wanted = (1 - smoothing) * F.one_hot(targets, logits.shape[-1]) + smoothing / logits.shape[-1]
+    expected = -(wanted * logits.log_softmax(-1)).sum(-1)[targets != PAD].sum()
+    total = sum_loss(logits, targets, smoothing=smoothing)
+    torch.testing.assert_close(total, expected)
+    total.backward()
+    assert (logits.grad[targets == PAD] == 0).all() and (logits.grad[targets != PAD] != 0).any(dim=-1).all()
+    half = logits.detach().bfloat16()
+    assert sum_loss(half, targets).dtype == torch.float32
+    torch.testing.assert_close(sum_loss(half, targets), sum_loss(half.float(), targets))
+    assert sum_loss(half, torch.full_like(targets, PAD), smoothing=smoothing) == 0
+    assert not can_fuse(half)
+
+
+@needs_gpu
+@pytest.mark.parametrize("dtype", NEAR)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("n_rows", "vocab"), [(1, 7), (65, 680), (300, 1024), (128, 8000)])
+def test_the_fused_loss_is_torchs(dtype, smoothing, n_rows, vocab):
+    generator = torch.Generator("cuda").manual_seed(0)
+    logits = (4 * torch.randn(n_rows, vocab, device="cuda", generator=generator)).to(dtype)
+    targets = torch.randint(0, vocab, (n_rows,), device="cuda", generator=generator)
+    targets[::3] = PAD
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    fused = fused_sum_loss(ours, targets, smoothing=smoothing)
+    plain = F.cross_entropy(
+        theirs.float(), targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+    )
+    torch.testing.assert_close(fused, plain, rtol=1e-4, atol=1e-3)
+    (0.5 * fused).backward()
+    (0.5 * plain).backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=NEAR[dtype], atol=NEAR[dtype] / 10)
+    assert (ours.grad[targets == PAD] == 0).all()
+
+
+@needs_gpu
+def test_the_fused_loss_takes_extreme_logits_and_views():
+    logits = torch.tensor([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4]], device="cuda", requires_grad=True)
+    loss = fused_sum_loss(logits, torch.tensor([1, 2], device="cuda"), smoothing=0.1)
+    loss.backward()
+    assert loss.isfinite() and logits.grad.isfinite().all()
+    view, targets = torch.randn(9, 4, 50, device="cuda").transpose(0, 1), torch.randint(0, 50, (4, 9)).cuda()
+    fused, plain = sum_loss(view, targets, smoothing=0.1), sum_loss(view.cpu(), targets.cpu(), smoothing=0.1)
+    torch.testing.assert_close(fused.cpu(), plain, rtol=1e-4, atol=1e-3)
+
+
+def test_symmetric_kl_is_the_mean_of_both_divergences_where_words_count():
+    one, targets = drawn()
+    other = one.roll(1, dims=-1)
+    logs = [logits.log_softmax(-1) for logits in (one, other)]
+    both = [F.kl_div(q, p, reduction="none", log_target=True).sum(-1) for p, q in (logs, logs[::-1])]
+    expected = (both[0] + both[1])[targets != PAD].sum() / 2
+    torch.testing.assert_close(symmetric_kl(one, other, targets), expected)
+    assert symmetric_kl(one, one, targets) == 0
+    assert symmetric_kl(one.bfloat16(), other.bfloat16(), targets).dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["gru_lm", "transformer"])
+def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
+    batch = make_batch([[5, 6], [7]], [[4], [5, 6, 7, 8]])
+    sure = make(name).eval()  # without dropout both readings agree
+    torch.testing.assert_close(
+        objective_for(sure, 0.1, 3.0)(sure, batch), objective_for(sure, 0.1)(sure, batch)
+    )
+
+    model = make(name, dropout=0.3).train()
+    torch.manual_seed(1)
+    doubled = batch.map(lambda tensor: torch.cat([tensor, tensor]))
+    read = [doubled.tgt_in] if name == "gru_lm" else [doubled.src, doubled.src_lengths, doubled.tgt_in]
+    logits = model(*read)
+    halves = [sum_loss(half, batch.tgt_out, smoothing=0.1) for half in logits.chunk(2)]
+    expected = sum(halves) / 2 + 1.5 * symmetric_kl(*logits.chunk(2), batch.tgt_out)
+    torch.manual_seed(1)
+    loss, n_counted = objective_for(model, 0.1, 3.0)(model, batch)
+    torch.testing.assert_close(loss, expected)
+    assert n_counted == batch.n_tokens and halves[0] != halves[1]
+
+
+@pytest.mark.parametrize("name", ["gru_lm", "transformer"])
+def test_two_halves_of_a_batch_add_up_to_the_whole(make, name):
+    model = make(name).eval()
+    sources, targets = [[5, 6], [7], [8, 9, 10], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
+    objective = objective_for(model, smoothing=0.1)
+    whole = objective(model, make_batch(sources, targets))
+    halves = [objective(model, make_batch(sources[half], targets[half])) for half in (slice(2), slice(2, 4))]
+    torch.testing.assert_close(whole[0], halves[0][0] + halves[1][0])
+    assert whole[1] == halves[0][1] + halves[1][1] == 12
+    if name == "gru_lm":  # a language model does not read the source
+        assert (
+            objective(model, make_batch([[9]], targets[:1]))[0]
+            == objective(model, make_batch([[5, 6, 7]], targets[:1]))[0]
+        )
+
+
+def test_an_unknown_kind_is_refused_with_advice():
+    with pytest.raises(TypeError, match=r"translator or a language model.*Linear.*objective of your own"):
+        objective_for(nn.Linear(1, 1), smoothing=0.0)
+
+
+def test_scheduled_sampling_puts_the_systems_own_words_in_place_of_some(monkeypatch):
+    """A share of 0 changes nothing; else words after BOS, never PAD, become what it would have said."""
+    batch = make_batch([[5, 6], [7]], [[8, 9, 10], [11]])
+    read: list[torch.Tensor] = []
+
+    class Says12(nn.Module):
+        def forward(self, src, src_lengths, tgt_in):
+            read.append(tgt_in)
+            return F.one_hot(torch.full_like(tgt_in, 12), 20).float()
+
+    assert translation(0.0)(Says12(), batch)[1] == batch.n_tokens and len(read) == 1
+    monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))
+    read.clear()
+    translation(0.0, scheduled_sampling=0.5)(Says12(), batch)
+    assert torch.equal(read[0], batch.tgt_in)
+    assert read[1].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
+
+
+# ---- classes
+
+
+@pytest.mark.parametrize(("smoothing", "penalty"), [(0.0, 0.0), (0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
+def test_classification_by_hand(make, smoothing, penalty):
+    """Of the wanted probability, 1 - s goes to the right class and s to all alike; then ‖A Aᵀ − I‖²."""
+    model, labels = make("self_attentive").eval(), torch.tensor([0, 0, 1])
+    batch = make_batch([[5, 6, 8], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])  # two rows are blank
+    embedding, weights = model.encode(batch.src, batch.src_lengths)
+    said = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
+    expected = 0.0
+    for logits, hops, label in said:
+        total = math.log(sum(map(math.exp, logits)))
+        for place, logit in enumerate(logits):
+            wanted = (1 - smoothing) * (place == label) + smoothing / len(logits)
+            expected += wanted * (total - logit)
+        for i, j in itertools.product(range(len(hops)), repeat=2):
+            overlap = sum(one * other for one, other in zip(hops[i], hops[j], strict=True))
+            expected += penalty * (overlap - (i == j)) ** 2
+    objective = classification(labels, smoothing=smoothing, penalty=penalty)
+    loss, n_counted = objective(model, batch)
+    assert loss.item() == pytest.approx(expected, rel=1e-5) and n_counted == 2
+
+    class Wrapper(nn.Module):
+        """Several processes wrap a model, and add gradients up only if the wrapper itself is called."""
+
+        def __init__(self, module):
+            super().__init__()
+            self.module, self.n_calls = module, 0
+
+        def forward(self, *args):
+            self.n_calls += 1
+            return self.module(*args)
+
+    wrapper = Wrapper(model)
+    torch.testing.assert_close(objective(wrapper, batch), (loss, n_counted))
+    assert wrapper.n_calls == 1
+
+
+def test_labels_are_those_of_the_pairs_in_order(encoded):
+    assert [CLASSES[label_of(pair.tgt_text)] for pair in running_pair()] == ["il", "elle"]
+    pairs = generate(400, seed=3)
+    data = encoded(pairs)
+    labels = pronoun_labels(data.train, data.tokenizer).tolist()
+    for pair, label in zip(pairs, labels, strict=True):
+        said = [word for word in pair.tgt if word in CLASSES[1:]]
+        assert said == ([CLASSES[label]] if label else [])  # never two in a sentence
+    assert set(labels) == set(range(len(CLASSES)))
+    targets = [[5], [6, 4, 5], [9, 9]]
+    assert target_ids(encode_ids([[7, 8], [9], [4]], targets)) == targets
+    with pytest.raises(ValueError, match=r"all 2 are of one class, 'none'.*toy language"):
+        pronoun_labels(encode_ids([[4], [5]], [[4], [5]]), WordTokenizer(["the", "cat"]))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_right_by_class_is_told_at_rest(encoded, training):
+    data = encoded(generate(400, seed=3))
+    labels = pronoun_labels(data.train, data.tokenizer)
+
+    class NoneAtRest(nn.Module):
+        """Says "none" at rest and "il" in training."""
+
+        def forward(self, src, lengths):
+            return torch.eye(len(CLASSES))[torch.full_like(lengths, int(self.training))]
+
+    model = NoneAtRest().train(training)
+    found = right_by_class(model, data.train, labels)
+    assert found["none"] == 1 and all(found[name] == 0 for name in CLASSES[1:])
+    assert found["all"] == pytest.approx((labels == 0).double().mean().item())
+    assert model.training is training

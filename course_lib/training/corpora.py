@@ -20,12 +20,10 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.corpus import Sentences, read_split, read_tsv
 from course_lib.text.encoded import EncodedCorpus, encode_corpus
 from course_lib.text.multi30k import load_multi30k
-from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import splits
 from course_lib.text.words import WordTokenizer
 
-TOY = "toy"
 PIECES = 8000
 VALIDATION_SHARE = 0.05  # of a corpus that has no validation sentences of its own
 VALIDATION_NAMES = ("validation", "valid", "val", "dev")
@@ -49,24 +47,20 @@ class TrainingData:
         return replace(self, train=self.train.to(device), validation=self.validation.to(device))
 
 
-def toy_data(*, seed: int = 0) -> TrainingData:
+def toy_data() -> TrainingData:
     """The toy language's train and validation splits, word by word."""
-    toy = splits(seed=seed)
-    train, validation = _texts(toy.train), _texts(toy.validation)
-    tokenizer = WordTokenizer.from_texts([*train[0], *train[1]])
-    return encode_data(TOY if seed == 0 else f"{TOY}-{seed}", train, validation, tokenizer)
-
-
-def multi30k_data(
-    src: str, tgt: str, *, pieces: int = PIECES, lowercase: bool = True, folder: str | Path | None = None
-) -> TrainingData:
-    """Multi30k in two of its languages, in BPE pieces learned from both sides of its train split."""
-    train = load_multi30k(src, tgt, "train", folder)
-    validation = load_multi30k(src, tgt, "validation", folder)
-    tokenizer = BpeTokenizer.from_texts([*train.src, *train.tgt], vocab_size=pieces, lowercase=lowercase)
-    return encode_data(
-        f"multi30k-{src}-{tgt}", (train.src, train.tgt), (validation.src, validation.tgt), tokenizer
+    toy = splits(seed=0)
+    train, validation = (
+        ([pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs])
+        for pairs in (toy.train, toy.validation)
     )
+    return encode_data("toy", train, validation, WordTokenizer.from_texts([*train[0], *train[1]]))
+
+
+def multi30k_data(src: str, tgt: str, *, folder: str | Path | None = None) -> TrainingData:
+    """Multi30k in two of its languages, in BPE pieces learned from both sides of its train split."""
+    train, validation = (load_multi30k(src, tgt, split, folder) for split in ("train", "validation"))
+    return _in_pieces(f"multi30k-{src}-{tgt}", train, validation, lowercase=True)
 
 
 def own_data(path: str | Path, src: str | None = None, tgt: str | None = None) -> TrainingData:
@@ -108,8 +102,10 @@ def read_own(path: str | Path, split: str, src: str | None = None, tgt: str | No
     return read_split(path, split, src, tgt)
 
 
-def _in_pieces(name: str, train: Sentences, validation: Sentences) -> TrainingData:
-    tokenizer = BpeTokenizer.from_texts([*train.src, *train.tgt], vocab_size=PIECES)
+def _in_pieces(
+    name: str, train: Sentences, validation: Sentences, *, lowercase: bool = False
+) -> TrainingData:
+    tokenizer = BpeTokenizer.from_texts([*train.src, *train.tgt], vocab_size=PIECES, lowercase=lowercase)
     return encode_data(name, (train.src, train.tgt), (validation.src, validation.tgt), tokenizer)
 
 
@@ -130,7 +126,3 @@ def encode_data(
         tokenizer,
         seen.hexdigest(),
     )
-
-
-def _texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-    return [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]

@@ -98,14 +98,8 @@ def test_state_holding_and_finish_with_recordings(make, name):
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_run_can_be_resumed(make, data, tmp_path, fast):
     """Not bit for bit, but on the right device: the average, the best weights, optimizer state."""
-
-    recipe = replace(
-        RECIPE,
-        average_from=0.2,
-        average_every=1,
-        fixed_shapes=fast,
-        precision="bfloat16" if fast else "float32",
-    )
+    precision = "bfloat16" if fast else "float32"
+    recipe = replace(RECIPE, average_from=0.2, average_every=1, fixed_shapes=fast, precision=precision)
     on_gpu = data.to("cuda")
     about = describe("gru_lm", make().config, recipe, on_gpu)
 
@@ -126,12 +120,8 @@ def test_a_run_can_be_resumed(make, data, tmp_path, fast):
     result = train(
         model, on_gpu.train, recipe, validation=on_gpu.validation, folder=RunFolder(tmp_path, about)
     )
-    assert result.ended == "finished" and [record.step for record in result.history.records] == [
-        5,
-        10,
-        15,
-        20,
-    ]
+    assert result.ended == "finished"
+    assert [record.step for record in result.history.records] == [5, 10, 15, 20]
     assert result.history.records[-1].loss < result.history.records[0].loss
     assert all(p.device.type == "cuda" and p.dtype == torch.float32 for p in model.parameters())
 

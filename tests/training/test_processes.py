@@ -28,7 +28,7 @@ from course_lib.training.processes import ALONE, Processes, join
 
 WORKER = Path(__file__).with_name("worker.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "--nproc-per-node=2")
-LONGEST = 120  # seconds any of these may take on a busy machine
+LONGEST = 300  # seconds any of these may take on a busy machine
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 
 

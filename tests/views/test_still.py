@@ -16,8 +16,8 @@ from PIL import Image
 from course_lib import theme
 from course_lib.views import Part, Still, bars, gallery, heatmap, lines, panels, still, timeline, word_rows
 from course_lib.views.attention_map import attention_map, picture_bytes
-from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
+from course_lib.views.parts import Heatmap
 from course_lib.views.still import MARGIN, fit, minus
 
 LONG = "A title that is much wider than any picture below it can ever be, and goes on"

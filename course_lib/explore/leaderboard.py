@@ -126,11 +126,9 @@ def draw_close(axes: Axes) -> Show:
         seeds = facts["seeds"][:N_CLOSE]
         least, most = min(map(min, seeds), default=0), max(map(max, seeds), default=1)
         scaled = (np.reshape(seeds, (-1, N_SEEDS)) - least) / ((most - least) or 1)
-        rows = np.arange(len(seeds))
-        gaps = np.full(len(seeds), np.nan)
-        ranges.set_data(
-            np.stack([scaled.min(1), scaled.max(1), gaps], 1).ravel(), np.stack([rows, rows, gaps], 1).ravel()
-        )
+        rows, gaps = np.arange(len(seeds)), np.full(len(seeds), np.nan)
+        from_to = np.stack([scaled.min(axis=1), scaled.max(axis=1), gaps], axis=1)
+        ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
         dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
         write(names, map(label, facts["names"][:N_CLOSE]))
         low, high = reading(facts, least), reading(facts, most) if most > least else ""

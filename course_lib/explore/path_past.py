@@ -106,18 +106,18 @@ def compute(*, depth: int, gain: float, path: str) -> Facts:
     }
 
 
-def draw_curve(axes: Axes, *, key: str, marks: str, y: float, told: Callable[[Facts], str]) -> Show:
-    """A curve over the layers, and its number in words at the right, at the height `y`."""
+def over_layers(axes: Axes, key: str, marks: str, *, told_at: float) -> Callable[[Facts, str], None]:
+    """A curve over the layers and a text at its right, both in the colour of the path."""
     axes.set(xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
     [curve] = axes.plot([0], [1], marks, markersize=5)
-    level = "top" if y > 0.5 else "bottom"
-    text = quick_text(axes, 0.97, y, of="axes", ha="right", va=level, size=10.5, weight="bold")
+    level = "top" if told_at > 0.5 else "bottom"
+    text = quick_text(axes, 0.97, told_at, of="axes", ha="right", va=level, size=10.5, weight="bold")
 
-    def show(facts: Facts) -> None:
+    def show(facts: Facts, told: str) -> None:
         colour = COLOURS[facts["path"]]
         curve.set(data=(np.arange(facts["depth"] + 1), facts[key]), color=colour)
-        text.set(text=told(facts), color=colour)
+        text.set(text=told, color=colour)
 
     return show
 
@@ -126,14 +126,14 @@ def draw_back(axes: Axes) -> Show:
     axes.set(yscale="log", ylim=(LOW, HIGH), yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
     axes.set(xlabel="in front of layer (the last number: the end)", ylabel="gradient, times that at the end")
     plain_powers(axes.yaxis)
-    told = "at the first layer: {}".format
-    return draw_curve(axes, key="back", marks="o-", y=0.95, told=lambda f: told(significant(f["back"][0], 3)))
+    show = over_layers(axes, "back", "o-", told_at=0.95)
+    return lambda facts: show(facts, f"at the first layer: {significant(facts['back'][0], 3)}")
 
 
 def draw_alike(axes: Axes) -> Show:
     axes.set(ylim=(-0.1, 1.14), yticks=(0, 0.5, 1), xlabel="after layer", ylabel="mean cosine of two words")
-    told = "after the last: {}".format
-    return draw_curve(axes, key="alike", marks="s-", y=0.06, told=lambda f: told(fixed(f["alike"][-1], 2)))
+    show = over_layers(axes, "alike", "s-", told_at=0.06)
+    return lambda facts: show(facts, f"after the last: {fixed(facts['alike'][-1], 2)}")
 
 
 class PathPast(Explorable):

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from course_lib import theme
 from course_lib.views.moving import TILE, MovingFigure
-from course_lib.views.parts import Blocks, LyingBars, quick_text
+from course_lib.views.parts import Blocks, LyingBars, quick_text, write
 
 
 def make(width: float = 3.2) -> MovingFigure:
@@ -104,6 +104,16 @@ def test_quick_text_stands_where_matplotlib_would_put_it(ha, va, weight):
 
 def test_quick_text_without_text_paints_nothing():
     assert not painted(lambda axes: (quick_text(axes, 160, 80, ""), quick_text(axes, 160, 80, " "))).any()
+
+
+def test_texts_left_over_are_blank_and_yet_known_to_move():
+    texts = [quick_text(theme.figure().subplots(), 0, 0, "old") for _ in range(3)]
+    for text in texts:
+        text.stale = False
+    write(texts, ["a", "b"], colours=[theme.BLUE, theme.ORANGE], bold=[True, False])
+    assert [text.get_text() for text in texts] == ["a", "b", ""] and all(text.stale for text in texts)
+    assert [text.get_color() for text in texts[:2]] == [theme.BLUE, theme.ORANGE]
+    assert [text.get_fontweight() for text in texts[:2]] == ["bold", "normal"]
 
 
 def test_blocks_and_lying_bars_stand_between_their_edges():

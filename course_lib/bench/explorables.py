@@ -23,7 +23,6 @@ from jupyter_client.manager import run_kernel
 from course_lib import explore
 from course_lib.bench.frame import columns, machine
 from course_lib.explore.base import Explorable
-from course_lib.explore.control import Control, Number
 from course_lib.runtime import PROJECT_ROOT
 
 NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
@@ -101,7 +100,7 @@ def our_knobs(kind: type[Explorable]) -> dict[str, Any]:
     explorable = kind()
     display(explorable)
     knobs = explorable.view.children[1].children
-    return {control.trait: knob for control, knob in zip(kind.controls, knobs, strict=True)}
+    return {control.name: knob for control, knob in zip(kind.controls, knobs, strict=True)}
 
 
 def interact_knobs(kind: type[Explorable]) -> dict[str, Any]:
@@ -111,7 +110,7 @@ def interact_knobs(kind: type[Explorable]) -> dict[str, Any]:
     from matplotlib import pyplot
 
     pyplot.ioff()
-    places = [axes.get_position() for axes in kind.stage().figure.axes]
+    places = [axes.get_position() for axes in kind.moving().figure.axes]
 
     def show(**state: Any) -> None:
         figure = pyplot.figure(figsize=kind.size, layout="constrained")
@@ -123,7 +122,7 @@ def interact_knobs(kind: type[Explorable]) -> dict[str, Any]:
         pyplot.show()
 
     start = kind()
-    knobs = {control.trait: control.widget(start.traits()[control.trait]) for control in kind.controls}
+    knobs = {control.name: control.widget() for control in kind.controls}
     for name, knob in knobs.items():
         knob.value = getattr(start, name)
     display(ipywidgets.VBox([*knobs.values(), ipywidgets.interactive(show, **knobs).children[-1]]))
@@ -145,18 +144,7 @@ def move(kind: type[Explorable], knobs: dict[str, Any], count: int) -> list[floa
 
 def sweep(kind: type[Explorable]) -> Iterator[tuple[str, Any]]:
     """Every control from end to end, all of them in turn, for ever."""
-    tracks = {control.trait: stops(kind, control) for control in kind.controls}
+    tracks = {control.name: control.stops for control in kind.controls}
     for i in cycle(range(max(map(len, tracks.values())))):
         for name, track in tracks.items():
             yield name, track[i % len(track)]
-
-
-def stops(kind: type[Explorable], control: Control) -> list:
-    """Every value that a control can take, in the order of its slider or buttons."""
-    trait = kind.class_traits()[control.trait]
-    for several in ("values", "samples"):  # a choice; a text, of which a few are worth trying
-        if hasattr(trait, several):
-            return list(getattr(trait, several))
-    step = control.step if isinstance(trait, Number) else 1
-    count = round((trait.max - trait.min) / step)
-    return [min(trait.min + step * i, trait.max) for i in range(count + 1)]

@@ -10,24 +10,19 @@ decoder's state, a softmax shares out, and the map gains a row. Steps and annota
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, ClassVar
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
-from course_lib.translation.shipped import load_shipped
-from course_lib.views.bars import LyingBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Heatmap, LyingBars, bare, quick_text, write
 from course_lib.views.still import minus
 
 SENTENCES = {
@@ -35,34 +30,31 @@ SENTENCES = {
     "cold": "the cat drank the water because it was cold",
 }
 N_SOURCE, N_STEPS = 10, 12
-LOWEST, HIGHEST = -8.0, 22.0  # of all scores, in every state
+SCORES = {"low": -8.0, "high": 22.0, "colour": theme.ORANGE, "digits": 1}  # the ends, of every state
+WEIGHTS = {"low": 0, "high": 1, "colour": theme.BLUE, "digits": 2}
 
 
 @cache
 @torch.no_grad()
 def walk(sentence: str) -> dict[str, Any]:
     """The whole translation, step by step."""
-    shipped = load_shipped("bahdanau")
-    model, tokenizer = shipped.model.eval(), shipped.tokenizer
+    model, tokenizer = trained("bahdanau").model, trained("bahdanau").tokenizer
     text = SENTENCES[sentence]
     batch = make_batch(sources=[tokenizer.encode(text)], targets=[[]])
     memory = model.encode(batch.src, batch.src_lengths)
     state, annotations = model.start(memory)["hidden"], memory["annotations"]
-    word, scores, weights, contexts, said = BOS, [], [], [], []
+    word, scores, weights, said = BOS, [], [], []
     for _ in range(N_STEPS):
         scores.append(model.score(state.unsqueeze(1), annotations)[0, 0])
         weights.append(scores[-1].softmax(-1))
-        contexts.append(weights[-1] @ annotations[0])
+        context = weights[-1][None] @ annotations[0]
         embedded = model.embed(torch.tensor([[word]]))[:, 0]
-        context = contexts[-1][None]
         state = model.decoder(torch.cat([embedded, context], dim=-1), state)
         word = int(model.logits(torch.cat([state, embedded, context], dim=-1)).argmax())
         said.append(SPECIAL[EOS] if word == EOS else tokenizer.decode([word]))
     return {
         "scores": torch.stack(scores).numpy(),
         "weights": torch.stack(weights).numpy(),
-        "contexts": torch.stack(contexts).numpy(),
-        "annotations": annotations[0].numpy(),
         "said": said,
         "source": [*text.split(), SPECIAL[EOS]],
     }
@@ -74,35 +66,25 @@ def compute(*, sentence: str, step: int) -> Facts:
     return {
         "scores": kept["scores"][step],
         "weights": kept["weights"][step],
-        "context": kept["contexts"][step],
         "source": kept["source"],
         "said": kept["said"],
         "map": kept["weights"][: step + 1],
     }
 
 
-def draw_bars(axes: Axes, name: str, *, low: float, high: float, colour: str, digits: int) -> Show:
+def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, digits: int) -> Show:
     """One bar for each annotation, with its word on the left."""
-    span, rows = high - low, np.arange(N_SOURCE)
-    axes.set(xlim=(low - 0.48 * span, high + 0.16 * span), ylim=(N_SOURCE - 0.4, -0.6), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    span = high - low
+    bare(axes, x=(low - 0.48 * span, high + 0.16 * span), y=(N_SOURCE - 0.4, -0.6))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    bars = LyingBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=low - 0.04 * span)
+    rows, words_at = range(N_SOURCE), low - 0.04 * span
+    bars = LyingBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=words_at)
 
     def show(facts: Facts) -> None:
         bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
-        for place, (text, word) in enumerate(zip(bars.words, facts["source"], strict=True)):
-            text.set_text(f"{word}  {place}")
+        write(bars.words, [f"{word}  {place}" for place, word in enumerate(facts["source"])])
 
     return show
-
-
-def draw_scores(axes: Axes) -> Show:
-    return draw_bars(axes, "scores", low=LOWEST, high=HIGHEST, colour=theme.ORANGE, digits=1)
-
-
-def draw_weights(axes: Axes) -> Show:
-    return draw_bars(axes, "weights", low=0, high=1, colour=theme.BLUE, digits=2)
 
 
 def draw_map(axes: Axes) -> Show:
@@ -113,46 +95,41 @@ def draw_map(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         still_to_come = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
         cells.show(np.vstack([facts["map"], still_to_come]))
-        for step, word in enumerate(words):
-            word.set_text(facts["said"][step] if step <= facts["step"] else "")
-            word.set_fontweight("bold" if step == facts["step"] else "normal")
+        said = facts["said"][: facts["step"] + 1]
+        write(words, said, bold=[False] * facts["step"] + [True])
 
     return show
-
-
-def unsure(now: Facts, start: Facts) -> bool:
-    return now["weights"].max() < 0.5
-
-
-def same_word_twice(now: Facts, start: Facts) -> bool:
-    step, rows = now["step"], now["map"]
-    return step > 0 and rows[step].argmax() == rows[step - 1].argmax() and rows[step].max() > 0.9
 
 
 class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
     question = "The decoder scores every annotation before each word. Where does it look, what does it say?"
     size = (9.6, 4.0)
-    step = Int(0, min=0, max=N_STEPS - 1)
-    sentence = Enum(tuple(SENTENCES), default_value="thirsty")
-    controls = (
-        Control("step", "step"),
-        Control("sentence", "… because it was", buttons=True),
-    )
-    presets: ClassVar = {
+    step = Whole("step", 0, N_STEPS - 1, 0)
+    sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)
+    presets = {
         "il": {"step": 8},
         "elle": {"step": 8, "sentence": "cold"},
     }
-    goals = (
-        Goal("unsure", "A step at which no annotation gets half of the weight", unsure),
-        Goal("twice", "Two words in a row read from the same annotation", same_word_twice),
-    )
+    goals = {
+        "unsure": "A step at which no annotation gets half of the weight",
+        "twice": "Two words in a row read from the same annotation",
+    }
     panels = (
-        Panel("Scores e", draw_scores),
-        Panel("Weights α = softmax(e)", draw_weights),
+        Panel("Scores e", partial(draw_bars, name="scores", **SCORES)),
+        Panel("Weights α = softmax(e)", partial(draw_bars, name="weights", **WEIGHTS)),
         Panel("The map so far", draw_map, 1.15),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        rows = now["map"]
+        same = len(rows) > 1 and rows[-1].argmax() == rows[-2].argmax()
+        return {
+            "unsure": now["weights"].max() < 0.5,
+            "twice": same and rows[-1].max() > 0.9,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

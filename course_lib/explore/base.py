@@ -4,15 +4,17 @@
     >>> lab.preset("unscaled-512")
     >>> lab.facts["mean_max"]       # the numbers that are seen
 
-A subclass says what may change (traits and `controls`), what follows from it (`compute`, a pure function),
-how that looks (`panels`, `heading`) and reads (`describe`), and what to try (`goals`). The rest is here.
+A subclass says what may change (its controls), what follows from it (`compute`, a pure function), how that
+looks (`panels`, `heading`) and reads (`describe`), what to try (`goals`) and when that is `met`.
+
+A goal is told by the facts alone. It is reached by a move of the learner's own that leads from where it is
+not met to where it is; a preset (or a reset) never reaches one: a button would have done the work.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cache, cached_property
 from html import escape
 from typing import Any, ClassVar, NamedTuple
@@ -20,30 +22,18 @@ from typing import Any, ClassVar, NamedTuple
 import ipywidgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from traitlets import HasTraits, TraitType, link
+from traitlets import HasTraits, link
 
 from course_lib import theme
-from course_lib.explore.control import Control, Writing
+from course_lib.explore.control import Choice, Control, Number, Whole, Writing
 from course_lib.explore.picture import Picture
 from course_lib.views import still
-from course_lib.views.moving import Facts, Show, Stage, quick_text
+from course_lib.views.moving import Facts, MovingFigure, Show
+from course_lib.views.parts import quick_text
+
+__all__ = ["Axes", "Choice", "Explorable", "Facts", "Number", "Panel", "Show", "Whole", "Writing"]
 
 MARGIN, LINE, ROOM = 0.14, 0.34, 0.46  # inches: paper at the edges, top to baseline, top to panels
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Something to bring about with the controls, told by the facts alone.
-
-        >>> Goal("sure", "Bring cat's weight above 0.9", lambda now, start: now["weights"][0] > 0.9)
-
-    It is reached by a move of the learner's own that leads from where it is not met to where it is. A preset
-    (or a reset) never reaches one: a button would have done the work.
-    """
-
-    id: str
-    text: str
-    met: Callable[[Facts, Facts], bool]  # of the facts now, and at the start
 
 
 class Panel(NamedTuple):
@@ -58,41 +48,28 @@ class Explorable(HasTraits):
     title: ClassVar[str] = ""  # short; stands in the picture
     question: ClassVar[str] = ""  # stands above the controls
     size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches, 80 CSS pixels each; multiples of 0.2
-    controls: ClassVar[tuple[Control, ...]] = ()
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    goals: ClassVar[tuple[Goal, ...]] = ()
+    goals: ClassVar[dict[str, str]] = {}  # what stands on the page, by id
     panels: ClassVar[tuple[Panel, ...]] = ()
     compute: ClassVar[Callable[..., Facts]]  # staticmethod; the state goes in by keyword
-    start: ClassVar[dict[str, Any]]  # the state at the start, from the traits
-    _lock: ClassVar = threading.RLock()  # of all stages: in a foreign Lab, callbacks come on a second thread
+    controls: ClassVar[tuple[Control, ...]] = ()  # gathered from the class, in its order
+    start: ClassVar[dict[str, Any]]  # the state at the start
+    _lock: ClassVar = threading.RLock()  # of all figures: in a foreign Lab, callbacks come on a second thread
 
     # Whoever keeps progress puts functions here: told of explorable and goal, asked for goals of other days.
     reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
     remembered: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
 
     def __init_subclass__(cls) -> None:
-        """An explorable that breaks the rules is refused when it is written, not when a learner meets it."""
         super().__init_subclass__()
-        names = {control.trait for control in cls.controls}
-        written = [name for name in names if isinstance(getattr(cls, name, None), Writing)]
-        if not 1 <= len(cls.controls) - len(written) <= 3 or len(written) > 1:
-            raise TypeError(
-                f"{cls.__name__} has {len(cls.controls)} controls; one to three keep it clear, "
-                "beside one field to write in."
-            )
-        for name in names:
-            if not isinstance(getattr(cls, name, None), TraitType):
-                raise TypeError(f"{cls.__name__} has a control for {name!r}, which is not one of its traits.")
-        for preset, values in cls.presets.items():
-            if unknown := set(values) - names:
-                raise TypeError(
-                    f"Preset {preset!r} of {cls.__name__} sets {sorted(unknown)}: no such control."
-                )
-        cls.start = {control.trait: getattr(cls, control.trait).default_value for control in cls.controls}
+        found = {name: one for name, one in vars(cls).items() if isinstance(one, Control)}
+        if found:
+            cls.controls = tuple(found.values())
+            cls.start = {name: control.default_value for name, control in found.items()}
 
     def __init__(self) -> None:
         super().__init__()
-        self.ticked = {goal.id for goal in self.goals} & set(Explorable.remembered(type(self).__name__))
+        self.ticked = set(self.goals) & set(Explorable.remembered(type(self).__name__))
         self._picture: Picture | None = None
         self._seen = self.start
         self._by_hand = True
@@ -102,7 +79,7 @@ class Explorable(HasTraits):
 
     @property
     def state(self) -> dict[str, Any]:
-        return {control.trait: getattr(self, control.trait) for control in self.controls}
+        return {name: getattr(self, name) for name in self.start}
 
     @property
     def facts(self) -> Facts:
@@ -123,6 +100,11 @@ class Explorable(HasTraits):
         raise NotImplementedError("An explorable must say what is seen: describe(facts) -> str")
 
     @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        """Which goals are met by the facts of now, beside those of the start."""
+        return {}
+
+    @staticmethod
     def heading(facts: Facts) -> str:
         """The state, right of the title: a stored notebook shows the picture without its controls."""
         return ""
@@ -141,20 +123,20 @@ class Explorable(HasTraits):
     def still(self) -> bytes:
         """The picture of now as PNG bytes, made to be stored."""
         with self._lock:
-            self.stage().move(self.facts)
-            return still.encoded(self.stage().pixels())
+            self.moving().move(self.facts)
+            return still.encoded(self.moving().pixels())
 
     @cached_property
     def view(self) -> ipywidgets.VBox:
         """The live thing, built when it is first asked for."""
         with self._lock:
             facts = self.facts
-            self.stage().move(facts)
-            self._picture = Picture(self.stage(), self.describe(facts), self._listed())
+            self.moving().move(facts)
+            self._picture = Picture(self.moving(), self.describe(facts), self._listed())
         knobs = []
         for control in self.controls:
-            knobs.append(control.widget(self.traits()[control.trait]))
-            link((self, control.trait), (knobs[-1], "value"))
+            knobs.append(control.widget())
+            link((self, control.name), (knobs[-1], "value"))
         buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
         reset = _button("Reset", lambda _: self.reset())
         reset.add_class("course-reset")
@@ -173,16 +155,16 @@ class Explorable(HasTraits):
     def stored(self) -> tuple[dict, dict]:
         """What a notebook keeps: a picture that knows nothing of goals reached, the same for everyone."""
         image = self.still()
-        width, height = still.shown_size(self.stage().figure)
+        width, height = still.shown_size(self.moving().figure)
         return still.bundle(image, alt=self.description, width=width, height=height)
 
     # -- how it works ---------------------------------------------------------------------------------
 
     @classmethod
     @cache
-    def stage(cls) -> Stage:
-        """One stage serves all of a kind: running a cell fifty times leaves one figure, not fifty."""
-        return Stage(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
+    def moving(cls) -> MovingFigure:
+        """One figure serves all of a kind: running a cell fifty times leaves one, not fifty."""
+        return MovingFigure(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
 
     @classmethod
     def scene(cls, figure: Figure) -> Show:
@@ -220,25 +202,26 @@ class Explorable(HasTraits):
             before, self._seen, facts = self._seen, self.state, self.facts
             news = self._judge(facts, before) if self._by_hand else []
             if self._picture is not None:
-                self.stage().move(facts)
-                said = f"Goal reached: {'; '.join(goal.text for goal in news)}." if news else ""
-                self._picture.show(self.stage(), self.describe(facts), self._listed(), said)
+                self.moving().move(facts)
+                said = f"Goal reached: {'; '.join(self.goals[goal] for goal in news)}." if news else ""
+                self._picture.show(self.moving(), self.describe(facts), self._listed(), said)
         for goal in news:
-            Explorable.reached(type(self).__name__, goal.id)
+            Explorable.reached(type(self).__name__, goal)
 
-    def _judge(self, facts: Facts, before: dict[str, Any]) -> list[Goal]:
+    def _judge(self, facts: Facts, before: dict[str, Any]) -> list[str]:
         """Tick the goals that this move has reached."""
-        left = [goal for goal in self.goals if goal.id not in self.ticked]
-        if not left:  # a slider asks at every step
+        if self.ticked == set(self.goals):  # a slider asks at every step
             return []
         start = self.facts_at(self.start)
-        met = [goal for goal in left if goal.met(facts, start)]
-        news = [goal for goal in met if not goal.met(self.facts_at(before), start)]
-        self.ticked |= {goal.id for goal in news}
+        news = [goal for goal, met in self.met(facts, start).items() if met and goal not in self.ticked]
+        if news:
+            met_before = self.met(self.facts_at(before), start)
+            news = [goal for goal in news if not met_before[goal]]
+            self.ticked.update(news)
         return news
 
     def _listed(self) -> list[dict[str, Any]]:
-        return [{"text": goal.text, "reached": goal.id in self.ticked} for goal in self.goals]
+        return [{"text": text, "reached": goal in self.ticked} for goal, text in self.goals.items()]
 
 
 def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:

@@ -15,18 +15,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar
+from typing import NamedTuple
 
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import bare, quick_text, write
 from course_lib.views.still import minus
 
 Words = tuple[str, ...]
@@ -60,8 +57,7 @@ TREES: dict[str, Tree] = {
 MOST_NODES, MOST_LISTED = 48, 6
 
 
-@dataclass(frozen=True)
-class Found:
+class Finished(NamedTuple):
     """A finished sentence, its sum of log-probabilities, and what it is ranked by."""
 
     sentence: Words
@@ -75,11 +71,11 @@ class Trace:
 
     open: list[list[tuple[Words, float]]] = field(default_factory=list)  # by step
     looked_at: set[Words] = field(default_factory=set)
-    finished: list[Found] = field(default_factory=list)
+    finished: list[Finished] = field(default_factory=list)
 
     @property
-    def best(self) -> Found:
-        return max(self.finished, key=lambda found: found.score)
+    def best(self) -> Finished:
+        return max(self.finished, key=lambda one: one.score)
 
 
 def following(tree: Tree, words: Words) -> dict[str, float]:
@@ -102,9 +98,9 @@ def search(tree: Tree, *, width: int, alpha: float) -> Trace:
         ]
         trace.looked_at |= {words for words, _ in candidates}
         candidates.sort(key=lambda candidate: (-candidate[1], candidate[0][-1] == END))
-        ended = [found for found in candidates[:width] if found[0][-1] == END]
-        trace.finished += [Found(words, total, ranked_by(total, step, alpha)) for words, total in ended]
-        going = [found for found in candidates if found[0][-1] != END][:width]
+        ended = [one for one in candidates[:width] if one[0][-1] == END]
+        trace.finished += [Finished(words, total, ranked_by(total, step, alpha)) for words, total in ended]
+        going = [one for one in candidates if one[0][-1] != END][:width]
         trace.open.append(going)
         if len(trace.finished) >= width or not going:
             break
@@ -134,11 +130,9 @@ def places(name: str) -> dict[Words, tuple[float, float]]:
 def compute(*, tree: str, width: int, alpha: float) -> Facts:
     trace = search(TREES[tree], width=width, alpha=alpha)
     best = trace.best
-    status = {}
-    for words in places(tree):
-        status[words] = "dropped" if words in trace.looked_at else "unseen"
+    status = {words: "dropped" if words in trace.looked_at else "unseen" for words in places(tree)}
     status |= {words: "kept" for level in trace.open for words, _ in level} | {(): "kept"}
-    status |= {found.sentence: "finished" for found in trace.finished}
+    status |= {one.sentence: "finished" for one in trace.finished}
     status |= {best.sentence[:length]: "best" for length in range(1, len(best.sentence) + 1)}
     return {
         "said": best.sentence[:-1],
@@ -146,7 +140,7 @@ def compute(*, tree: str, width: int, alpha: float) -> Facts:
         "score": best.score,
         "chance": math.exp(best.total),
         "status": status,
-        "finished": sorted(trace.finished, key=lambda found: -found.score),
+        "finished": sorted(trace.finished, key=lambda one: -one.score),
         "n_looked_at": len(trace.looked_at),
     }
 
@@ -161,117 +155,81 @@ COLOURS = {
 
 
 def draw_tree(axes: Axes) -> Show:
-    axes.set(xlim=(-0.25, 5.75), ylim=(1.05, -0.05), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-0.25, 5.75), y=(1.05, -0.05))
     lines = LineCollection([], linewidths=1.2, zorder=1)
     axes.add_collection(lines, autolim=False)
-    labels = [quick_text(axes, 0, 0, " ", va="center", size=9.5) for _ in range(MOST_NODES)]
+    labels = [quick_text(axes, 0, 0, va="center", size=9.5) for _ in range(MOST_NODES)]
 
     def show(facts: Facts) -> None:
-        spots, status = places(facts["tree"]), facts["status"]
-        last = max(column for column, _ in spots.values())
-        stretch = 5.0 / last
-        segments, colours = [], []
-        for words, (column, row) in spots.items():
-            if words:
-                before = spots[words[:-1]]
-                start = before[0] * stretch + (0.7 if words[:-1] else 0.1)
-                segments.append([(start, before[1]), (column * stretch - 0.06, row)])
-                colours.append(COLOURS[status[words]])
-        lines.set(segments=segments, color=colours)
+        tree, spots = TREES[facts["tree"]], places(facts["tree"])
+        stretch = 5.0 / max(column for column, _ in spots.values())
         named = [words for words in spots if words]
-        for label, words in zip(labels, [*named, *[()] * MOST_NODES], strict=False):
-            if not words:
-                label.set_text("")
-                continue
-            column, row = spots[words]
-            share = following(TREES[facts["tree"]], words[:-1])[words[-1]]
-            label.set(
-                text=words[-1] if share == 1 else f"{words[-1]} {fixed(share, 2)[1:]}",
-                x=column * stretch,
-                y=row,
-                color=COLOURS[status[words]],
-                fontweight="bold" if status[words] == "best" else "normal",
-            )
+        colours = [COLOURS[facts["status"][words]] for words in named]
+        segments, told = [], []
+        for words, label in zip(named, labels, strict=False):
+            (column, row), (before, its_row) = spots[words], spots[words[:-1]]
+            start = before * stretch + (0.7 if words[:-1] else 0.1)
+            segments.append([(start, its_row), (column * stretch - 0.06, row)])
+            label.set_position((column * stretch, row))
+            share = following(tree, words[:-1])[words[-1]]
+            told.append(words[-1] if share == 1 else f"{words[-1]} {fixed(share, 2)[1:]}")
+        lines.set(segments=segments, color=colours)
+        write(labels, told, colours, bold=[facts["status"][words] == "best" for words in named])
 
     return show
 
 
 def draw_finished(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(8.2, -1), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
-    for x, name in ((0.8, "sum"), (1.0, "score")):
-        quick_text(axes, x, -0.4, name, ha="right", va="center", size=10, colour=theme.SOFT_INK)
-    rows = [
-        [
-            quick_text(axes, x, 0.6 + row, " ", ha=side, va="center", size=10)
-            for x, side in ((0, "left"), (0.8, "right"), (1.0, "right"))
-        ]
-        for row in range(MOST_LISTED)
-    ]
-    legend = [("best", "best"), ("finished", "finished"), ("kept", "kept open"), ("dropped", "dropped")]
-    legend.append(("unseen", "never looked at"))
-    for row, (status, name) in enumerate(legend):
-        quick_text(
-            axes, 0.5 * (row % 2), 6.6 + 0.65 * (row // 2), f"● {name}", size=10, colour=COLOURS[status]
-        )
+    bare(axes, x=(0, 1), y=(8.2, -1))
+    columns = []
+    for x, side, name in ((0, "left", ""), (0.8, "right", "sum"), (1.0, "right", "score")):
+        quick_text(axes, x, -0.4, name, ha=side, va="center", size=10, colour=theme.SOFT_INK)
+        rows = range(MOST_LISTED)
+        columns.append([quick_text(axes, x, 0.6 + row, ha=side, va="center", size=10) for row in rows])
+    named = {"best": "best", "finished": "finished", "kept": "kept open", "dropped": "dropped"}
+    for i, (status, name) in enumerate({**named, "unseen": "never looked at"}.items()):
+        x, y = 0.5 * (i % 2), 6.6 + 0.65 * (i // 2)
+        quick_text(axes, x, y, f"● {name}", size=10, colour=COLOURS[status])
 
     def show(facts: Facts) -> None:
-        for place, texts in enumerate(rows):
-            known = place < len(facts["finished"])
-            found = facts["finished"][place] if known else None
-            told = (
-                (" ".join(found.sentence[:-1]) or "(nothing)", found.total, found.score)
-                if found
-                else ("", 0, 0)
-            )
-            texts[0].set_text(told[0])
-            for text, number in zip(texts[1:], told[1:], strict=True):
-                text.set_text(minus(fixed(number, 3)) if known else "")
-            for text in texts:
-                text.set_color(COLOURS["best" if place == 0 else "finished"])
+        finished = facts["finished"]
+        colours = [COLOURS["finished" if row else "best"] for row in range(len(finished))]
+        said = [" ".join(one.sentence[:-1]) or "(nothing)" for one in finished]
+        sums, scores = ([minus(fixed(one[i], 3)) for one in finished] for i in (1, 2))
+        for texts, told in zip(columns, (said, sums, scores), strict=True):
+            write(texts, told, colours)
 
     return show
-
-
-def likelier_than_greedy(now: Facts, start: Facts) -> bool:
-    return now["tree"] == "A" and now["total"] > start["total"] + 1e-9
-
-
-def smallest_that_says_nothing(now: Facts, start: Facts) -> bool:
-    return now["tree"] == "B" and now["alpha"] == 0 and now["width"] == 4 and not now["said"]
-
-
-def smallest_that_brings_it_back(now: Facts, start: Facts) -> bool:
-    back = now["tree"] == "B" and now["width"] == 5 and len(now["said"]) == 3
-    before = search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1)).best.sentence
-    return back and before == (END,)
 
 
 class BeamTree(Explorable):
     title = "Beam search"
     question = "Keep the best few beginnings instead of one. Is wider better?"
     size = (10.0, 4.6)
-    tree = Enum(tuple(TREES), default_value="A")
-    width = Int(1, min=1, max=5)
-    alpha = Number(0.0, min=0.0, max=1.0)
-    controls = (
-        Control("tree", "language", buttons=True),
-        Control("width", "beam width k"),
-        Control("alpha", "length penalty α"),
-    )
-    presets: ClassVar = {
+    tree = Choice("language", tuple(TREES), "A", buttons=True)
+    width = Whole("beam width k", 1, 5, 1)
+    alpha = Number("length penalty α", 0.0, 1.0, 0.0, step=0.1)
+    presets = {
         "A, greedy": {},
         "B, greedy": {"tree": "B"},
         "B, k = 5": {"tree": "B", "width": 5},
     }
-    goals = (
-        Goal("likelier", "A: find a likelier sentence than greedy does", likelier_than_greedy),
-        Goal("nothing", "B: the smallest k that changes the answer, α = 0", smallest_that_says_nothing),
-        Goal("back", "B, k = 5: the smallest α that undoes it", smallest_that_brings_it_back),
-    )
+    goals = {
+        "likelier": "A: find a likelier sentence than greedy does",
+        "nothing": "B: the smallest k that changes the answer, α = 0",
+        "back": "B, k = 5: the smallest α that undoes it",
+    }
     panels = (Panel("Which beginnings are kept", draw_tree, 1.5), Panel("Finished", draw_finished, 0.7))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        b, less = now["tree"] == "B", search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1))
+        return {
+            "likelier": now["tree"] == "A" and now["total"] > start["total"] + 1e-9,
+            "nothing": b and now["alpha"] == 0 and now["width"] == 4 and not now["said"],
+            "back": b and now["width"] == 5 and len(now["said"]) == 3 and less.best.sentence == (END,),
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -13,45 +13,34 @@ the number of sentences gives to the first of them (`table[:batch]`).
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
-from course_lib.views.lines import marked_point
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import bare, marked_point, quick_text
 
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
 TABLES = ("sin and cos", "sin only", "row 0 for all")
-SLOWEST = 10_000.0
 SHOWN = (0, 4, 8, 16)  # hands with a dial of their own
-SPEEDS = SLOWEST ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
+SPEEDS = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
 REACH = np.arange(-FURTHEST, FURTHEST + 1)
 
 
-def angles(n: int, width: int) -> np.ndarray:
-    """How far each hand has turned at each position: (n, width / 2)."""
-    return np.arange(n)[:, None] * SLOWEST ** (-np.arange(0, width, 2) / width)
-
-
 @cache
-def made(table: str, width: int = D_MODEL) -> np.ndarray:
+def made(table: str) -> np.ndarray:
     """The rows that are added, for positions from -20 to 140; in double precision."""
-    turned = (np.arange(-FURTHEST, LAST + FURTHEST + 1))[:, None] * angles(2, width)[1]
+    turned = np.arange(-FURTHEST, LAST + FURTHEST + 1)[:, None] * SPEEDS
     if table == "row 0 for all":
         turned = np.zeros_like(turned)
     second = np.zeros_like(turned) if table == "sin only" else np.cos(turned)
-    return np.stack([np.sin(turned), second], axis=-1).reshape(len(turned), width)
+    return np.stack([np.sin(turned), second], axis=-1).reshape(len(turned), D_MODEL)
 
 
-def row(table: str, position: int, width: int = D_MODEL) -> np.ndarray:
-    return made(table, width)[FURTHEST + position]
+def row(table: str, position: int) -> np.ndarray:
+    return made(table)[FURTHEST + position]
 
 
 def turn_back(turned: float) -> float:
@@ -71,28 +60,11 @@ def compute(*, position: int, offset: int, table: str) -> Facts:
     }
 
 
-def three_quarters(now: Facts, start: Facts) -> bool:
-    """The smallest offset with less than three quarters of the product at offset 0."""
-    before = compute(position=now["position"], offset=max(now["offset"] - 1, 0), table=now["table"])
-    limit = 0.75 * now["length"] ** 2
-    return now["table"] == "sin and cos" and now["product"] < limit <= before["product"]
-
-
-def comes_round(now: Facts, start: Facts) -> bool:
-    return now["table"] == "sin and cos" and now["offset"] > 0 and now["fastest_off"] < 0.2
-
-
-def moves(now: Facts, start: Facts) -> bool:
-    """Sines alone: the same offset as at the start, and a product far from the one there."""
-    there = compute(position=start["position"], offset=now["offset"], table="sin only")["product"]
-    return now["table"] == "sin only" and abs(now["product"] - there) > 4
-
-
 def draw_hands(axes: Axes) -> Show:
     """A dial for each of four hands: dark here, orange further on."""
     places = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
-    axes.set(xlim=(-1.5, 4.1), ylim=(-5.2, 1.2), xticks=(), yticks=(), aspect="equal")
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-1.5, 4.1), y=(-5.2, 1.2))
+    axes.set_aspect("equal")
     around = np.linspace(0, 2 * np.pi, 80)
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
     for number, (x, y) in zip(SHOWN, places, strict=True):
@@ -145,31 +117,37 @@ def draw_curve(axes: Axes) -> Show:
 class ClockHands(Explorable):
     title = "Clock hands"
     question = "What do two rows of the table have in common, here and a hundred words further on?"
-    position = Int(10, min=0, max=LAST)
-    offset = Int(5, min=0, max=FURTHEST)
-    table = Enum(TABLES, default_value="sin and cos")
-    controls = (
-        Control("position", "position"),
-        Control("offset", "offset"),
-        Control("table", "table", buttons=True),
-    )
-    presets: ClassVar = {
+    position = Whole("position", 0, LAST, 10)
+    offset = Whole("offset", 0, FURTHEST, 5)
+    table = Choice("table", TABLES, "sin and cos", buttons=True)
+    presets = {
         "one word more": {"offset": 6},
         "further on": {"position": 110},
         "neighbours": {"position": 10, "offset": 1},
         "all alike": {"table": "row 0 for all"},
     }
-    goals = (
-        Goal("three-quarters", "The smallest offset below ¾ of the product at offset 0", three_quarters),
-        Goal("comes-round", "An offset that brings hand 0 back to almost where it was", comes_round),
-        Goal("moves", "Sin only: a position whose product is over 4 off the one at 10", moves),
-    )
+    goals = {
+        "three-quarters": "The smallest offset below ¾ of the product at offset 0",
+        "comes-round": "An offset that brings hand 0 back to almost where it was",
+        "moves": "Sin only: a position whose product is over 4 off the one at 10",
+    }
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),
         Panel("The table", draw_table, 0.85),
         Panel("Products with this row", draw_curve, 1.1),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        offset, right, limit = now["offset"], now["table"] == "sin and cos", 0.75 * now["length"] ** 2
+        one_less = float(row(now["table"], now["position"]) @ row(now["table"], now["position"] + offset - 1))
+        here = row("sin only", start["position"]) @ row("sin only", start["position"] + offset)
+        return {
+            "three-quarters": right and now["product"] < limit <= one_less,
+            "comes-round": right and offset > 0 and now["fastest_off"] < 0.2,
+            "moves": now["table"] == "sin only" and abs(now["product"] - here) > 4,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -11,21 +11,15 @@ of its twelve heads; `own` where “it” or “they” looks in its own sentenc
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
-from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.bars import Bars, LyingBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Facts, Show
+from course_lib.views.parts import Bars, Heatmap, LyingBars, write
 
 SENTENCES = {
     "cat … thirsty": "the cat drank the water because it was thirsty",
@@ -40,14 +34,9 @@ WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 
 @cache
-def transformer() -> Shipped:
-    return load_shipped("transformer")
-
-
-@cache
 def heard(sentence: str, closed: int, to: str) -> Heard:
     """With one word closed, counted from 1; 0 for none."""
-    return listen(transformer(), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
+    return listen(trained("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:
@@ -68,19 +57,6 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
     }
 
 
-def flips(now: Facts, start: Facts) -> bool:
-    return now["flipped"] and now["sentence"] not in ("cat … thirsty", "cat … cold")
-
-
-def idle_favourite(now: Facts, start: Facts) -> bool:
-    favourite = now["closed"] > 0 and now["share"] == now["largest"]
-    return favourite and now["moved"] < 0.05 and now["sentence"] not in ("cat … thirsty", "cat … cold")
-
-
-def quiet_but_needed(now: Facts, start: Facts) -> bool:
-    return now["closed"] > 0 and now["share"] < 0.05 and now["moved"] > 0.3
-
-
 def draw_shares(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
     axes.set_xlabel("mean weight of 12 heads")
@@ -89,10 +65,9 @@ def draw_shares(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         bars.show(facts["shares"], [fixed(share, 2) for share in facts["shares"]])
-        for place, (text, word) in enumerate(zip(bars.words, facts["words"], strict=True), start=1):
-            is_closed = place == facts["closed"]
-            text.set_text(f"{'✕ ' if is_closed else ''}{word}  {place}")
-            text.set_color(theme.ORANGE if is_closed else theme.INK)
+        shut = [place == facts["closed"] for place in range(1, N_SOURCE + 1)]
+        told = [f"{'✕ ' * shut[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
+        write(bars.words, told, [theme.ORANGE if one else theme.INK for one in shut])
 
     return show
 
@@ -113,34 +88,41 @@ class CloseAWord(Explorable):
     title = "Close a word"
     question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
     size = (9.6, 4.2)
-    sentence = Enum(tuple(SENTENCES), default_value="cat … thirsty")
-    closed = Int(0, min=0, max=N_SOURCE)
-    to = Enum(TO, default_value="all")
-    controls = (
-        Control("sentence", "sentence", text=lambda name: name.replace(" … ", "…"), buttons=True),
-        Control("closed", "close word"),
-        Control("to", "closed to", text=WHO.get, buttons=True),
+    sentence = Choice(
+        "sentence",
+        tuple(SENTENCES),
+        "cat … thirsty",
+        text=lambda name: name.replace(" … ", "…"),
+        buttons=True,
     )
-    presets: ClassVar = {
+    closed = Whole("close word", 0, N_SOURCE, 0)
+    to = Choice("closed to", TO, "all", text=WHO.get, buttons=True)
+    presets = {
         "one word changed": {"sentence": "cat … cold"},
         "“it” closed": {"closed": PRONOUN + 1},
         "inside only": {"closed": 9, "to": "source"},
     }
-    goals = (
-        Goal("flips", "Mouse or women: close one word so that the other gender wins", flips),
-        Goal(
-            "idle",
-            "Mouse: close the word with the largest weight; il moves by under 0.05",
-            idle_favourite,
-        ),
-        Goal("quiet", "Close a word read earlier, now below 0.05; il moves by over 0.3", quiet_but_needed),
-    )
+    goals = {
+        "flips": "Mouse or women: close one word so that the other gender wins",
+        "idle": "Mouse: close the word with the largest weight; il moves by under 0.05",
+        "quiet": "Close a word read earlier, now below 0.05; il moves by over 0.3",
+    }
     panels = (
         Panel("Where the decoder looks", draw_shares, 1.25),
         Panel("Where “it” or “they” looks", draw_own, 1.1),
         Panel("The pronoun", draw_pronouns, 0.75),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        shut, share = now["closed"] > 0, now["share"]
+        no_cat = not now["sentence"].startswith("cat")
+        return {
+            "flips": now["flipped"] and no_cat,
+            "idle": shut and share == now["largest"] and now["moved"] < 0.05 and no_cat,
+            "quiet": shut and share < 0.05 and now["moved"] > 0.3,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

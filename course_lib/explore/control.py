@@ -1,29 +1,84 @@
-"""What a learner may turn: a control is a trait's name and a label, nothing more.
+"""What a learner may turn: a trait that knows its label, its stops and its widget.
 
     >>> class Lab(Explorable):
-    ...     d_k = Enum((1, 8, 64), default_value=8)
-    ...     controls = (Control("d_k", "d_k"),)
+    ...     d_k = Choice("d_k", (1, 8, 64), 8)
+    ...     noise = Number("noise", 0.0, 2.0, 1.0, step=0.25)
 
-The range, the choices and the refusal of anything else live in the trait, so they are written once. An
-`Enum` becomes a slider over its choices (or a row of buttons), a `Number` a slider, an `Int` a slider, a
-`Writing` a field to write in. All of them answer to the keyboard: Tab to reach one, arrow keys to move it, or
-letters and Enter.
+The last number is where it stands at the start. The trait itself refuses what lies outside its range. All of
+them answer to the keyboard: Tab to reach one, arrow keys to move it, or letters and Enter.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import ipywidgets
-from traitlets import Enum, Float, Int, TraitType, Unicode
+from traitlets import Enum, Float, Int, Unicode
 
 
-class Number(Float):
-    """A finite number from `min` to `max`; a plain `Float` would let NaN through."""
+class Control:
+    """What all of them have; `name` comes from traitlets, and the explorable sets and links the value."""
+
+    name: str
+    label: str  # short: it stands left of the slider
+    stops: list[Any]  # every value it can take, in the order of its slider or buttons
+
+    def widget(self) -> ipywidgets.DOMWidget:
+        """The ipywidgets control."""
+        raise NotImplementedError
+
+    def _look(self) -> dict[str, Any]:
+        return {"description": self.label, "style": {"description_width": "initial"}}  # no label is cut off
+
+
+class Choice(Control, Enum):
+    """One of some values: a slider (a `wide` one for long names), or `buttons`, all in sight."""
+
+    def __init__(
+        self,
+        label: str,
+        values: tuple,
+        start: Any,
+        *,
+        text: Callable[[Any], str] = str,
+        buttons: bool = False,
+        wide: bool = False,
+    ):
+        super().__init__(values, default_value=start)
+        self.label, self.stops = label, list(values)
+        self._text, self._buttons, self._wide = text, buttons, wide
+
+    def widget(self) -> ipywidgets.DOMWidget:
+        look = {"options": [(self._text(value), value) for value in self.stops], **self._look()}
+        if self._buttons:
+            look["style"]["button_width"] = "auto"
+            return ipywidgets.ToggleButtons(**look)
+        slider = ipywidgets.SelectionSlider(**look)
+        return slider.add_class("course-wide") if self._wide else slider
+
+
+class Whole(Control, Int):
+    """A whole number from `low` to `high`, by a slider."""
+
+    def __init__(self, label: str, low: int, high: int, start: int):
+        super().__init__(start, min=low, max=high)
+        self.label, self.stops = label, list(range(low, high + 1))
+
+    def widget(self) -> ipywidgets.DOMWidget:
+        return ipywidgets.IntSlider(min=self.min, max=self.max, **self._look())
+
+
+class Number(Control, Float):
+    """A finite number from `low` to `high`, by a slider; a plain `Float` would let NaN through."""
 
     info_text = "a finite number"
+
+    def __init__(self, label: str, low: float, high: float, start: float, *, step: float):
+        super().__init__(start, min=low, max=high)
+        self.label, self._step = label, step
+        self.stops = [min(low + step * i, high) for i in range(round((high - low) / step) + 1)]
 
     def validate(self, obj: object, value: float) -> float:
         number = super().validate(obj, value)
@@ -31,49 +86,24 @@ class Number(Float):
             self.error(obj, value)
         return number
 
+    def widget(self) -> ipywidgets.DOMWidget:
+        digits = len(f"{self._step:g}".partition(".")[2])
+        ends = {"min": self.min, "max": self.max, "step": self._step, "readout_format": f".{digits}f"}
+        return ipywidgets.FloatSlider(**ends, **self._look())
 
-class Writing(Unicode):
-    """A text of the learner's own, of `longest` signs at most; what is longer is cut.
 
-    `samples` are texts worth trying, the default first: the tests and the bench go through them.
+class Writing(Control, Unicode):
+    """A text of the learner's own; what is longer than `longest` signs is cut.
+
+    Its stops are texts worth trying, the first at the start: the tests and the bench go through them.
     """
 
-    def __init__(self, samples: tuple[str, ...], longest: int = 200):
+    def __init__(self, label: str, samples: tuple[str, ...], longest: int = 200):
         super().__init__(samples[0])
-        self.samples, self.longest = samples, longest
+        self.label, self.stops, self._longest = label, list(samples), longest
 
     def validate(self, obj: object, value: str) -> str:
-        return super().validate(obj, value)[: self.longest]
+        return super().validate(obj, value)[: self._longest]
 
-
-@dataclass(frozen=True)
-class Control:
-    trait: str
-    label: str  # short: it stands left of the slider
-    step: float = 0.1  # of a Number
-    text: Callable[[object], str] = str  # how a choice is written
-    buttons: bool = False  # choices side by side, all in sight
-    wide: bool = False  # a slider over long names: room to read them
-
-    def widget(self, trait: TraitType) -> ipywidgets.DOMWidget:
-        """The ipywidgets control for a trait; its value is set and linked by the explorable."""
-        look = {"description": self.label, "style": {"description_width": "initial"}}  # no label is cut off
-        if isinstance(trait, Enum):
-            options = [(self.text(value), value) for value in trait.values]
-            if not self.buttons:
-                slider = ipywidgets.SelectionSlider(options=options, **look)
-                return slider.add_class("course-wide") if self.wide else slider
-            look["style"]["button_width"] = "auto"
-            return ipywidgets.ToggleButtons(options=options, **look)
-        if isinstance(trait, Int):
-            return ipywidgets.IntSlider(min=trait.min, max=trait.max, **look)
-        if isinstance(trait, Number):
-            digits = len(f"{self.step:g}".partition(".")[2])
-            ends = {"min": trait.min, "max": trait.max, "step": self.step}
-            return ipywidgets.FloatSlider(**ends, readout_format=f".{digits}f", **look)
-        if isinstance(trait, Writing):  # heard when it is done: with Enter, or when the field is left
-            return ipywidgets.Text(continuous_update=False, **look)
-        raise TypeError(
-            f"Control {self.label!r}: no control is known for the trait {self.trait!r} of type "
-            f"{type(trait).__name__}. Use an Enum, a Number, a Writing or an Int with min and max."
-        )
+    def widget(self) -> ipywidgets.DOMWidget:  # heard when it is done: with Enter, or when the field is left
+        return ipywidgets.Text(continuous_update=False, **self._look())

@@ -1,8 +1,8 @@
 """W19, the cost explorer: where n² overtakes, inside a block and against a recurrent network.
 
     >>> found = compute(n=512, d=512, heads=8)
-    >>> round(100 * found["share"], 1), found["meets_rest"], found["meets_recurrent"]
-    (14.3, 3072, 512)
+    >>> round(100 * found["share"], 1), found["against_recurrent"]
+    (14.3, 1.0)
 
 FLOPs of one block with a feed-forward network four times as wide, for one sentence: the four projections take
 8nd², the feed-forward network 16nd², scores and mix 4n²d. A recurrent layer takes 4nd². Tables are float32.
@@ -10,18 +10,12 @@ FLOPs of one block with a feed-forward network four times as wide, for one sente
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, marked_point, plain_powers, quick_text, write
 
 LENGTHS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -50,32 +44,25 @@ def compute(*, n: int, d: int, heads: int) -> Facts:
         "share": parts["attention"] / total,
         "recurrent": recurrent,
         "against_recurrent": parts["attention"] / recurrent,
-        "meets_rest": 6 * d,
-        "meets_recurrent": d,
         "table_bytes": BYTES * heads * n**2,
         "words_bytes": BYTES * n * d,
     }
 
 
 def draw_shares(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(1.45, -0.3), xticks=(0, 0.25, 0.5, 0.75, 1), yticks=())
-    axes.set_xticklabels(("0", "25", "50", "75", "100%"))
-    axes.set_xlabel("share of the block's FLOPs")
+    axes.set(xlim=(0, 1), ylim=(1.45, -0.3), yticks=(), xlabel="share of the block's FLOPs")
+    axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100%"))
     axes.spines["left"].set_visible(False)
     strip = Blocks(axes, len(PARTS), list(PARTS.values()))
-    heights = (0.72, 0.93, 1.14)
-    lines = [
-        quick_text(axes, 0, height, colour=colour, size=10, weight="bold", va="center")
-        for height, colour in zip(heights, PARTS.values(), strict=True)
-    ]
+    look = {"size": 10, "weight": "bold", "va": "center"}
+    lines = [quick_text(axes, 0, 0.72 + 0.21 * i, colour=c, **look) for i, c in enumerate(PARTS.values())]
     table = quick_text(axes, 0, 1.36, colour=theme.SOFT_INK, size=9, va="center")
 
     def show(facts: Facts) -> None:
         shares = np.array([facts["parts"][name] / facts["total"] for name in PARTS])
         edges = np.concatenate([[0], np.cumsum(shares)])
         strip.place(left=edges[:-1], right=edges[1:], low=0, high=0.5)
-        for line, name, share in zip(lines, PARTS, shares, strict=True):
-            line.set_text(f"{name}  {fixed(100 * share, 1)}%")
+        write(lines, [f"{name}  {fixed(100 * share, 1)}%" for name, share in zip(PARTS, shares, strict=True)])
         tables, words = megabytes(facts["table_bytes"]), megabytes(facts["words_bytes"])
         table.set_text(f"tables of weights: {tables} MB (the words: {words} MB)")
 
@@ -83,10 +70,8 @@ def draw_shares(axes: Axes) -> Show:
 
 
 def draw_growth(axes: Axes) -> Show:
-    axes.set(
-        xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs", xlim=(13, 10_000), ylim=(1e5, 1e13)
-    )
-    axes.set_xticks((16, 64, 256, 1024, 4096))
+    axes.set(xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs")
+    axes.set(xlim=(13, 10_000), ylim=(1e5, 1e13), xticks=(16, 64, 256, 1024, 4096))
     axes.set_yticks((1e6, 1e8, 1e10, 1e12), ("1 million", "100 million", "10 billion", "1 trillion"))
     plain_powers(axes.xaxis)
     axes.yaxis.minorticks_off()
@@ -95,18 +80,15 @@ def draw_growth(axes: Axes) -> Show:
     curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
     dots = {name: marked_point(axes) for name in colours}
     named = {"rest": "rest of the block", "attention": "scores and mix", "recurrent": "recurrent layer"}
+    look = {"fontweight": "bold", "transform": axes.transAxes}
     for place, (name, words) in enumerate(named.items()):
-        axes.text(
-            0.03, 0.93 - 0.09 * place, words, color=colours[name], fontweight="bold", transform=axes.transAxes
-        )
+        axes.text(0.03, 0.93 - 0.09 * place, words, color=colours[name], **look)
 
     def show(facts: Facts) -> None:
         lengths, d = np.array(LENGTHS, dtype=float), facts["d"]
-        heights = {
-            "rest": 24 * lengths * d**2,
-            "attention": 4 * lengths**2 * d,
-            "recurrent": 4 * lengths * d**2,
-        }
+        work = flops(lengths, d)
+        rest = work["projections"] + work["feed-forward"]
+        heights = {"rest": rest, "attention": work["attention"], "recurrent": recurrent_flops(lengths, d)}
         place = LENGTHS.index(facts["n"])
         read = slice(place + 1)  # no further than the sentence: where lines meet is to be found
         for name, curve in curves.items():
@@ -120,47 +102,34 @@ def megabytes(number: int) -> str:
     return significant(number / 1e6, 3) if number < 1e9 else f"{number / 1e6:,.0f}"
 
 
-def half(now: Facts, start: Facts) -> bool:
-    return abs(now["share"] - 0.5) < 1e-9 and now["d"] < start["d"]
-
-
-def dearer_than_recurrent(now: Facts, start: Facts) -> bool:
-    return now["against_recurrent"] > 1 and now["share"] < 0.25 and now["d"] == 1024
-
-
-def tables_outweigh(now: Facts, start: Facts) -> bool:
-    return now["table_bytes"] >= 10 * now["words_bytes"] and now["share"] < 0.15
-
-
 class CostExplorer(Explorable):
     title = "What does a block spend its work on?"
     question = "One block, one sentence. When does attention's n² matter, and against what?"
     size = (9.6, 3.8)
-    n = Enum(LENGTHS, default_value=64)
-    d = Enum(WIDTHS, default_value=512)
-    heads = Enum(HEADS, default_value=8)
-    controls = (Control("n", "words, n"), Control("d", "width, d"), Control("heads", "heads"))
-    presets: ClassVar = {
+    n = Choice("words, n", LENGTHS, 64)
+    d = Choice("width, d", WIDTHS, 512)
+    heads = Choice("heads", HEADS, 8)
+    presets = {
         "a long sentence": {"n": 64},
         "a page": {"n": 512},
         "an article": {"n": 3072},
         "a chapter": {"n": 8192},
     }
-    goals = (
-        Goal("half", "Attention is half of the work, in a block narrower than 512", half),
-        Goal(
-            "dearer",
-            "d = 1024: scores and mix above recurrence, yet under 25% of the block",
-            dearer_than_recurrent,
-        ),
-        Goal(
-            "tables",
-            "Tables 10 times as large as the words, attention under 15%",
-            tables_outweigh,
-        ),
-    )
+    goals = {
+        "half": "Attention is half of the work, in a block narrower than 512",
+        "dearer": "d = 1024: scores and mix above recurrence, yet under 25% of the block",
+        "tables": "Tables 10 times as large as the words, attention under 15%",
+    }
     panels = (Panel("One block", draw_shares), Panel("As sentences grow", draw_growth, 1.05))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "half": abs(now["share"] - 0.5) < 1e-9 and now["d"] < start["d"],
+            "dearer": now["against_recurrent"] > 1 and now["share"] < 0.25 and now["d"] == 1024,
+            "tables": now["table_bytes"] >= 10 * now["words_bytes"] and now["share"] < 0.15,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -11,25 +11,17 @@ share, its input gate, of what is new: +1 or −1, always the same series.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Bars, marked_point, plain_powers, quick_text
 
 LOWEST, HIGHEST = -2.0, 4.0  # forget biases
 LENGTHS = (10, 20, 30, 50, 100)
 LONGEST = LENGTHS[-1]
-SEED = 3
+NEWS = np.random.default_rng(3).choice([-1.0, 1.0], LONGEST)
 REACH = 2.2  # of the cell's axis; what goes beyond is seen to leave the picture
 
 
@@ -47,15 +39,10 @@ def half_life(forget_bias: float) -> float:
     return float(np.log(2) / np.log1p(np.exp(-forget_bias)))  # −ln of a sigmoid is ln(1 + e⁻ˣ)
 
 
-@cache
-def news() -> np.ndarray:
-    return np.random.default_rng(SEED).choice([-1.0, 1.0], LONGEST)
-
-
-def cell_path(*, forget: float, write: float, steps: int, first: float = 1.0) -> np.ndarray:
+def cell_path(*, forget: float, write: float, steps: int) -> np.ndarray:
     """What is in the cell at steps 0 to `steps`."""
-    held = [first]
-    for new in news()[:steps]:
+    held = [1.0]
+    for new in NEWS[:steps]:
         held.append(forget * held[-1] + write * new)
     return np.array(held)
 
@@ -79,14 +66,14 @@ def draw_cell(axes: Axes) -> Show:
     [cell] = axes.plot([], [], color=theme.BLUE, linewidth=2.2)
     [faded] = axes.plot([], [], color=theme.ORANGE, linewidth=1.8, linestyle=(0, (3, 2)))
     dot = marked_point(axes)
-    first = quick_text(axes, 0.98, 0.97, of="axes", ha="right", va="top", size=9.5, colour=theme.ORANGE)
-    held = quick_text(axes, 0.98, 0.89, of="axes", ha="right", va="top", size=9.5, colour=theme.BLUE)
+    corner = {"of": "axes", "ha": "right", "va": "top", "size": 9.5}
+    first = quick_text(axes, 0.98, 0.97, colour=theme.ORANGE, **corner)
+    held = quick_text(axes, 0.98, 0.89, colour=theme.BLUE, **corner)
 
     def show(facts: Facts) -> None:
         steps = facts["steps"]
         places = np.linspace(0, 1, steps + 1)
-        inside = np.where(np.abs(facts["cell"]) <= REACH, facts["cell"], np.nan)
-        cell.set_data(places, inside)
+        cell.set_data(places, np.where(np.abs(facts["cell"]) <= REACH, facts["cell"], np.nan))
         faded.set_data(places, facts["faded"])
         reached = facts["half_life"] <= steps
         dot.set(data=([facts["half_life"] / steps if reached else -1], [0.5]), markerfacecolor=theme.ORANGE)
@@ -123,29 +110,32 @@ def draw_half_life(axes: Axes) -> Show:
 class GateMixer(Explorable):
     title = "Gate mixer"
     question = "A cell holds a 1. What makes it remember, and what makes it forget?"
-    forget_bias = Number(0.0, min=LOWEST, max=HIGHEST)
-    write = Number(0.0, min=0.0, max=1.0)
-    steps = Enum(LENGTHS, default_value=20)
-    controls = (
-        Control("forget_bias", "forget bias", step=0.5),
-        Control("write", "input gate", step=0.1),
-        Control("steps", "steps"),
-    )
-    presets: ClassVar = {
+    forget_bias = Number("forget bias", LOWEST, HIGHEST, 0.0, step=0.5)
+    write = Number("input gate", 0.0, 1.0, 0.0, step=0.1)
+    steps = Choice("steps", LENGTHS, 20)
+    presets = {
         "bias 1": {"forget_bias": 1.0, "steps": 10},
         "noisy": {"forget_bias": 1.0, "write": 0.5},
     }
-    goals = (
-        Goal("keep", "Keep more than half of the first 1 for 20 steps", lambda now, _: now["half_life"] > 20),
-        Goal("carry", "Have a tenth of it left after 100 steps", lambda now, _: carries(now)),
-        Goal("drown", "Keep half for 20 steps, and yet end below 0", lambda now, _: drowns(now)),
-    )
+    goals = {
+        "keep": "Keep more than half of the first 1 for 20 steps",
+        "carry": "Have a tenth of it left after 100 steps",
+        "drown": "Keep half for 20 steps, and yet end below 0",
+    }
     panels = (
         Panel("What the cell holds", draw_cell, 1.5),
         Panel("Gates", draw_gates, 0.6),
         Panel("Half-life", draw_half_life),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "keep": now["half_life"] > 20,
+            "carry": now["steps"] == LONGEST and now["left"] > 0.1,
+            "drown": now["half_life"] > 20 and now["cell"][-1] < 0,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:
@@ -160,11 +150,3 @@ class GateMixer(Explorable):
             f"{fixed(facts['write'], 1)}, after {facts['steps']} steps {significant(facts['left'], 2)} of "
             f"the first 1 is left, and the cell holds {fixed(facts['cell'][-1], 2)}."
         )
-
-
-def carries(now: Facts) -> bool:
-    return now["steps"] == LONGEST and now["left"] > 0.1
-
-
-def drowns(now: Facts) -> bool:
-    return now["half_life"] > 20 and now["cell"][-1] < 0

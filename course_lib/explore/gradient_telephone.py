@@ -7,24 +7,20 @@
 
 A state of eight numbers. Its matrix turns it and multiplies its length by `factor`, neither more nor less in
 any direction. The states come from running the network forwards over seeded inputs; then the message goes
-back, one step after the other, multiplied each time by the matrix and by the slopes of the activation.
+back, one step after the other, multiplied each time by the matrix and by the derivatives of the activation
+(on the page: its slopes).
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
 from course_lib.formatting import fixed, significant
-from course_lib.views.lines import marked_point
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, marked_point, quick_text
 
 HIDDEN, LONGEST, SEED = 8, 100, 1
 ACTIVATIONS = ("linear", "tanh", "sigmoid")
@@ -37,7 +33,7 @@ def activate(name: str, total: np.ndarray) -> np.ndarray:
     return {"linear": total, "tanh": np.tanh(total), "sigmoid": 1 / (1 + np.exp(-total))}[name]
 
 
-def slope(name: str, state: np.ndarray) -> np.ndarray:
+def derivative(name: str, state: np.ndarray) -> np.ndarray:
     """How much the activation lets through, from what came out of it: at most 1, 1 and 1/4."""
     return {"linear": np.ones_like(state), "tanh": 1 - state**2, "sigmoid": state * (1 - state)}[name]
 
@@ -52,43 +48,31 @@ def turn_and_inputs() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def passed_back(factor: float, steps: int, activation: str) -> tuple[np.ndarray, np.ndarray]:
-    """The norm of the product of Jacobians for each lag, from 0 to `steps`, and the slopes it met."""
+    """The norm of the product of Jacobians for each lag, from 0 to `steps`, and the derivatives it met."""
     turn, inputs = turn_and_inputs()
-    matrix, state, slopes = factor * turn, np.zeros(HIDDEN), []
+    matrix, state, derivatives = factor * turn, np.zeros(HIDDEN), []
     for given in inputs[: steps + 1]:
-        # The linear network is only here for its slopes, which are 1 whatever the state: it need not run.
+        # The linear network is only here for its derivatives, all 1 whatever the state: it need not run.
         state = state if activation == "linear" else activate(activation, matrix @ state + given)
-        slopes.append(slope(activation, state))
+        derivatives.append(derivative(activation, state))
     product, norms = np.eye(HIDDEN), [1.0]
     for step in range(steps, 0, -1):
-        product = product @ (slopes[step][:, None] * matrix)
+        product = product @ (derivatives[step][:, None] * matrix)
         norms.append(float(np.linalg.norm(product, 2)))
-    return np.array(norms), np.concatenate(slopes[1:])
+    return np.array(norms), np.concatenate(derivatives[1:])
 
 
 def compute(*, factor: float, steps: int, activation: str) -> Facts:
     """The curve of this setting, the linear one beside it, and what is left at the first step."""
     factor = round(factor, 4)
-    norms, slopes = passed_back(factor, steps, activation)
+    norms, derivatives = passed_back(factor, steps, activation)
     return {
         "norms": norms,
         "linear": factor ** np.arange(steps + 1.0),
         "left": float(norms[-1]),
-        "slopes": np.histogram(slopes, BINS)[0] / slopes.size,
-        "mean_slope": float(slopes.mean()),
+        "derivatives": np.histogram(derivatives, BINS)[0] / derivatives.size,
+        "mean_derivative": float(derivatives.mean()),
     }
-
-
-def steady(now: Facts, start: Facts) -> bool:
-    return now["steps"] == LONGEST and 0.5 < now["left"] < 2
-
-
-def explodes(now: Facts, start: Facts) -> bool:
-    return now["left"] > 1000 and now["steps"] <= 40
-
-
-def silent(now: Facts, start: Facts) -> bool:
-    return now["activation"] == "sigmoid" and now["steps"] <= 8 and now["left"] < 1e-6
 
 
 def draw_curve(axes: Axes) -> Show:
@@ -115,7 +99,7 @@ def draw_curve(axes: Axes) -> Show:
     return show
 
 
-def draw_slopes(axes: Axes) -> Show:
+def draw_derivatives(axes: Axes) -> Show:
     axes.set(xlim=(-0.04, 1.06), ylim=(0, 1.18), xlabel="slope of the activation", yticks=())
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
     axes.spines["left"].set_visible(False)
@@ -124,9 +108,9 @@ def draw_slopes(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         colour = COLOURS[facts["activation"]]
-        shares = facts["slopes"] / facts["slopes"].max()
+        shares = facts["derivatives"] / facts["derivatives"].max()
         bars.place(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=shares, colours=colour)
-        mean.set(text=f"mean slope {fixed(facts['mean_slope'], 2)}", color=colour)
+        mean.set(text=f"mean slope {fixed(facts['mean_derivative'], 2)}", color=colour)
 
     return show
 
@@ -134,29 +118,32 @@ def draw_slopes(axes: Axes) -> Show:
 class GradientTelephone(Explorable):
     title = "Gradient telephone"
     question = "A message of size 1 starts at the last step. How much of it arrives at the first?"
-    factor = Number(1.0, min=0.5, max=1.2)
-    steps = Int(20, min=1, max=LONGEST)
-    activation = Enum(ACTIVATIONS, default_value="linear")
-    controls = (
-        Control("factor", "matrix factor", step=0.05),
-        Control("steps", "steps back"),
-        Control("activation", "activation", buttons=True),
-    )
-    presets: ClassVar = {
+    factor = Number("matrix factor", 0.5, 1.2, 1.0, step=0.05)
+    steps = Whole("steps back", 1, LONGEST, 20)
+    activation = Choice("activation", ACTIVATIONS, "linear", buttons=True)
+    presets = {
         "0.9, 50 steps": {"factor": 0.9, "steps": 50},
         "tanh": {"steps": 50, "activation": "tanh"},
         "sigmoid": {"steps": 50, "activation": "sigmoid"},
     }
-    goals = (
-        Goal("steady", "100 steps back, and between half and double arrives", steady),
-        Goal("explodes", "More than 1000 arrives, within 40 steps", explodes),
-        Goal("silent", "sigmoid: under a millionth, within 8 steps", silent),
-    )
+    goals = {
+        "steady": "100 steps back, and between half and double arrives",
+        "explodes": "More than 1000 arrives, within 40 steps",
+        "silent": "sigmoid: under a millionth, within 8 steps",
+    }
     panels = (
         Panel("What arrives (dashed: linear)", draw_curve, 1.5),
-        Panel("Slopes met on the way", draw_slopes, 0.9),
+        Panel("Slopes met on the way", draw_derivatives, 0.9),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "steady": now["steps"] == LONGEST and 0.5 < now["left"] < 2,
+            "explodes": now["left"] > 1000 and now["steps"] <= 40,
+            "silent": now["activation"] == "sigmoid" and now["steps"] <= 8 and now["left"] < 1e-6,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:
@@ -167,6 +154,6 @@ class GradientTelephone(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"Each step back multiplies by a matrix of factor {fixed(facts['factor'], 2)} and by slopes of "
-            f"{facts['activation']}, {fixed(facts['mean_slope'], 2)} on average. "
+            f"{facts['activation']}, {fixed(facts['mean_derivative'], 2)} on average. "
             f"After {facts['steps']} steps {significant(facts['left'], 3)} of a message of 1 arrives."
         )

@@ -10,18 +10,14 @@ The small tables are the weights of six random words under random matrices: one 
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import significant
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, bare, quick_text, write
 
 D_MODEL, EACH_WIDTH, MOST = 512, 64, 64
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -32,19 +28,9 @@ COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.YELLOW, theme.PINK, them
 N_WORDS, SIDE = 6, 64  # words in a small table; cells along the picture of all tables
 
 
-def head_width(n_heads: int, d_model: int = D_MODEL) -> int:
-    """The numbers that one head gets; a width that cannot be shared out evenly is refused."""
-    if d_model % n_heads:
-        raise ValueError(
-            f"Expected a width that {n_heads} heads can share out evenly, but got {d_model}: "
-            f"{d_model} / {n_heads} is no whole number."
-        )
-    return d_model // n_heads
-
-
 def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
     """Of one layer of self-attention over n words."""
-    d_k = head_width(n_heads) if widths == SHARED else EACH_WIDTH
+    d_k = D_MODEL // n_heads if widths == SHARED else EACH_WIDTH
     inner = n_heads * d_k
     return {
         "d_k": d_k,
@@ -79,9 +65,8 @@ def compute(*, n_heads: int, n: int, widths: str) -> Facts:
 
 
 def draw_strips(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(1.3, -0.18), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
-    strips = Blocks(axes, MOST)
+    bare(axes, x=(0, 1), y=(1.3, -0.18))
+    strips = Blocks(axes, MOST, [COLOURS[i % len(COLOURS)] for i in range(MOST)])
     wide = quick_text(axes, 0.0, 1.12, size=10, weight="bold")
     note = quick_text(axes, 0.0, 1.25, size=9, colour=theme.SOFT_INK)
 
@@ -89,9 +74,7 @@ def draw_strips(axes: Axes) -> Show:
         h, inner = facts["n_heads"], facts["n_heads"] * facts["d_k"]
         edges = np.minimum(np.arange(MOST + 1), h) / h * inner / max(inner, D_MODEL)
         gap = 0.1 * (edges[1] - edges[0])
-        colours = [COLOURS[i % len(COLOURS)] for i in range(MOST)]
-        right = np.maximum(edges[1:] - gap, edges[:-1])
-        strips.place(left=edges[:-1], right=right, low=0, high=1, colours=colours)
+        strips.place(left=edges[:-1], right=np.maximum(edges[1:] - gap, edges[:-1]), low=0, high=1)
         wide.set_text(f"{h} × {facts['d_k']} = {inner} columns")
         note.set_text("each with 512 numbers, a colour for each head")
 
@@ -103,17 +86,13 @@ def draw_tables(axes: Axes) -> Show:
     axes.spines[:].set_visible(False)
     look = {"cmap": theme.WEIGHTS.with_extremes(bad=theme.PAPER), "vmin": 0, "vmax": 1}
     image = axes.imshow(np.zeros((SIDE, SIDE)), interpolation="nearest", aspect="equal", **look)
-
-    def show(facts: Facts) -> None:
-        image.set_data(np.ma.masked_less(facts["tables"], 0))
-
-    return show
+    return lambda facts: image.set_data(np.ma.masked_less(facts["tables"], 0))
 
 
 def draw_costs(axes: Axes) -> Show:
     axes.set(xscale="log", xlim=(0.09, 700), ylim=(2.75, -0.6), yticks=())
+    axes.set(xlabel="times as much as one wide head")
     axes.set_xticks((1 / 8, 1, 8, 64), ("⅛", "1", "8", "64"))
-    axes.set_xlabel("times as much as one wide head")
     axes.minorticks_off()
     axes.spines["left"].set_visible(False)
     axes.axvline(1, color=theme.INK, linewidth=1.1)
@@ -128,23 +107,11 @@ def draw_costs(axes: Axes) -> Show:
         ratios = facts["ratios"]
         left, right = np.minimum(ratios, 0.97), np.maximum(ratios, 1.03)
         blocks.place(left=left, right=right, low=middles - 0.16, high=middles + 0.36)
-        for i, name in enumerate(MEASURES):
-            readings[i].set_x(right[i] * 1.12)
-            readings[i].set_text(f"{facts[name]:,}")
+        write(readings, [f"{facts[name]:,}" for name in MEASURES])
+        for reading, end in zip(readings, right, strict=True):
+            reading.set_x(end * 1.12)
 
     return show
-
-
-def a_million(now: Facts, start: Facts) -> bool:
-    return now["entries"] > 1e6 and now["n"] <= 128
-
-
-def level(now: Facts, start: Facts) -> bool:
-    return now["widths"] == EACH and abs(now["ratios"][0] - 1) < 1e-9
-
-
-def dear(now: Facts, start: Facts) -> bool:
-    return bool(now["ratios"][0] > 5)
 
 
 def heads_in_words(facts: Facts) -> str:
@@ -155,30 +122,33 @@ class HeadCount(Explorable):
     title = "How many heads?"
     question = "What do more heads cost? A model of width 512, as in the 2017 paper."
     size = (9.6, 3.6)
-    n_heads = Enum(COUNTS, default_value=1)
-    n = Enum(LENGTHS, default_value=16)
-    widths = Enum((SHARED, EACH), default_value=SHARED)
-    controls = (
-        Control("n_heads", "heads"),
-        Control("n", "words"),
-        Control("widths", "width", buttons=True),
-    )
-    presets: ClassVar = {
+    n_heads = Choice("heads", COUNTS, 1)
+    n = Choice("words", LENGTHS, 16)
+    widths = Choice("width", (SHARED, EACH), SHARED, buttons=True)
+    presets = {
         "8 heads, shared out": {"n_heads": 8},
         "64 heads, shared out": {"n_heads": 64},
         "64 heads of 64": {"n_heads": 64, "widths": EACH},
     }
-    goals = (
-        Goal("million", "Over a million scores for a sentence of at most 128 words", a_million),
-        Goal("level", "64 for each head: exactly the parameters of one wide head", level),
-        Goal("dear", "More than five times the parameters of one wide head", dear),
-    )
+    goals = {
+        "million": "Over a million scores for a sentence of at most 128 words",
+        "level": "64 for each head: exactly the parameters of one wide head",
+        "dear": "More than five times the parameters of one wide head",
+    }
     panels = (
         Panel("W_Q, cut into heads", draw_strips),
         Panel("A table a head: 6 words", draw_tables),
         Panel("Cost of a layer", draw_costs, 1.15),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "million": now["entries"] > 1e6 and now["n"] <= 128,
+            "level": now["widths"] == EACH and abs(now["ratios"][0] - 1) < 1e-9,
+            "dear": now["ratios"][0] > 5,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -12,25 +12,20 @@ from __future__ import annotations
 
 import textwrap
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed, significant
-from course_lib.text.batch import Batch, make_batch
+from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.inside import attentions, cut_by_row, head_names, said_by_row
-from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.bars import LyingBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.translation.shipped import Shipped
+from course_lib.views.parts import Heatmap, LyingBars, quick_text, write
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
@@ -51,11 +46,8 @@ MOST_WORDS, LINE = 16, 29  # words said, letters in a line
 ENDED = "(end)"
 
 
-@cache
 def shipped() -> Shipped:
-    found = load_shipped("transformer")
-    found.model.eval()
-    return found
+    return trained("transformer")
 
 
 @cache
@@ -69,12 +61,6 @@ def switched(how: str, head: int) -> tuple[str, ...]:
     if how == ALONE:
         return tuple(names()[head - 1 : head]) if head else ()
     return NEEDED[:head] if how == LEAST else NEEDED[::-1][:head]
-
-
-@cache
-def batch_of(sentence: str) -> Batch:
-    encode, pair = shipped().tokenizer.encode, SENTENCES[sentence]
-    return make_batch([encode(pair.src_text)], [encode(pair.tgt_text)])
 
 
 def entropy(weights: torch.Tensor) -> torch.Tensor:
@@ -94,7 +80,8 @@ def heard(offs: list[frozenset[str]]) -> torch.Tensor:
 @torch.no_grad()
 def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
     """What the model does with every set of heads that can be off, in one batch: no move has to wait."""
-    model, tokenizer, batch = shipped().model, shipped().tokenizer, batch_of(sentence)
+    model, tokenizer, pair = shipped().model, shipped().tokenizer, SENTENCES[sentence]
+    batch = make_batch([tokenizer.encode(pair.src_text)], [tokenizer.encode(pair.tgt_text)])
     offs = list({frozenset(switched(how, head)) for how in ORDERS for head in range(N_HEADS + 1)})
     src, lengths, tgt_in, tgt_out = (
         ids.repeat(len(offs), *[1] * (ids.ndim - 1))
@@ -125,10 +112,6 @@ def compute(*, sentence: str, how: str, head: int) -> Facts:
     return {**found, "off": off, "right": right, "is_right": found["said"] == right}
 
 
-def in_lines(words: tuple[str, ...]) -> list[str]:
-    return textwrap.wrap(" ".join(words), LINE, break_on_hyphens=False) or [""]
-
-
 def draw_heads(axes: Axes) -> Show:
     rows = [f"{use} {layer}" for use in USES for layer in range(3)]
     cells = Heatmap(axes, rows, [f".{head}" for head in range(PER_LAYER)])
@@ -136,21 +119,17 @@ def draw_heads(axes: Axes) -> Show:
     axes.tick_params(labelcolor=theme.INK)
     axes.set_xlabel("colour and number: entropy, bits")
     spots = list(np.ndindex(N_ROWS, PER_LAYER))
-    texts = [
-        quick_text(axes, column + 0.5, row + 0.5, ha="center", va="center", size=9) for row, column in spots
-    ]
-
+    middle = {"ha": "center", "va": "center", "size": 9}
+    texts = [quick_text(axes, column + 0.5, row + 0.5, **middle) for row, column in spots]
     ink_on = cache(cells.ink_on)  # a colour map takes longer than a text
 
     def show(facts: Facts) -> None:
         shares = (facts["entropy"] / np.log2(N_TGT)).round(2)
         off = np.reshape([name in facts["off"] for name in names()], (N_ROWS, PER_LAYER))
         cells.show(np.where(off, np.nan, shares))
-        for (row, column), text in zip(spots, texts, strict=True):
-            silent = off[row, column]
-            text.set_text("off" if silent else f"{facts['entropy'][row, column]:.1f}")
-            text.set_color(ink_on(-np.inf if silent else shares[row, column]))
-            text.set_fontweight("bold" if silent else "normal")
+        told = ["off" if off[spot] else f"{facts['entropy'][spot]:.1f}" for spot in spots]
+        inks = [ink_on(-np.inf if off[spot] else shares[spot]) for spot in spots]
+        write(texts, told, inks, bold=off.ravel())
 
     return show
 
@@ -163,14 +142,12 @@ def draw_sentence(axes: Axes) -> Show:
     bars = LyingBars(axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5)
 
     def show(facts: Facts) -> None:
-        told = in_lines(facts["said"] or ("(nothing)",))
-        for line, text in zip(lines, [*told, "", "", ""], strict=False):
-            line.set(text=text, color=theme.GREEN if facts["is_right"] else theme.ORANGE)
+        told = textwrap.wrap(" ".join(facts["said"]) or "(nothing)", LINE, break_on_hyphens=False)
+        write(lines, told, theme.GREEN if facts["is_right"] else theme.ORANGE)
         chances = facts["chances"]
         colours = [theme.BLUE if chance >= 0.5 else theme.ORANGE for chance in chances]
         bars.show(np.maximum(chances, 0.004), [fixed(chance, 2) for chance in chances], colours=colours)
-        for text, word in zip(bars.words, (*facts["right"], ENDED), strict=True):
-            text.set_text(word)
+        write(bars.words, (*facts["right"], ENDED))
 
     return show
 
@@ -186,52 +163,42 @@ def draw_weights(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"])
-        for text, word in zip(words, (*facts["right"], ENDED), strict=True):
-            text.set_text(word)
+        write(words, (*facts["right"], ENDED))
 
     return show
-
-
-def broken_by_one(now: Facts, start: Facts) -> bool:
-    return len(now["off"]) == 1 and not now["is_right"]
-
-
-def still_right(now: Facts, start: Facts) -> bool:
-    return now["is_right"] and len(now["off"]) >= 10
-
-
-def least_needed_break(now: Facts, start: Facts) -> bool:
-    return now["how"] == LEAST and not now["is_right"]
 
 
 class HeadSwitches(Explorable):
     title = "Heads off"
     question = "36 heads of the trained translator. Which ones does this sentence need?"
     size = (10.0, 4.2)
-    sentence = Enum(tuple(SENTENCES), default_value="thirsty")
-    how = Enum(ORDERS, default_value=ALONE)
-    head = Int(0, min=0, max=N_HEADS)
-    controls = (
-        Control("sentence", "because it was …", buttons=True),
-        Control("how", "switch off", buttons=True),
-        Control("head", "head / how many"),
-    )
-    presets: ClassVar = {
+    sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
+    how = Choice("switch off", ORDERS, ALONE, buttons=True)
+    head = Whole("head / how many", 0, N_HEADS, 0)
+    presets = {
         "all on": {"head": 0},
         "cross 1.3 off": {"head": 32},
         "decoder 2.1 off": {"sentence": "cold", "head": 22},
     }
-    goals = (
-        Goal("one-breaks", "One head alone off, and the translation is wrong", broken_by_one),
-        Goal("ten-off", "Ten heads or more off together, and the translation is right", still_right),
-        Goal("least-breaks", "Least needed first, until the translation breaks", least_needed_break),
-    )
+    goals = {
+        "one-breaks": "One head alone off, and the translation is wrong",
+        "ten-off": "Ten heads or more off together, and the translation is right",
+        "least-breaks": "Least needed first, until the translation breaks",
+    }
     panels = (
         Panel("The heads", draw_heads, 0.8),
         Panel("What it says", draw_sentence, 1.05),
         Panel("Where cross 1.3 looks", draw_weights, 1.0),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "one-breaks": len(now["off"]) == 1 and not now["is_right"],
+            "ten-off": now["is_right"] and len(now["off"]) >= 10,
+            "least-breaks": now["how"] == LEAST and not now["is_right"],
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

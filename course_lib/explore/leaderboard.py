@@ -11,19 +11,14 @@ All numbers are those of data/results, three seeds each (of seconds and words a 
 from __future__ import annotations
 
 from statistics import mean
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.models.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
-from course_lib.views.bars import LyingBars
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import LyingBars, bare, quick_text, write
 
 EVERY, ATTENTION, PLAIN = "every system", "with attention", "without"
 MEAN, WORST, BEST = "mean", "worst seed", "best seed"
@@ -94,27 +89,23 @@ def reading(facts: Facts, value: float) -> str:
 
 
 def draw_board(axes: Axes) -> Show:
-    axes.set(xlim=(-0.52, 1.17), ylim=(N_ROWS + 0.5, -0.7), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
     bars = LyingBars(axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
     note = quick_text(axes, 0.99, 0.02, of="axes", ha="right", size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
-        n, empty = len(facts["names"]), N_ROWS - len(facts["names"])
-        top = max((max(one) for one in facts["seeds"]), default=1) or 1
-        values = np.array([*facts["values"], *[0.0] * empty]) / top
-        readings = [*(reading(facts, value) for value in facts["values"]), *[""] * empty]
-        colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in facts["names"]]
-        bars.show(values, readings, [*colours, *[theme.PAPER] * empty])
-        for text, name in zip(bars.words, [*map(label, facts["names"]), *[""] * empty], strict=True):
-            text.set_text(name)
-        ends = [max([*one, value]) / top for one, value in zip(facts["seeds"], facts["values"], strict=True)]
-        for text, end in zip(bars.readings, ends, strict=False):
-            text.set_x(max(end, 0) + 0.03)
-        flat = [x / top for one in facts["seeds"] for x in one]
-        dots.set_data(flat, np.repeat(np.arange(n), N_SEEDS))
+        names, seeds, values = facts["names"], facts["seeds"], facts["values"]
+        empty = N_ROWS - len(names)
+        top = max(map(max, seeds), default=1) or 1
+        colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
+        readings = [reading(facts, value) for value in values] + [""] * empty
+        bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
+        write(bars.words, map(label, names))
+        for text, one, value in zip(bars.readings, seeds, values, strict=False):
+            text.set_x(max(max([*one, value]) / top, 0) + 0.03)
+        dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
         sense = "more" if facts["higher"] else "less"
         note.set_text(f"pink: without attention   ·   {sense} is better")
 
@@ -122,33 +113,26 @@ def draw_board(axes: Axes) -> Show:
 
 
 def draw_close(axes: Axes) -> Show:
-    axes.set(xlim=(-0.12, 1.12), ylim=(N_CLOSE + 0.35, -0.75), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
     [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
     names = [quick_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
-    low = quick_text(axes, 0.0, N_CLOSE - 0.3, ha="center", va="center", size=9, colour=theme.SOFT_INK)
-    high = quick_text(axes, 1.0, N_CLOSE - 0.3, ha="center", va="center", size=9, colour=theme.SOFT_INK)
-    lead = quick_text(axes, 0.5, N_CLOSE - 0.05, ha="center", va="center", size=9, colour=theme.SOFT_INK)
-    verdict = quick_text(axes, 0.5, N_CLOSE + 0.2, ha="center", va="center", size=10, weight="bold")
+    middle = {"ha": "center", "va": "center"}
+    ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
+    small = [quick_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
+    verdict = quick_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
 
     def show(facts: Facts) -> None:
         seeds = facts["seeds"][:N_CLOSE]
         least, most = min(map(min, seeds), default=0), max(map(max, seeds), default=1)
-        width = (most - least) or 1
-        xs, ys = [], []
-        for row, one in enumerate(seeds):
-            xs += [(min(one) - least) / width, (max(one) - least) / width, np.nan]
-            ys += [row, row, np.nan]
-        ranges.set_data(xs, ys)
-        dots.set_data(
-            [(x - least) / width for one in seeds for x in one], np.repeat(np.arange(len(seeds)), N_SEEDS)
-        )
-        for row, text in enumerate(names):
-            text.set_text(label(facts["names"][row]) if row < len(seeds) else "")
-        low.set_text(reading(facts, least) if seeds else "")
-        high.set_text(reading(facts, most) if seeds and most > least else "")
-        lead.set_text(told_small(facts))
+        scaled = (np.reshape(seeds, (-1, N_SEEDS)) - least) / ((most - least) or 1)
+        rows, gaps = np.arange(len(seeds)), np.full(len(seeds), np.nan)
+        from_to = np.stack([scaled.min(axis=1), scaled.max(axis=1), gaps], axis=1)
+        ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
+        dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
+        write(names, map(label, facts["names"][:N_CLOSE]))
+        low, high = reading(facts, least), reading(facts, most) if most > least else ""
+        write(small, (low, high, told_small(facts)) if seeds else ())
         verdict.set_text(told(facts))
 
     return show
@@ -168,50 +152,38 @@ def told_small(facts: Facts) -> str:
     return f"lead {reading(facts, facts['lead'])}, wider spread of the two {reading(facts, facts['spread'])}"
 
 
-def crowded(now: Facts, start: Facts) -> bool:
-    return now["rows"] == EVERY and now["place"] == MEAN and now["level"] >= 3
-
-
-def loses_by_worst(now: Facts, start: Facts) -> bool:
-    return now["place"] == WORST and bool(now["names"]) and now["names"][0] != now["first_by_mean"]
-
-
-def without_attention(now: Facts, start: Facts) -> bool:
-    better = now["rows"] == EVERY and now["column"] not in COSTS and bool(now["lead"])
-    return better and now["names"][0] in WITHOUT_ATTENTION
-
-
 class Leaderboard(Explorable):
     title = "Leaderboard"
     question = "Which system is first? Change the column, who takes part, and which seed counts."
     size = (9.6, 4.8)
-    column = Enum(tuple(COLUMNS), default_value="21 to 30 words")
-    rows = Enum((EVERY, ATTENTION, PLAIN), default_value=EVERY)
-    place = Enum((MEAN, WORST, BEST), default_value=MEAN)
-    controls = (
-        Control("column", "column", wide=True),
-        Control("rows", "rows", buttons=True),
-        Control("place", "rank by", buttons=True),
-    )
-    presets: ClassVar = {
+    column = Choice("column", tuple(COLUMNS), "21 to 30 words", wide=True)
+    rows = Choice("rows", (EVERY, ATTENTION, PLAIN), EVERY, buttons=True)
+    place = Choice("rank by", (MEAN, WORST, BEST), MEAN, buttons=True)
+    presets = {
         "test set": {"column": "test"},
         "real sentences": {"column": "BLEU beam"},
         "language models": {"column": "perplexity"},
     }
-    goals = (
-        Goal("crowded", "By mean, every system: three or more are level with the first", crowded),
-        Goal("worst-seed", "A system that is first by its mean and not by its worst seed", loses_by_worst),
-        Goal(
-            "no-attention",
-            "Every system, and not a column of cost: the first has no attention",
-            without_attention,
-        ),
-    )
+    goals = {
+        "crowded": "By mean, every system: three or more are level with the first",
+        "worst-seed": "A system that is first by its mean and not by its worst seed",
+        "no-attention": "Every system, and not a column of cost: the first has no attention",
+    }
     panels = (
         Panel("All, with their seeds", draw_board, 1.9),
         Panel("The first four, magnified", draw_close),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        every, first = now["rows"] == EVERY, now["names"][:1]
+        quality = now["column"] not in COSTS and bool(now["lead"])
+        return {
+            "crowded": every and now["place"] == MEAN and now["level"] >= 3,
+            "worst-seed": now["place"] == WORST and first != [now["first_by_mean"]] and bool(first),
+            "no-attention": every and quality and first[0] in WITHOUT_ATTENTION,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -11,25 +11,19 @@ map of weights, queries as rows; `weights` fills the whole grid, 0 where there i
 from __future__ import annotations
 
 import textwrap
-from functools import cache, lru_cache
-from typing import ClassVar
+from functools import lru_cache
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Writing
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, Writing
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.live import MOST_READ, MOST_SAID, Live, live
 from course_lib.translation.notes import printable
 from course_lib.translation.search import NEVER_SAID
-from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.bars import LyingBars
-from course_lib.views.heatmap import MASKED, Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import MASKED, Blocks, Heatmap, LyingBars, quick_text, write
 
 RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
 USE = {ACROSS: "across", SOURCE: "source", TARGET: "target"}
@@ -52,15 +46,10 @@ SAMPLES = (
 )
 
 
-@cache
-def shipped(name: str) -> Shipped:
-    return load_shipped(name)
-
-
 @lru_cache(maxsize=256)
 def seen(name: str, text: str) -> Live:
     """A slider asks for the same sentence again and again."""
-    return live(shipped(name), text)
+    return live(trained(name), text)
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +61,7 @@ def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
     chances = chances.clone()
     chances[:, list(NEVER_SAID)] = 0.0
     shares, tokens = chances.topk(N_TOP, dim=1)
-    named = shipped(name).tokenizer.tokens
+    named = trained(name).tokenizer.tokens
     return [(tuple(named(row)), share.double().numpy()) for row, share in zip(tokens, shares, strict=True)]
 
 
@@ -124,20 +113,13 @@ def draw_top(axes: Axes) -> Show:
         spoken = [drawable(word) for word in facts["said"][: facts["place"]]]
         lead = " ".join(["…", *spoken[-4:]] if len(spoken) > 4 else spoken or ["(nothing yet)"])
         after.set_text(f"step {facts['place'] + 1}, after: {lead}" if facts["said"] else "")
-        shares = facts["shares"]
-        bars.show(
-            shares,
-            [fixed(share, 3) if word else "" for word, share in zip(facts["top"], shares, strict=True)],
-        )
-        for text, word in zip(bars.words, facts["top"], strict=True):
-            text.set_text(drawable(word))
-        said = [(line, theme.INK, "bold") for line in textwrap.wrap(plain(facts["french"]), LINE)]
-        told = [
-            (line, theme.ORANGE, "normal") for n in facts["notes"] for line in textwrap.wrap(plain(n), LINE)
-        ]
-        blank = [("", theme.INK, "normal")] * N_LINES
-        for text, (line, colour, weight) in zip(below, [*said, *told, *blank], strict=False):
-            text.set(text=line, color=colour, fontweight=weight)
+        shares = zip(facts["top"], facts["shares"], strict=True)
+        bars.show(facts["shares"], [fixed(share, 3) if word else "" for word, share in shares])
+        write(bars.words, map(drawable, facts["top"]))
+        said = textwrap.wrap(plain(facts["french"]), LINE)
+        told = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), LINE)]
+        inks = [theme.INK] * len(said) + [theme.ORANGE] * len(told)
+        write(below, said + told, inks, bold=[ink == theme.INK for ink in inks])
 
     return show
 
@@ -157,9 +139,8 @@ def draw_map(axes: Axes) -> Show:
     grey.set_zorder(2.5)
     across = [quick_text(axes, place + 0.5, -0.2, ha="left", va="center", size=10) for place in range(N_GRID)]
     down = [quick_text(axes, -0.1, place + 0.5, ha="right", va="center", size=10) for place in range(N_GRID)]
-    nothing = quick_text(
-        axes, 0.5, 0.5, " ", ha="center", va="center", size=11, colour=theme.SOFT_INK, of="axes"
-    )
+    middle = {"ha": "center", "va": "center", "of": "axes"}
+    nothing = quick_text(axes, 0.5, 0.5, " ", size=11, colour=theme.SOFT_INK, **middle)
     for text in across:
         text.set_rotation(90)
 
@@ -168,75 +149,55 @@ def draw_map(axes: Axes) -> Show:
         high, wide = max(n_rows, FEWEST), max(n_columns, FEWEST)
         axes.set(xlim=(-0.2 * wide, wide + 0.1), ylim=(high + 0.1, -0.36 * high))
         cells.show(facts["weights"])
-        blank.place(
-            left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=[-0.03, n_rows + 0.03], high=N_GRID + 1
-        )
+        low = [-0.03, n_rows + 0.03]
+        blank.place(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
         shut = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
         left = np.full(MOST_READ, N_GRID + 1.0)
         left[: len(shut)] = shut
         grey.place(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
-        for place, text in enumerate(across):
-            word = drawable(facts["columns"][place]) if place < n_columns else ""
-            is_shut = place in shut
-            text.set(text=f"✕ {word}" if is_shut else word, color=theme.ORANGE if is_shut else theme.INK)
-        for place, text in enumerate(down):
-            word = drawable(facts["rows"][place]) if place < n_rows else ""
-            lit = place == facts["place"] and facts["system"] != SOURCE
-            text.set(text=word, fontweight="bold" if lit else "normal")
+        words = [f"{'✕ ' * (i in shut)}{drawable(word)}" for i, word in enumerate(facts["columns"])]
+        write(across, words, [theme.ORANGE if i in shut else theme.INK for i in range(n_columns)])
+        lit = -1 if facts["system"] == SOURCE else facts["place"]
+        write(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
         mute = facts["system"] == RCTM and facts["said"]
         nothing.set_text("RCTM has no attention: there is nothing to show" if mute else "")
 
     return show
 
 
-def one_word_changes(now: Facts, start: Facts) -> bool:
-    """By the learner's own brackets: what a preset closes does not count."""
-    return now["text"] != SAMPLES[1] and len(now["closed_words"]) == 1 and now["changed"] == 1
-
-
-def unsure(now: Facts, start: Facts) -> bool:
-    return bool(now["said"]) and now["shares"][0] < 0.6 and not now["notes"]
-
-
-def at_the_end(now: Facts, start: Facts) -> bool:
-    """A head looks mostly at the end mark, at a step that says a word."""
-    says_a_word = now["system"] == ACROSS and now["head"] != "mean" and now["said"]
-    return (
-        bool(says_a_word)
-        and now["top"][0] != END
-        and now["weights"][now["place"], len(now["source"]) - 1] > 0.5
-    )
-
-
 class LiveTranslator(Explorable):
     title = "Live translator"
     question = "Type a sentence and press Enter. Put a word in [brackets], and nobody can look at it."
     size = (10.0, 5.0)
-    text = Writing(SAMPLES)
-    system = Enum((RCTM, ACROSS, SOURCE, TARGET), default_value=ACROSS)
-    head = Enum(HEADS, default_value="mean")
-    step = Int(1, min=1, max=MOST_SAID)
-    controls = (
-        Control("text", "English"),
-        Control("system", "system, look", buttons=True),
-        Control("head", "layer.head"),
-        Control("step", "step"),
-    )
-    presets: ClassVar = {
+    text = Writing("English", SAMPLES)
+    system = Choice("system, look", (RCTM, ACROSS, SOURCE, TARGET), ACROSS, buttons=True)
+    head = Choice("layer.head", HEADS, "mean")
+    step = Whole("step", 1, MOST_SAID, 1)
+    presets = {
         "[dog] closed": {"text": SAMPLES[1], "step": 7},
         "the cat": {"text": SAMPLES[4], "step": 8},
         "RCTM": {"system": RCTM},
     }
-    goals = (
-        Goal("one", "Close one word so that exactly one French word is another", one_word_changes),
-        Goal("unsure", "A known sentence, a step: no word has a chance of 0.6", unsure),
-        Goal("end", "Across: a head that looks mostly at </s>, and a word is said", at_the_end),
-    )
+    goals = {
+        "one": "Close one word so that exactly one French word is another",
+        "unsure": "A known sentence, a step: no word has a chance of 0.6",
+        "end": "Across: a head that looks mostly at </s>, and a word is said",
+    }
     panels = (
         Panel("Five likeliest next words", draw_top, 0.62),
         Panel("Weights: rows ask, columns are looked at", draw_map, 1.4),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        one_head = now["system"] == ACROSS and now["head"] != "mean"
+        to_the_end = now["weights"][now["place"], len(now["source"]) - 1]
+        return {  # the first by brackets of one's own: what a preset closes does not count
+            "one": now["text"] != SAMPLES[1] and len(now["closed_words"]) == 1 and now["changed"] == 1,
+            "unsure": bool(now["said"]) and now["shares"][0] < 0.6 and not now["notes"],
+            "end": bool(one_head and now["said"]) and now["top"][0] != END and to_the_end > 0.5,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -11,19 +11,12 @@ since the target treats them alike.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Bars, marked_point, quick_text
 
 SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 WORDS = (10, 195, 680, 2000, 10_000, 37_000)
@@ -51,11 +44,9 @@ def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
     floor = float(losses(np.array([best]), **sizes)[0])
     return {
         "right": right,
-        "each_other": smoothing / words,
         "best": best,
         "floor": max(floor, 0.0),
         "perplexity": float(np.exp(floor)),
-        "knows_nothing": float(np.log(words)),
         "losses": losses(SURE, **sizes),
     }
 
@@ -75,8 +66,8 @@ def draw_target(axes: Axes) -> Show:
 
 
 def draw_losses(axes: Axes) -> Show:
-    axes.set(xlabel="share that the model gives the right word", ylabel="loss", xlim=(0, 1.02))
-    axes.set_ylim(0, HIGHEST)
+    axes.set(xlabel="share that the model gives the right word", ylabel="loss")
+    axes.set(xlim=(0, 1.02), ylim=(0, HIGHEST))
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "0.25", "0.5", "0.75", "1"))
     axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
     [floor] = axes.plot([0, 1.02], [0, 0], color=theme.ORANGE, linewidth=1.4, linestyle=(0, (4, 2)))
@@ -93,45 +84,36 @@ def draw_losses(axes: Axes) -> Show:
     return show
 
 
-def above_one(now: Facts, start: Facts) -> bool:
-    fewer = WORDS[max(WORDS.index(now["words"]) - 1, 0)]
-    state = {"smoothing": now["smoothing"], "softmax": now["softmax"]}
-    plain = state == {"smoothing": 0.1, "softmax": "once"}
-    return plain and now["floor"] > 1 >= compute(words=fewer, **state)["floor"]
-
-
-def below_one(now: Facts, start: Facts) -> bool:
-    return now["words"] == WORDS[-1] and now["smoothing"] > 0 and now["floor"] < 1
-
-
-def never_below_eight(now: Facts, start: Facts) -> bool:
-    return now["smoothing"] == 0 and now["floor"] > 8
-
-
 class LossFloor(Explorable):
     title = "Loss floor"
     question = "What does the loss ask for, and how low can it get?"
     size = (9.6, 3.4)
-    smoothing = Enum(SMOOTHINGS, default_value=0.1)
-    words = Enum(WORDS, default_value=10)
-    softmax = Enum(("once", "twice"), default_value="once")
-    controls = (
-        Control("smoothing", "smoothing ε"),
-        Control("words", "vocabulary", text="{:,}".format),
-        Control("softmax", "softmax", buttons=True),
-    )
-    presets: ClassVar = {
+    smoothing = Choice("smoothing ε", SMOOTHINGS, 0.1)
+    words = Choice("vocabulary", WORDS, 10, text="{:,}".format)
+    softmax = Choice("softmax", ("once", "twice"), "once", buttons=True)
+    presets = {
         "no smoothing": {"smoothing": 0.0},
         "ours": {"words": 680},
         "the paper's": {"words": 37_000},
     }
-    goals = (
-        Goal("above-one", "ε 0.1: the smallest vocabulary whose lowest loss is above 1", above_one),
-        Goal("below-one", "37,000 words, some smoothing, and a lowest loss below 1", below_one),
-        Goal("stuck", "No smoothing, and yet no loss below 8", never_below_eight),
-    )
+    goals = {
+        "above-one": "ε 0.1: the smallest vocabulary whose lowest loss is above 1",
+        "below-one": "37,000 words, some smoothing, and a lowest loss below 1",
+        "stuck": "No smoothing, and yet no loss below 8",
+    }
     panels = (Panel("What the loss asks for", draw_target, 0.8), Panel("What it costs", draw_losses))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        plain = (now["smoothing"], now["softmax"]) == (0.1, "once")
+        fewer = WORDS[max(WORDS.index(now["words"]) - 1, 0)]
+        floor_before = compute(smoothing=0.1, words=fewer, softmax="once")["floor"]
+        return {
+            "above-one": plain and now["floor"] > 1 >= floor_before,
+            "below-one": now["words"] == WORDS[-1] and now["smoothing"] > 0 and now["floor"] < 1,
+            "stuck": now["smoothing"] == 0 and now["floor"] > 8,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -13,24 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
-from course_lib.translation.shipped import load_shipped
-from course_lib.views.bars import LyingBars
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Facts, Show
+from course_lib.views.parts import Heatmap, LyingBars, bare, write
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
 N_REAL, N = 1 + len(WORDS), 10
@@ -49,22 +43,15 @@ def masks() -> dict[str, np.ndarray]:
     causal = np.tril(everything)
     blind = everything.copy()
     blind[4] = False
-    return {
-        NONE: everything,
-        PADDING: padding,
-        CAUSAL: causal,
-        BOTH: padding & causal,
-        BLIND: blind,
-    }
+    return {NONE: everything, PADDING: padding, CAUSAL: causal, BOTH: padding & causal, BLIND: blind}
 
 
 @cache
 @torch.no_grad()
 def scores() -> np.ndarray:
     """(heads, queries, keys): each row with mean 0."""
-    shipped = load_shipped("transformer_lm")
-    model = shipped.model.eval()
-    tokens = torch.tensor([[BOS, *shipped.tokenizer.encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
+    model, encode = trained("transformer_lm").model, trained("transformer_lm").tokenizer.encode
+    tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
     x = model.positions.add(model.words.target(tokens))
     weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]
     logs = weights.clamp(min=1e-30).log()
@@ -74,11 +61,8 @@ def scores() -> np.ndarray:
 def apply(rows: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     """The weights, and the scores that went into the softmax. A row of nothing but −∞ is 0 / 0: NaN."""
     with np.errstate(invalid="ignore"):
-        if method == BEFORE:
-            rows = np.where(may_look, rows, -np.inf)
-            return softmax(rows), rows
-        if method == TIMES_0:
-            rows = rows * may_look
+        if method in (BEFORE, TIMES_0):
+            rows = np.where(may_look, rows, -np.inf if method == BEFORE else 0.0)
             return softmax(rows), rows
         weights = softmax(rows) * may_look
         if method == RENORMED:
@@ -138,9 +122,8 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_sums(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1.75), ylim=(N, 0), xticks=(0, 0.5, 1), yticks=())
-    axes.set_xticklabels(("0", "½", "1"))
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(0, 1.75), y=(N, 0))
+    axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
     bars = LyingBars(axes, np.arange(N) + 0.5, gap=0.06)
 
@@ -149,53 +132,43 @@ def draw_sums(axes: Axes) -> Show:
         wrong = broken | (np.abs(sums - 1) > 0.005)
         readings = ["NaN" if bad else fixed(total, 2) for bad, total in zip(broken, sums, strict=True)]
         bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
-        for reading, is_wrong in zip(bars.readings, wrong, strict=True):
-            reading.set_color(theme.ORANGE if is_wrong else theme.INK)
+        write(bars.readings, readings, np.where(wrong, theme.ORANGE, theme.INK))
 
     return show
-
-
-def quiet_leak(now: Facts, start: Facts) -> bool:
-    sums_right = not now["broken"].any() and np.allclose(now["sums"], 1)
-    return bool(sums_right and now["hidden_share"] > 0.5)
-
-
-def lost(now: Facts, start: Facts) -> bool:
-    return bool((now["sums"][~now["broken"]] < 0.2).any())
-
-
-def not_a_number(now: Facts, start: Facts) -> bool:
-    return bool(now["broken"].any())
 
 
 class MaskPainter(Explorable):
     title = "Mask painter"
     question = "A stroke marks what is hidden. What does each way of masking do to the weights?"
     size = (9.6, 4.0)
-    mask = Enum((NONE, PADDING, CAUSAL, BOTH, BLIND), default_value=NONE)
-    method = Enum((BEFORE, TIMES_0, AFTER, RENORMED), default_value=BEFORE)
-    head = Int(1, min=1, max=N_HEADS)
-    controls = (
-        Control("mask", "mask", buttons=True),
-        Control("method", "how", buttons=True),
-        Control("head", "set of scores"),
-    )
-    presets: ClassVar = {
+    mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
+    method = Choice("how", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
+    head = Whole("set of scores", 1, N_HEADS, 1)
+    presets = {
         "causal, right": {"mask": CAUSAL, "method": BEFORE},
         "causal, × 0": {"mask": CAUSAL, "method": TIMES_0},
         "causal, 0 after": {"mask": CAUSAL, "method": AFTER},
     }
-    goals = (
-        Goal("quiet-leak", "Every row sums to 1, and yet hidden words get weight", quiet_leak),
-        Goal("lost", "A row that has lost four fifths of its weight", lost),
-        Goal("nan", "Break a row: make it no number at all", not_a_number),
-    )
+    goals = {
+        "quiet-leak": "Every row sums to 1, and yet hidden words get weight",
+        "lost": "A row that has lost four fifths of its weight",
+        "nan": "Break a row: make it no number at all",
+    }
     panels = (
         Panel("Scores (blue above 0, orange below)", draw_scores),
         Panel("Weights (full blue: 1; orange: leak)", draw_weights),
         Panel("Sum of each row", draw_sums, 0.45),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        broken, sums = now["broken"], now["sums"]
+        return {
+            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_share"] > 0.5,
+            "lost": (sums[~broken] < 0.2).any(),
+            "nan": broken.any(),
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

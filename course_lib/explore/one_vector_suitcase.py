@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import math
 from functools import cache, partial
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.recorded import recorded
-from course_lib.views.lines import marked_point, name_at_end
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.lines import name_at_end
+from course_lib.views.parts import marked_point, quick_text
 
 ONE, EACH = "one vector", "one per word"
 LENGTHS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50)
@@ -40,8 +36,8 @@ COLOURS = {ONE: theme.BLUE, EACH: theme.GREEN}
 
 
 @cache
-def recall(d: int) -> dict[int, tuple[float, float]]:
-    """For each length: the share of words that come back, and of sentences that come back whole."""
+def recall(d: int) -> dict[int, float]:
+    """For each length the share of words that come back."""
     generator = np.random.default_rng(SEED)
     words = _signs(generator, VOCABULARY, d)
     found = {}
@@ -51,7 +47,7 @@ def recall(d: int) -> dict[int, tuple[float, float]]:
         suitcase = (places * words[sentences]).sum(axis=1, keepdims=True)
         scores = (places * suitcase).reshape(-1, d) @ words.T  # one large product: many small ones are slow
         right = scores.argmax(axis=-1).reshape(sentences.shape) == sentences
-        found[n] = float(right.mean()), float(right.all(axis=1).mean())
+        found[n] = float(right.mean())
     return found
 
 
@@ -83,31 +79,15 @@ def bits(n: int) -> float:
 
 
 def compute(*, n: int, d: int, keeps: str) -> Facts:
-    one_by_one, whole = recall(d)[n]
-    if keeps == EACH:
-        one_by_one = whole = recall_of_each(d)
-    return {"recall": one_by_one, "whole": whole, "trained": np.array(trained(d)), "bits": bits(n)}
-
-
-def smallest_for_fifty(now: Facts, start: Facts) -> bool:
-    at_half = recall(max(32, now["d"] // 2))[50][0]
-    return now["keeps"] == ONE and now["n"] == 50 and now["recall"] >= 0.5 > at_half
-
-
-def most_in_thirty_two(now: Facts, start: Facts) -> bool:
-    following = LENGTHS[min(LENGTHS.index(now["n"]) + 1, len(LENGTHS) - 1)]
-    return now["keeps"] == ONE and now["d"] == 32 and now["recall"] >= 0.9 > recall(32)[following][0]
-
-
-def nothing_lost(now: Facts, start: Facts) -> bool:
-    return now["n"] == 50 and now["d"] == 32 and now["recall"] == 1
+    share = recall(d)[n] if keeps == ONE else recall_of_each(d)
+    return {"recall": share, "trained": np.array(trained(d)), "bits": bits(n)}
 
 
 def draw_recall(axes: Axes) -> Show:
     _by_length(axes)
     ends = {}
     for d in WIDTHS:
-        curve = [recall(d)[n][0] for n in LENGTHS]
+        curve = list(recall(d).values())
         axes.plot(LENGTHS, curve, color=theme.HAIRLINE, linewidth=1.5)
         ends[str(d)] = (LENGTHS[-1], curve[-1])
     name_at_end(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
@@ -117,7 +97,7 @@ def draw_recall(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         colour, each = COLOURS[facts["keeps"]], facts["keeps"] == EACH
-        heights = [facts["recall"] if each else recall(facts["d"])[n][0] for n in LENGTHS]
+        heights = [facts["recall"]] * len(LENGTHS) if each else list(recall(facts["d"]).values())
         curve.set(ydata=heights, color=colour)
         dot.set(data=([facts["n"]], [facts["recall"]]), markerfacecolor=colour)
         share.set(text=f"{fixed(100 * facts['recall'], 0)}%", color=colour)
@@ -130,9 +110,8 @@ def draw_trained(axes: Axes) -> Show:
     middles = list(GROUPS.values())
     for d in WIDTHS:
         axes.plot(middles, trained(d), color=theme.HAIRLINE, linewidth=1.5)
-    [curve] = axes.plot(
-        middles, np.zeros(len(middles)), "s-", linewidth=2.4, markersize=5, color=theme.ORANGE
-    )
+    look = {"linewidth": 2.4, "markersize": 5, "color": theme.ORANGE}
+    [curve] = axes.plot(middles, np.zeros(len(middles)), "s-", **look)
     axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
     axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
     named = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
@@ -155,29 +134,34 @@ class OneVectorSuitcase(Explorable):
     title = "One-vector suitcase"
     question = "How many words fit in one vector, and come out again?"
     size = (9.6, 3.4)
-    n = Enum(LENGTHS, default_value=10)
-    d = Enum(WIDTHS, default_value=128)
-    keeps = Enum((ONE, EACH), default_value=ONE)
-    controls = (
-        Control("n", "words"),
-        Control("d", "numbers"),
-        Control("keeps", "keep", buttons=True),
-    )
-    presets: ClassVar = {
+    n = Choice("words", LENGTHS, 10)
+    d = Choice("numbers", WIDTHS, 128)
+    keeps = Choice("keep", (ONE, EACH), ONE, buttons=True)
+    presets = {
         "20 words in 256": {"n": 20, "d": 256},
         "20 words in 128": {"n": 20, "d": 128},
         "40 words in 512": {"n": 40, "d": 512},
     }
-    goals = (
-        Goal("most-in-32", "32 numbers: the most words of which 90% come back", most_in_thirty_two),
-        Goal("fifty", "50 words, one vector: the smallest that brings back half", smallest_for_fifty),
-        Goal("nothing-lost", "50 words, 32 numbers a vector, and nothing lost", nothing_lost),
-    )
+    goals = {
+        "most-in-32": "32 numbers: the most words of which 90% come back",
+        "fifty": "50 words, one vector: the smallest that brings back half",
+        "nothing-lost": "50 words, 32 numbers a vector, and nothing lost",
+    }
     panels = (
         Panel("Suitcase: words that come back", draw_recall),
         Panel("Trained seq2seq: sentences exactly right", draw_trained),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        n, d, share, one = now["n"], now["d"], now["recall"], now["keeps"] == ONE
+        longer = LENGTHS[min(LENGTHS.index(n) + 1, len(LENGTHS) - 1)]
+        return {
+            "most-in-32": one and d == 32 and share >= 0.9 > recall(32)[longer],
+            "fifty": one and n == 50 and share >= 0.5 > recall(max(32, d // 2))[50],
+            "nothing-lost": n == 50 and d == 32 and share == 1,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -12,21 +12,16 @@ is traced: 10 source words, 12 target words, with their marks, in a batch of 2.
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import nn
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.models.registry import make_config
 from course_lib.models.transformer import Transformer
-from course_lib.views.bars import LyingBars
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, LyingBars, bare, quick_text, write
 
 OURS, BASE, BIG = "ours", "paper, base", "paper, big"
 SIZES = {  # d_model, heads, d_ff, layers, words
@@ -43,13 +38,8 @@ STAGES = (
 )
 CROSS = STAGES.index("cross: scores")
 PARTS = (
-    "word tables",
-    "encoder: attention",
-    "decoder: attention",
-    "cross-attention",
-    "feed-forward",
-    "norms",
-    "output bias",
+    *("word tables", "encoder: attention", "decoder: attention", "cross-attention"),
+    *("feed-forward", "norms", "output bias"),
 )
 
 
@@ -66,19 +56,13 @@ def counts(model: str) -> dict[str, int]:
             whole = Transformer(make_config("transformer", scale="toy", vocab_size=words))
             first, second = whole.encoder.blocks[0], whole.decoder.blocks[0]
             looks = first.attention, second.attention, second.cross
-            thinks, norms = (
-                (first.feed_forward, second.feed_forward),
-                (whole.encoder.last_norm, whole.decoder.last_norm),
-            )
-            bias, last = words, sum(map(n_in, norms))
+            thinks = first.feed_forward, second.feed_forward
+            bias, last = words, n_in(whole.encoder.last_norm) + n_in(whole.decoder.last_norm)
         else:
             first = nn.TransformerEncoderLayer(width, n_heads, d_ff)
             second = nn.TransformerDecoderLayer(width, n_heads, d_ff)
             looks = first.self_attn, second.self_attn, second.multihead_attn
-            thinks = (
-                nn.ModuleList([first.linear1, first.linear2]),
-                nn.ModuleList([second.linear1, second.linear2]),
-            )
+            thinks = first.linear1, first.linear2, second.linear1, second.linear2
             bias = last = 0
         table = n_in(nn.Embedding(words, width))
     attention, thinking = [n_layers * n_in(look) for look in looks], n_layers * sum(map(n_in, thinks))
@@ -89,19 +73,11 @@ def counts(model: str) -> dict[str, int]:
 def shapes(model: str) -> dict[str, tuple[int, ...]]:
     """What each stage hands on."""
     width, n_heads, d_ff, _, words = SIZES[model]
-    source, target = (BATCH, N_SRC), (BATCH, N_TGT)
-    queries = (BATCH, n_heads, N_SRC, width // n_heads)
-    asked = (BATCH, n_heads, N_TGT, width // n_heads)
-    found = (
-        source,
-        (*source, width),
-        queries,
-        (BATCH, n_heads, N_SRC, N_SRC),
-        (*source, d_ff),
-        (*source, width),
-    )
-    found += (target, (*target, width), (BATCH, n_heads, N_TGT, N_TGT), asked, queries)
-    found += ((BATCH, n_heads, N_TGT, N_SRC), (*target, d_ff), (*target, words))
+    source, target, in_heads = (BATCH, N_SRC), (BATCH, N_TGT), (BATCH, n_heads)
+    queries, asked = (*in_heads, N_SRC, width // n_heads), (*in_heads, N_TGT, width // n_heads)
+    found = [source, (*source, width), queries, (*in_heads, N_SRC, N_SRC), (*source, d_ff), (*source, width)]
+    found += [target, (*target, width), (*in_heads, N_TGT, N_TGT), asked, queries]
+    found += [(*in_heads, N_TGT, N_SRC), (*target, d_ff), (*target, words)]
     return dict(zip(STAGES, found, strict=True))
 
 
@@ -126,8 +102,7 @@ def written(shape: tuple[int, ...]) -> str:
 
 
 def draw_shapes(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(len(STAGES), 0), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(0, 1), y=(len(STAGES), 0))
     rows = np.arange(len(STAGES))
     lamp = Blocks(axes, 1, theme.BLUE)
     names = [quick_text(axes, 0.03, row + 0.5, va="center", size=9.5) for row in rows]
@@ -136,25 +111,20 @@ def draw_shapes(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         lit = facts["place"]
         lamp.place(left=[0.0], right=[1.0], low=[lit + 0.04], high=[lit + 0.96])
-        for row, (name, shape) in enumerate(facts["shapes"].items()):
-            look = {
-                "color": theme.PAPER if row == lit else theme.INK,
-                "fontweight": "bold" if row == lit else "normal",
-            }
-            names[row].set(text=name, **look)
-            sizes[row].set(text=written(shape), **look)
+        bold = rows == lit
+        inks = np.where(bold, theme.PAPER, theme.INK)
+        write(names, facts["shapes"], inks, bold)
+        write(sizes, map(written, facts["shapes"].values()), inks, bold)
 
     return show
 
 
 def draw_counts(axes: Axes) -> Show:
-    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xticks=(0, 0.25, 0.5))
-    axes.set_xticklabels(["0", "25%", "50%"])
+    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xlabel="share of all parameters")
+    axes.set_xticks((0, 0.25, 0.5), ("0", "25%", "50%"))
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("share of all parameters")
     bars = LyingBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
-    for text, part in zip(bars.words, PARTS, strict=True):
-        text.set_text(part)
+    write(bars.words, PARTS)
 
     def show(facts: Facts) -> None:
         found = np.array(list(facts["counts"].values()))
@@ -163,42 +133,36 @@ def draw_counts(axes: Axes) -> Show:
     return show
 
 
-def half_in_tables(now: Facts, start: Facts) -> bool:
-    return now["tables_share"] > 0.5
-
-
-def largest_stage(now: Facts, start: Facts) -> bool:
-    return now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values())
-
-
 class ParameterLedger(Explorable):
     title = "Shapes and parameters"
     question = "What does each stage hand on, and where do the parameters stand?"
     size = (10.0, 4.2)
-    model = Enum((OURS, BASE, BIG), default_value=OURS)
-    place = Int(0, min=0, max=len(STAGES) - 1)
-    tables = Enum((ONE, THREE), default_value=ONE)
-    controls = (
-        Control("model", "model", buttons=True),
-        Control("place", "stage"),
-        Control("tables", "word tables", buttons=True),
-    )
-    presets: ClassVar = {
+    model = Choice("model", (OURS, BASE, BIG), OURS, buttons=True)
+    place = Whole("stage", 0, len(STAGES) - 1, 0)
+    tables = Choice("word tables", (ONE, THREE), ONE, buttons=True)
+    presets = {
         "our cross scores": {"place": CROSS},
         "base": {"model": BASE, "place": 1},
         "big, three tables": {"model": BIG, "tables": THREE},
     }
-    goals = (
-        Goal("cross", "Light the table in which target words are rows, source words columns",
-             lambda now, start: now["place"] == CROSS),
-        Goal("most", "Light the stage with the most numbers", largest_stage),
-        Goal("half", "Bring more than half of all parameters into word tables", half_in_tables),
-    )  # fmt: skip
+    goals = {
+        "cross": "Light the table in which target words are rows, source words columns",
+        "most": "Light the stage with the most numbers",
+        "half": "Bring more than half of all parameters into word tables",
+    }
     panels = (
         Panel("What is handed on (batch of 2)", draw_shapes, 1.0),
         Panel("Parameters", draw_counts, 1.1),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "cross": now["place"] == CROSS,
+            "most": now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values()),
+            "half": now["tables_share"] > 0.5,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -12,20 +12,16 @@ matrices, its output multiplied by the gain; eight random words of width 64, the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed, significant
-from course_lib.views.lines import plain_powers
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import plain_powers, quick_text
 
 WIDTH, N_WORDS, N_SENTENCES, DEEPEST = 64, 8, 8, 24
 GAINS = (0.25, 0.5, 0.75, 1.0, 1.25)
@@ -110,80 +106,66 @@ def compute(*, depth: int, gain: float, path: str) -> Facts:
     }
 
 
-def draw_back(axes: Axes) -> Show:
-    axes.set(yscale="log", ylim=(LOW, HIGH), xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
-    axes.set(
-        xlabel="in front of layer (the last number: the end)",
-        yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6),
-    )
-    axes.set_ylabel("gradient, times that at the end")
-    plain_powers(axes.yaxis)
+def over_layers(axes: Axes, key: str, marks: str, *, told_at: float) -> Callable[[Facts, str], None]:
+    """A curve over the layers and a text at its right, both in the colour of the path."""
+    axes.set(xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
-    [curve] = axes.plot([0], [1], "o-", markersize=5)
-    told = quick_text(axes, 0.97, 0.95, of="axes", ha="right", va="top", size=10.5, weight="bold")
+    [curve] = axes.plot([0], [1], marks, markersize=5)
+    level = "top" if told_at > 0.5 else "bottom"
+    text = quick_text(axes, 0.97, told_at, of="axes", ha="right", va=level, size=10.5, weight="bold")
 
-    def show(facts: Facts) -> None:
+    def show(facts: Facts, told: str) -> None:
         colour = COLOURS[facts["path"]]
-        curve.set(data=(np.arange(facts["depth"] + 1), facts["back"]), color=colour)
-        told.set(text=f"at the first layer: {significant(facts['back'][0], 3)}", color=colour)
+        curve.set(data=(np.arange(facts["depth"] + 1), facts[key]), color=colour)
+        text.set(text=told, color=colour)
 
     return show
+
+
+def draw_back(axes: Axes) -> Show:
+    axes.set(yscale="log", ylim=(LOW, HIGH), yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
+    axes.set(xlabel="in front of layer (the last number: the end)", ylabel="gradient, times that at the end")
+    plain_powers(axes.yaxis)
+    show = over_layers(axes, "back", "o-", told_at=0.95)
+    return lambda facts: show(facts, f"at the first layer: {significant(facts['back'][0], 3)}")
 
 
 def draw_alike(axes: Axes) -> Show:
-    axes.set(ylim=(-0.1, 1.14), xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24), yticks=(0, 0.5, 1))
-    axes.set(xlabel="after layer", ylabel="mean cosine of two words")
-    axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
-    [curve] = axes.plot([0], [0], "s-", markersize=5)
-    told = quick_text(axes, 0.97, 0.06, of="axes", ha="right", va="bottom", size=10.5, weight="bold")
-
-    def show(facts: Facts) -> None:
-        colour = COLOURS[facts["path"]]
-        curve.set(data=(np.arange(facts["depth"] + 1), facts["alike"]), color=colour)
-        told.set(text=f"after the last: {fixed(facts['alike'][-1], 2)}", color=colour)
-
-    return show
-
-
-def kept(now: Facts, start: Facts) -> bool:
-    return now["depth"] == DEEPEST and now["gain"] <= 0.5 and now["back"][0] >= 0.5
-
-
-def too_much(now: Facts, start: Facts) -> bool:
-    return now["path"] != NONE and now["back"][0] > 100
-
-
-def alike_all_the_same(now: Facts, start: Facts) -> bool:
-    return now["path"] != NONE and now["alike"][-1] > 0.9
+    axes.set(ylim=(-0.1, 1.14), yticks=(0, 0.5, 1), xlabel="after layer", ylabel="mean cosine of two words")
+    show = over_layers(axes, "alike", "s-", told_at=0.06)
+    return lambda facts: show(facts, f"after the last: {fixed(facts['alike'][-1], 2)}")
 
 
 class PathPast(Explorable):
     title = "A path past the layer"
     question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
     size = (9.6, 4.0)
-    depth = Int(6, min=1, max=DEEPEST)
-    gain = Enum(GAINS, default_value=1.0)
-    path = Enum((NONE, PLAIN, PRE, POST), default_value=NONE)
-    controls = (
-        Control("depth", "layers"),
-        Control("gain", "strength of f", text=lambda gain: f"{gain:g}"),
-        Control("path", "each layer", buttons=True),
-    )
-    presets: ClassVar = {
+    depth = Whole("layers", 1, DEEPEST, 6)
+    gain = Choice("strength of f", GAINS, 1.0, text=lambda gain: f"{gain:g}")
+    path = Choice("each layer", (NONE, PLAIN, PRE, POST), NONE, buttons=True)
+    presets = {
         "12 layers, half strength": {"depth": 12, "gain": 0.5},
         "the same with a path": {"depth": 12, "gain": 0.5, "path": PLAIN},
         "24 layers, norm first": {"depth": 24, "path": PRE},
     }
-    goals = (
-        Goal("kept", "24 layers, strength ½ or less: half of the gradient comes back", kept),
-        Goal("too-much", "With a path: more than 100 times the gradient comes back", too_much),
-        Goal("alike", "With a path, and yet words alike above 0.9", alike_all_the_same),
-    )
+    goals = {
+        "kept": "24 layers, strength ½ or less: half of the gradient comes back",
+        "too-much": "With a path: more than 100 times the gradient comes back",
+        "alike": "With a path, and yet words alike above 0.9",
+    }
     panels = (
         Panel("The gradient on its way back (f turns)", draw_back),
         Panel("Words growing alike (f is attention)", draw_alike),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "kept": now["depth"] == DEEPEST and now["gain"] <= 0.5 and now["back"][0] >= 0.5,
+            "too-much": now["path"] != NONE and now["back"][0] > 100,
+            "alike": now["path"] != NONE and now["alike"][-1] > 0.9,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -13,22 +13,15 @@ large in each layer, L layers see k^L words, and every word of them by one way a
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.views.parts import bare, marked_point, plain_powers, quick_text
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (2, 3, 5, 7, 9)
 WITHOUT, WITH = "without", "with"
-RUNNERS = ("recurrent", "convolution", "attention")
 COLOURS = {"recurrent": theme.ORANGE, "convolution": theme.BLUE, "attention": theme.GREEN}
 NAMES = {"recurrent": "recurrent network", "convolution": "convolution", "attention": "attention"}
 LANES = {"recurrent": 2.0, "convolution": 1.0, "attention": 0.0}
@@ -42,16 +35,14 @@ def jumps(n: int, width: int, gaps: str) -> list[int]:
     >>> jumps(8, 3, "without"), jumps(32, 3, "with")
     ([2, 2, 2, 1], [1, 3, 0, 27])
     """
+    if gaps == WITHOUT:
+        steps, rest = divmod(n - 1, width - 1)
+        return [width - 1] * steps + [rest] * (rest > 0)
     left, gap, found = n - 1, 1, []
-    if gaps == WITH:  # the distance, written in the number system of base `width`
-        while left:
-            left, times = divmod(left, width)
-            found.append(times * gap)
-            gap *= width
-        return found
-    while left:
-        found.append(min(width - 1, left))
-        left -= found[-1]
+    while left:  # the distance, written in the number system of base `width`
+        left, times = divmod(left, width)
+        found.append(times * gap)
+        gap *= width
     return found
 
 
@@ -84,8 +75,7 @@ def arcs(lengths: list[int], n: int, floor: float) -> tuple[np.ndarray, np.ndarr
 
 
 def draw_race(axes: Axes) -> Show:
-    axes.set(xlim=(-0.03, 1.36), ylim=(-0.62, 2.8), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-0.03, 1.36), y=(-0.62, 2.8))
     ways, words, counts, steps = {}, {}, {}, {}
     for name, floor in LANES.items():
         colour = COLOURS[name]
@@ -120,7 +110,7 @@ def draw_growth(axes: Axes) -> Show:
     axes.plot(LENGTHS, [n - 1 for n in LENGTHS], color=COLOURS["recurrent"], linewidth=2)
     axes.plot(LENGTHS, [1] * len(LENGTHS), color=COLOURS["attention"], linewidth=2)
     [curve] = axes.plot(LENGTHS, LENGTHS, color=COLOURS["convolution"], linewidth=2)
-    dots = {name: marked_point(axes) for name in RUNNERS}
+    dots = {name: marked_point(axes) for name in COLOURS}
 
     def show(facts: Facts) -> None:
         curve.set_ydata([len(jumps(n, facts["width"], facts["gaps"])) for n in LENGTHS])
@@ -130,41 +120,32 @@ def draw_growth(axes: Axes) -> Show:
     return show
 
 
-def far_in_four(now: Facts, start: Facts) -> bool:
-    return now["n"] == 512 and now["hops"]["convolution"] <= 4
-
-
-def wide_enough(now: Facts, start: Facts) -> bool:
-    return (now["n"], now["gaps"]) == (128, WITHOUT) and now["hops"]["convolution"] <= 16
-
-
-def saves_nothing(now: Facts, start: Facts) -> bool:
-    return now["gaps"] == WITH and now["hops"]["convolution"] == now["other_gaps"]
-
-
 class PathRace(Explorable):
     title = "Path-length racetrack"
     question = "How many hops lie between the first word and the last?"
-    n = Enum(LENGTHS, default_value=8)
-    width = Enum(WIDTHS, default_value=2)
-    gaps = Enum((WITHOUT, WITH), default_value=WITHOUT)
-    controls = (
-        Control("n", "words"),
-        Control("width", "kernel width"),
-        Control("gaps", "gaps", buttons=True),
-    )
-    presets: ClassVar = {
+    n = Choice("words", LENGTHS, 8)
+    width = Choice("kernel width", WIDTHS, 2)
+    gaps = Choice("gaps", (WITHOUT, WITH), WITHOUT, buttons=True)
+    presets = {
         "32 words": {"n": 32, "width": 3, "gaps": WITHOUT},
         "32, with gaps": {"n": 32, "width": 3, "gaps": WITH},
         "512, with gaps": {"n": 512, "width": 3, "gaps": WITH},
     }
-    goals = (
-        Goal("far-in-four", "A convolution that crosses 512 words in at most 4 hops", far_in_four),
-        Goal("wide-enough", "128 words without gaps, in at most 16 hops", wide_enough),
-        Goal("saves-nothing", "With gaps, and yet they save not a single hop", saves_nothing),
-    )
+    goals = {
+        "far-in-four": "A convolution that crosses 512 words in at most 4 hops",
+        "wide-enough": "128 words without gaps, in at most 16 hops",
+        "saves-nothing": "With gaps, and yet they save not a single hop",
+    }
     panels = (Panel("From the first word to the last", draw_race, 2.1), Panel("Hops", draw_growth))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "far-in-four": now["n"] == 512 and now["hops"]["convolution"] <= 4,
+            "wide-enough": (now["n"], now["gaps"]) == (128, WITHOUT) and now["hops"]["convolution"] <= 16,
+            "saves-nothing": now["gaps"] == WITH and now["hops"]["convolution"] == now["other_gaps"],
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -13,7 +13,7 @@ from traitlets import Bytes, Int, List, Unicode
 
 from course_lib import theme
 from course_lib.views import still
-from course_lib.views.moving import TILE, Stage
+from course_lib.views.moving import TILE, MovingFigure
 
 FOLDER = Path(__file__).parent
 
@@ -31,16 +31,16 @@ class Picture(anywidget.AnyWidget):
     goals = List().tag(sync=True)  # {"text", "reached"}
     news = Unicode().tag(sync=True)  # what a screen reader says of a goal just reached
 
-    def __init__(self, stage: Stage, alt: str, goals: list[dict]):
-        height, width, _ = stage.scenery.shape
-        places, tiles = stage.changes()
-        scenery = still.encoded(stage.scenery)
+    def __init__(self, moving: MovingFigure, alt: str, goals: list[dict]):
+        height, width, _ = moving.scenery.shape
+        places, tiles = moving.changes()
+        scenery = still.encoded(moving.scenery)
         sizes = {"width": width, "height": height}
         super().__init__(**sizes, scenery=scenery, places=places, tiles=tiles, alt=alt, goals=goals)
 
-    def show(self, stage: Stage, alt: str, goals: list[dict], news: str) -> None:
-        """What is on the stage now, the words for it and the goals, in one message."""
-        places, tiles = stage.changes()
+    def show(self, moving: MovingFigure, alt: str, goals: list[dict], news: str) -> None:
+        """What is seen now, the words for it and the goals, in one message."""
+        places, tiles = moving.changes()
         with self.hold_sync():
             self.alt, self.places, self.tiles, self.goals = alt, places, tiles, goals
             self.news = news or self.news

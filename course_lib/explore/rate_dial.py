@@ -7,19 +7,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import significant
 from course_lib.training.by_hand import paper_rate
-from course_lib.views.lines import marked_point
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import marked_point, quick_text
 
 WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
 WIDTHS = (128, 256, 512, 1024)
@@ -49,18 +43,12 @@ def draw_even(axes: Axes) -> Show:
     axes.set_xticks((0, 25_000, 50_000, 75_000, 100_000), ("0", "25,000", "50,000", "75,000", "100,000"))
     show = curve_and_dot(axes, EVEN, "even", times=1000)
     peak = quick_text(axes, 0.97, 0.93, of="axes", ha="right", va="top", size=11, weight="bold")
-    tells = {"warming": "on the way up", "peak": "at the peak", "after": "on the way down"}
 
     def show_all(facts: Facts) -> None:
         show(facts)
-        where = (
-            "warming"
-            if facts["step"] < facts["warm_up"]
-            else "after"
-            if facts["step"] > facts["warm_up"]
-            else "peak"
-        )
-        peak.set_text(f"peak {significant(facts['peak'], 3)}; now {tells[where]}")
+        now = {-1: "on the way up", 0: "at the peak", 1: "on the way down"}
+        side = np.sign(facts["step"] - facts["warm_up"])
+        peak.set_text(f"peak {significant(facts['peak'], 3)}; now {now[int(side)]}")
 
     return show_all
 
@@ -88,46 +76,37 @@ def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, times: float = 1
     return show
 
 
-def halved(now: Facts, start: Facts) -> bool:
-    same_width = now["d_model"] == start["d_model"]
-    return same_width and abs(now["peak"] / start["peak"] - 0.5) < 0.01
-
-
-def eighth(now: Facts, start: Facts) -> bool:
-    return now["step"] < now["warm_up"] and abs(now["rate"] / now["peak"] - 0.125) < 0.01
-
-
-def same_peak(now: Facts, start: Facts) -> bool:
-    return now["d_model"] == WIDTHS[0] and abs(now["peak"] / start["peak"] - 1) < 0.01
-
-
 class RateDial(Explorable):
     title = "Warm-up dial"
     question = "How large a step may Adam take, and when?"
     size = (9.6, 3.6)
-    warm_up = Enum(WARM_UPS, default_value=4000)
-    d_model = Enum(WIDTHS, default_value=512)
-    step = Enum(STEPS, default_value=1)
-    controls = (
-        Control("warm_up", "warm-up steps", text="{:,}".format),
-        Control("d_model", "d_model"),
-        Control("step", "step", text="{:,}".format),
-    )
-    presets: ClassVar = {
+    warm_up = Choice("warm-up steps", WARM_UPS, 4000, text="{:,}".format)
+    d_model = Choice("d_model", WIDTHS, 512)
+    step = Choice("step", STEPS, 1, text="{:,}".format)
+    presets = {
         "the paper's": {"step": 4000},
         "late in the run": {"step": 100_000},
         "twice the warm-up": {"warm_up": 8000, "step": 8000},
     }
-    goals = (
-        Goal("halved", "Halve the peak of the start by warm-up alone", halved),
-        Goal("eighth", "On the way up: a step with an eighth of the peak's rate", eighth),
-        Goal("same-peak", "d_model 128, and the peak that the start has", same_peak),
-    )
+    goals = {
+        "halved": "Halve the peak of the start by warm-up alone",
+        "eighth": "On the way up: a step with an eighth of the peak's rate",
+        "same-peak": "d_model 128, and the peak that the start has",
+    }
     panels = (
         Panel("100,000 steps", draw_even, 1.15),
         Panel("The same, both axes by factors of ten", draw_by_tens),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        peaks, up = now["peak"] / start["peak"], now["step"] < now["warm_up"]
+        return {
+            "halved": now["d_model"] == start["d_model"] and abs(peaks - 0.5) < 0.01,
+            "eighth": up and abs(now["rate"] / now["peak"] - 0.125) < 0.01,
+            "same-peak": now["d_model"] == WIDTHS[0] and abs(peaks - 1) < 0.01,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

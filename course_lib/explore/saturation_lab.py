@@ -12,20 +12,14 @@ d_k uses the first d_k entries of the same vectors, so moving the slider shows o
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Bars, marked_point, plain_powers, quick_text
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DIVISORS = ("1", "√d_k", "d_k")
@@ -93,20 +87,6 @@ def compute(*, d_k: int, divisor: str, query: int) -> Facts:
     return {"scale": scale, "weights": weights, **spread_of(d_k, divisor)}
 
 
-def loses_most(now: Facts, start: Facts) -> bool:
-    left, before = now["gradient"], spread_of(max(1, now["d_k"] // 2), "1")["gradient"]
-    return now["divisor"] == "1" and left <= 0.1 * start["gradient"] < before
-
-
-def too_flat(now: Facts, start: Facts) -> bool:
-    before = spread_of(max(1, now["d_k"] // 2), "d_k")["mean_max"]
-    return now["divisor"] == "d_k" and now["mean_max"] < 0.14 <= before
-
-
-def spared(now: Facts, start: Facts) -> bool:
-    return (now["d_k"], now["divisor"]) == (512, "1") and now["weights"].max() < 0.8
-
-
 def draw_scores(axes: Axes) -> Show:
     axes.set(xlabel="score after dividing", xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
     axes.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
@@ -143,7 +123,7 @@ def draw_weights(axes: Axes) -> Show:
     return show
 
 
-def draw_slopes(axes: Axes) -> Show:
+def draw_gradients(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
     axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
     plain_powers(axes.xaxis, axes.yaxis)
@@ -164,30 +144,35 @@ def draw_slopes(axes: Axes) -> Show:
 class SaturationLab(Explorable):
     title = "Saturation lab"
     question = "Why divide the scores by √d_k, and not by 1 or by d_k?"
-    d_k = Enum(WIDTHS, default_value=64)
-    divisor = Enum(DIVISORS, default_value="√d_k")
-    query = Int(1, min=1, max=N_EXAMPLES)
-    controls = (
-        Control("d_k", "d_k"),
-        Control("divisor", "divide by", buttons=True),
-        Control("query", "query"),
-    )
-    presets: ClassVar = {
+    d_k = Choice("d_k", WIDTHS, 64)
+    divisor = Choice("divide by", DIVISORS, "√d_k", buttons=True)
+    query = Whole("query", 1, N_EXAMPLES, 1)
+    presets = {
         "unscaled-512": {"d_k": 512, "divisor": "1"},
         "scaled-512": {"d_k": 512, "divisor": "√d_k"},
         "over-flattened": {"d_k": 512, "divisor": "d_k"},
     }
-    goals = (
-        Goal("lose-90", "÷ 1: the smallest d_k that loses 90% of the slope at the start", loses_most),
-        Goal("too-flat", "÷ d_k: the smallest d_k whose largest weight is below 0.14 on average", too_flat),
-        Goal("spared", "÷ 1 at d_k = 512: a query whose largest weight stays below 0.8", spared),
-    )
+    goals = {
+        "lose-90": "÷ 1: the smallest d_k that loses 90% of the slope at the start",
+        "too-flat": "÷ d_k: the smallest d_k whose largest weight is below 0.14 on average",
+        "spared": "÷ 1 at d_k = 512: a query whose largest weight stays below 0.8",
+    }
     panels = (
         Panel("Scores of all queries", draw_scores, 1.08),
         Panel("Weights of one query", draw_weights, 1.12),
-        Panel("Softmax slope, median", draw_slopes),
+        Panel("Softmax slope, median", draw_gradients),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        narrower = spread_of(max(1, now["d_k"] // 2), now["divisor"])
+        tenth, by = 0.1 * start["gradient"], now["divisor"]
+        return {
+            "lose-90": by == "1" and now["gradient"] <= tenth < narrower["gradient"],
+            "too-flat": by == "d_k" and now["mean_max"] < 0.14 <= narrower["mean_max"],
+            "spared": (now["d_k"], by) == (512, "1") and now["weights"].max() < 0.8,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -10,20 +10,15 @@ fixed here; in a network they are learned. `general` turns the query by 90° bef
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed
 from course_lib.layers.scores import additive, cosine, dot, general, location, scaled_dot
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, bare, quick_text, write
 from course_lib.views.still import minus
 
 TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
@@ -44,6 +39,7 @@ KEY_ANGLES, KEY_LENGTHS = (10.0, 60.0, 130.0), (1.0, 1.0, 1.5)
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN)
 ANGLES = tuple(range(0, 360, 10))
 LONGEST, REACH = 2.4, 2.8
+ROWS = (len(SCORES) - 0.5, -0.9)  # from the bottom to the top
 
 
 def arrow(degrees: float, length: float) -> np.ndarray:
@@ -62,10 +58,8 @@ def compute(*, angle: int, length: float, key_2: float) -> Facts:
 
 
 def draw_arrows(axes: Axes) -> Show:
-    axes.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), xticks=(), yticks=())
-    axes.set_aspect("equal")
-    axes.set_anchor("N")
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-REACH, REACH), y=(-REACH, REACH))
+    axes.set(aspect="equal", anchor="N")
     axes.axhline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
     inks = (theme.INK, *COLOURS)
@@ -83,13 +77,8 @@ def draw_arrows(axes: Axes) -> Show:
     return show
 
 
-def _rows(axes: Axes, low: float, high: float) -> None:
-    axes.set(xlim=(low, high), ylim=(len(SCORES) - 0.5, -0.9), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
-
-
 def draw_scores(axes: Axes) -> Show:
-    _rows(axes, -2.3, 3.0)
+    bare(axes, x=(-2.3, 3.0), y=ROWS)
     for row, (name, count) in enumerate(zip(SCORES, PARAMETERS, strict=True)):
         axes.text(-2.25, row - 0.1, name, va="center", size=10.5, fontweight="bold")
         learned = f"{count} numbers to learn" if count else "nothing to learn"
@@ -103,16 +92,15 @@ def draw_scores(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         for texts, values in zip(numbers, facts["scores"], strict=True):
-            for key, (text, value) in enumerate(zip(texts, values, strict=True)):
-                best = value >= values.max() - 1e-9
-                text.set(text=minus(fixed(value, 2)), fontweight="bold" if best else "normal")
-                text.set_color(COLOURS[key] if best else theme.INK)
+            best = values >= values.max() - 1e-9
+            told = [minus(fixed(value, 2)) for value in values]
+            write(texts, told, np.where(best, COLOURS, theme.INK), bold=best)
 
     return show
 
 
 def draw_weights(axes: Axes) -> Show:
-    _rows(axes, 0, 1)
+    bare(axes, x=(0, 1), y=ROWS)
     count = len(SCORES)
     blocks = Blocks(axes, 3 * count, [colour for colour in COLOURS for _ in range(count)])
     low = np.tile(np.arange(count) - 0.3, 3)
@@ -123,10 +111,10 @@ def draw_weights(axes: Axes) -> Show:
         ends = facts["weights"].cumsum(axis=1)
         starts = ends - facts["weights"]
         blocks.place(left=starts.T.ravel(), right=ends.T.ravel(), low=low, high=low + 0.6)
-        for reading, (row, key) in zip(readings, spots, strict=True):
-            share = facts["weights"][row, key]
-            reading.set_x((starts[row, key] + ends[row, key]) / 2)
-            reading.set_text(fixed(share, 2).removeprefix("0") if share > 0.12 else "")
+        shares = facts["weights"].ravel()
+        write(readings, [fixed(share, 2).removeprefix("0") if share > 0.12 else "" for share in shares])
+        for reading, spot in zip(readings, spots, strict=True):
+            reading.set_x((starts[spot] + ends[spot]) / 2)
 
     return show
 
@@ -135,43 +123,34 @@ def favourite(facts: Facts, name: str) -> int:
     return int(facts["weights"][list(SCORES).index(name)].argmax())
 
 
-def disagree(now: Facts, start: Facts) -> bool:
-    return favourite(now, "dot") != favourite(now, "cosine")
-
-
-def all_agree(now: Facts, start: Facts) -> bool:
-    return len(set(now["weights"].argmax(axis=1))) == 1
-
-
-def long_query(now: Facts, start: Facts) -> bool:
-    largest = dict(zip(SCORES, now["weights"].max(axis=1), strict=True))
-    return largest["dot"] > 0.9 and largest["cosine"] < 0.6
-
-
 class ScoreZoo(Explorable):
     title = "Score zoo"
     question = "One query, three keys: when do the scores disagree about the best key?"
     size = (9.6, 4.0)
-    angle = Enum(ANGLES, default_value=30)
-    length = Number(1.0, min=0.2, max=LONGEST)
-    key_2 = Number(1.0, min=0.2, max=LONGEST)
-    controls = (
-        Control("angle", "angle of q", text=lambda degrees: f"{degrees}°"),
-        Control("length", "length of q", step=0.2),
-        Control("key_2", "length of k2", step=0.2),
-    )
-    presets: ClassVar = {"k2 twice as long": {"key_2": 2.0}, "q twice as long": {"length": 2.0}}
-    goals = (
-        Goal("disagree", "Dot and cosine favour different keys", disagree),
-        Goal("agree", "All six scores favour the same key", all_agree),
-        Goal("long", "Dot gives one key over 0.9, cosine none over 0.6", long_query),
-    )
+    angle = Choice("angle of q", ANGLES, 30, text=lambda degrees: f"{degrees}°")
+    length = Number("length of q", 0.2, LONGEST, 1.0, step=0.2)
+    key_2 = Number("length of k2", 0.2, LONGEST, 1.0, step=0.2)
+    presets = {"k2 twice as long": {"key_2": 2.0}, "q twice as long": {"length": 2.0}}
+    goals = {
+        "disagree": "Dot and cosine favour different keys",
+        "agree": "All six scores favour the same key",
+        "long": "Dot gives one key over 0.9, cosine none over 0.6",
+    }
     panels = (
         Panel("Query and keys", draw_arrows),
         Panel("Scores", draw_scores, 1.15),
         Panel("Weights: softmax of each row", draw_weights, 1.15),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        largest = dict(zip(SCORES, now["weights"].max(axis=1), strict=True))
+        return {
+            "disagree": favourite(now, "dot") != favourite(now, "cosine"),
+            "agree": len({favourite(now, name) for name in SCORES}) == 1,
+            "long": largest["dot"] > 0.9 and largest["cosine"] < 0.6,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

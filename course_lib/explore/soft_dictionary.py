@@ -9,19 +9,14 @@ The query is what you feel like. A dish has a label (its key) that is compared w
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, bare, quick_text
 from course_lib.views.still import minus
 
 DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
@@ -58,15 +53,14 @@ def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
 
 def draw_labels(axes: Axes) -> Show:
     """The query and the keys as arrows. Only the waffle's moves."""
-    axes.set(xlim=(-1.4, 1.75), ylim=(-1.3, 1.25), xticks=(), yticks=(), aspect="equal", anchor="N")
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
+    axes.set(aspect="equal", anchor="N")
     axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
     axes.plot([0, 0], [-1.25, 1.2], color=theme.HAIRLINE, linewidth=1, zorder=0)
-    soft = {"fontsize": 8.5, "color": theme.SOFT_INK}
-    axes.text(1.72, -0.04, "sweet", ha="right", va="top", **soft)
-    axes.text(-1.35, -0.04, "savoury", ha="left", va="top", **soft)
-    axes.text(0.05, 1.22, "crunchy", ha="left", va="top", **soft)
-    axes.text(0.05, -1.27, "soft", ha="left", va="bottom", **soft)
+    tastes = {"sweet": (1.72, -0.04), "savoury": (-1.35, -0.04)}
+    for name, (x, y) in {**tastes, "crunchy": (0.05, 1.22), "soft": (0.05, -1.27)}.items():
+        sides = {"ha": "right" if x > 1 else "left", "va": "bottom" if y < -1 else "top"}
+        axes.text(x, y, name, fontsize=8.5, color=theme.SOFT_INK, **sides)
     for (x, y), name in zip(LABELS[1:], DISHES[1:], strict=True):
         _arrow(axes, x, y, theme.KEY)
         side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # left of the waffle's own
@@ -115,8 +109,7 @@ def draw_weights(axes: Axes) -> Show:
 
 def draw_contents(axes: Axes) -> Show:
     """Every dish's contents, paler the less of it is taken, and the blend below the line."""
-    axes.set(xlim=(0, 3 * STARTS[1]), ylim=TRAY_ENDS, xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
+    bare(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     for start, name in zip(STARTS, CONTENTS, strict=True):
         axes.text(start, -0.55, name, fontsize=9, color=theme.SOFT_INK, va="bottom")
@@ -140,46 +133,39 @@ def draw_contents(axes: Axes) -> Show:
     return show
 
 
-def fat_by_values(now: Facts, start: Facts) -> bool:
-    return abs(now["plate"][FAT] - 15) < 0.25 and np.allclose(now["weights"], start["weights"])
-
-
-def fat_by_weights(now: Facts, start: Facts) -> bool:
-    return abs(now["plate"][FAT] - 10) < 0.25 and np.allclose(now["values"], start["values"])
-
-
-def tie(now: Facts, start: Facts) -> bool:
-    return np.isclose(now["weights"][WAFFLE], now["weights"][APPLE])
-
-
 class SoftDictionary(Explorable):
     title = "Soft dictionary: the cafeteria"
     question = "You feel like something sweet and crunchy. What lands on your plate?"
-    temperature = Enum(TEMPERATURES, default_value=0.5)
-    crunch = Number(0.2, min=-1.0, max=1.0)
-    cream = Number(10.0, min=0.0, max=MOST_CREAM)
-    controls = (
-        Control("temperature", "temperature", text=lambda value: f"{value:g}"),
-        Control("crunch", "crunch (key)", step=0.1),
-        Control("cream", "cream (value)", step=1.0),
-    )
-    presets: ClassVar = {
+    temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
+    crunch = Number("crunch (key)", -1.0, 1.0, 0.2, step=0.1)
+    cream = Number("cream (value)", 0.0, MOST_CREAM, 10.0, step=1.0)
+    presets = {
         "cold: almost exact look-up": {"temperature": 0.02},
         "hot: everything a bit": {"temperature": 20.0},
         "twin keys": {"crunch": -0.8},
         "triple cream": {"cream": 30.0},
     }
-    goals = (
-        Goal("fat-by-values", "About 15 g of fat, and no weight moved", fat_by_values),
-        Goal("fat-by-weights", "About 10 g of fat, and the cream left as it was", fat_by_weights),
-        Goal("tie", "Waffle and apple tie: work out the crunch first", tie),
-    )
+    goals = {
+        "fat-by-values": "About 15 g of fat, and no weight moved",
+        "fat-by-weights": "About 10 g of fat, and the cream left as it was",
+        "tie": "Waffle and apple tie: work out the crunch first",
+    }
     panels = (
         Panel("Query and keys", draw_labels, 1.32),
         Panel("Weights", draw_weights, 0.95),
         Panel("Contents, in grams", draw_contents, 1.25),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "fat-by-values": abs(now["plate"][FAT] - 15) < 0.25
+            and np.allclose(now["weights"], start["weights"]),
+            "fat-by-weights": abs(now["plate"][FAT] - 10) < 0.25
+            and np.allclose(now["values"], start["values"]),
+            "tie": np.isclose(now["weights"][WAFFLE], now["weights"][APPLE]),
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

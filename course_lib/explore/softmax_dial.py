@@ -6,17 +6,12 @@ array([0.51, 0.31, 0.19])
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from matplotlib.axes import Axes
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Explorable, Facts, Number, Panel, Show
 from course_lib.formatting import fixed
-from course_lib.views.bars import Bars
-from course_lib.views.moving import Facts, Show
+from course_lib.views.parts import Bars
 
 WORDS = ("cat", "water", "drank")
 SCORES = np.array([1.0, 0.5, 0.0])
@@ -58,15 +53,21 @@ class SoftmaxDial(Explorable):
     title = "Softmax dial"
     question = "Three scores become three shares. How sure should the softmax be?"
     size = (9.6, 3.2)
-    multiplier = Number(1.0, min=0.0, max=SHARPEST)
-    controls = (Control("multiplier", "multiplier", step=0.1),)
-    presets: ClassVar = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
-    goals = (
-        Goal("sure", "Bring cat's share above 0.9", lambda now, start: now["weights"][0] > 0.9),
-        Goal("equal", "Make all three shares equal", lambda now, start: np.ptp(now["weights"]) < 1e-9),
-    )
+    multiplier = Number("multiplier", 0.0, SHARPEST, 1.0, step=0.1)
+    presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
+    goals = {
+        "sure": "Bring cat's share above 0.9",
+        "equal": "Make all three shares equal",
+    }
     panels = (Panel("Scores × multiplier", draw_scores), Panel("Softmax: shares add up to 1", draw_weights))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "sure": now["weights"][0] > 0.9,
+            "equal": np.ptp(now["weights"]) < 1e-9,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -12,28 +12,24 @@ first sentence; translations are free running.
 from __future__ import annotations
 
 import textwrap
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.explore.head_switches import entropy, shipped
 from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.inside import cut_by_row, said_by_row
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Heatmap, bare, quick_text, write
 
 PAIR = running_pair()
+TEXTS = [(pair.src_text, pair.tgt_text) for pair in PAIR]
 RIGHT = tuple(pair.tgt for pair in PAIR)
 SOURCE, TARGET = (*PAIR[0].src, "(end)"), ("(start)", *PAIR[0].tgt)
 NEXT = (*PAIR[0].tgt, "(end)")  # across, a row is the word about to be said
@@ -42,11 +38,8 @@ D_K, N_HEADS, N_LAYERS = 16, 4, 3
 NARROW = 10
 ALL, NONE = "all", "none"
 HEARD = (ALL, "2 3 4", "1 3 4", "1 2 4", "1 2 3", "2 4", "1 3", NONE)
-AS_TRAINED, ALONE, HIDDEN = (
-    "as trained",
-    "source words see only themselves",
-    "decoder cannot see the last English word",
-)
+AS_TRAINED, ALONE = "as trained", "source words see only themselves"
+HIDDEN = "decoder cannot see the last English word"
 MASKS = (AS_TRAINED, ALONE, HIDDEN)
 MOST_WORDS = 14
 USES = ("encoder", "decoder", "cross")
@@ -62,12 +55,6 @@ def numbers(heads: str) -> list[int]:
     [1, 3]
     """
     return list(range(N_HEADS)) if heads == ALL else [int(n) - 1 for n in heads.replace(NONE, "").split()]
-
-
-@cache
-def both() -> torch.Tensor:
-    encode = shipped().tokenizer.encode
-    return make_batch([encode(pair.src_text) for pair in PAIR], [encode(pair.tgt_text) for pair in PAIR])
 
 
 def cuts(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -94,7 +81,9 @@ def masks(states: list[State], n: int) -> tuple[torch.Tensor, torch.Tensor]:
 @torch.no_grad()
 def outcomes() -> dict[State, Facts]:
     """What the model does in every state, all in one batch: then no move of a control has to wait."""
-    model, tokenizer, batch = shipped().model, shipped().tokenizer, both()
+    model, tokenizer = shipped().model, shipped().tokenizer
+    sources, targets = ([tokenizer.encode(text) for text in texts] for texts in zip(*TEXTS, strict=True))
+    batch = make_batch(sources, targets)
     states = list(product(WIDTHS, HEARD, MASKS))
     src, tgt_in = (ids.repeat(len(states), 1) for ids in (batch.src, batch.tgt_in))
     wide, heard = cuts(states)
@@ -152,74 +141,57 @@ def draw_use(axes: Axes, *, use: str) -> Show:
 
 
 def draw_said(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(8, 0), xticks=(), yticks=())
-    axes.spines[:].set_visible(False)
-    asked = ("… because it was thirsty", "… because it was cold")
-    for place, text in enumerate(asked):
-        axes.text(0.0, 0.9 + 4 * place, text, fontsize=9.5, color=theme.SOFT_INK, va="center")
-    for place, text in enumerate(
-        ("Last layer. Rows ask, columns answer.", "Across: rows are about to be said.")
-    ):
-        axes.text(0.0, 8.6 + 0.6 * place, text, fontsize=8.5, color=theme.SOFT_INK, va="center")
-    lines = [
-        [
-            quick_text(axes, 0.0, 1.8 + 0.75 * i + 4 * place, va="center", size=10, weight="bold")
-            for i in range(3)
-        ]
-        for place in (0, 1)
-    ]
+    bare(axes, x=(0, 1), y=(8, 0))
+    soft = {"color": theme.SOFT_INK, "va": "center"}
+    axes.text(0.0, 8.6, "Last layer. Rows ask, columns answer.", fontsize=8.5, **soft)
+    axes.text(0.0, 9.2, "Across: rows are about to be said.", fontsize=8.5, **soft)
+    lines = []
+    for top, asked in ((0, "… because it was thirsty"), (4, "… because it was cold")):
+        axes.text(0.0, top + 0.9, asked, fontsize=9.5, **soft)
+        rows = (top + 1.8 + 0.75 * i for i in range(3))
+        lines.append([quick_text(axes, 0.0, row, va="center", size=10, weight="bold") for row in rows])
 
     def show(facts: Facts) -> None:
         for words, right, texts in zip(facts["said"], facts["right"], lines, strict=True):
             told = textwrap.wrap(" ".join(words) or "(nothing)", 26, break_on_hyphens=False)
-            for text, line in zip(texts, [*told, "", "", ""], strict=False):
-                text.set(text=line, color=theme.GREEN if right else theme.ORANGE)
+            write(texts, told, theme.GREEN if right else theme.ORANGE)
 
     return show
-
-
-def narrow_and_right(now: Facts, start: Facts) -> bool:
-    return all(now["right"]) and now["width"] <= NARROW
-
-
-def half_the_heads(now: Facts, start: Facts) -> bool:
-    return all(now["right"]) and len(numbers(now["heads"])) <= 2
-
-
-def evenly(now: Facts, start: Facts) -> bool:
-    return now["entropy"][2] > 3.3
 
 
 class ThreeUses(Explorable):
     title = "Three uses of attention"
     question = "How much of its attention does the trained translator need?"
     size = (10.4, 4.2)
-    width = Enum(WIDTHS, default_value=D_K)
-    heads = Enum(HEARD, default_value=ALL)
-    mask = Enum(MASKS, default_value=AS_TRAINED)
-    controls = (
-        Control("width", "d_k"),
-        Control("heads", "heads heard", buttons=True),
-        Control("mask", "mask", buttons=True),
-    )
-    presets: ClassVar = {
+    width = Choice("d_k", WIDTHS, D_K)
+    heads = Choice("heads heard", HEARD, ALL, buttons=True)
+    mask = Choice("mask", MASKS, AS_TRAINED, buttons=True)
+    presets = {
         "as trained": {},
         "without head 4": {"heads": "1 2 3"},
         "d_k = 8": {"width": 8},
         "each source word alone": {"mask": ALONE},
     }
-    goals = (
-        Goal("narrow", f"A d_k of {NARROW} or less, and both translations are right", narrow_and_right),
-        Goal("heads", "Two heads of each layer are silent, and both translations are right", half_the_heads),
-        Goal("even", "Cross-attention that shares out evenly: 3.3 bits", evenly),
-    )
+    goals = {
+        "narrow": f"A d_k of {NARROW} or less, and both translations are right",
+        "heads": "Two heads of each layer are silent, and both translations are right",
+        "even": "Cross-attention that shares out evenly: 3.3 bits",
+    }
     panels = (
-        Panel("Encoder", lambda axes: draw_use(axes, use="encoder"), 1.0),
-        Panel("Decoder", lambda axes: draw_use(axes, use="decoder"), 1.0),
-        Panel("Across", lambda axes: draw_use(axes, use="cross"), 1.0),
+        Panel("Encoder", partial(draw_use, use="encoder")),
+        Panel("Decoder", partial(draw_use, use="decoder")),
+        Panel("Across", partial(draw_use, use="cross")),
         Panel("What it says", draw_said, 1.05),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "narrow": all(now["right"]) and now["width"] <= NARROW,
+            "heads": all(now["right"]) and len(numbers(now["heads"])) <= 2,
+            "even": now["entropy"][2] > 3.3,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

@@ -10,18 +10,14 @@ torch's does unless one helps it; in use it takes the means that it has kept fro
 
 from __future__ import annotations
 
-from functools import cache
-from typing import ClassVar
+from functools import cache, partial
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.views.parts import Blocks, quick_text, write
 
 N_SENTENCES, N_PLACES, WIDTH = 3, 3, 4
 N_ROWS, EPS = N_SENTENCES * N_PLACES, 1e-5
@@ -30,11 +26,10 @@ LAYER, UNBIASED = "LayerNorm", "LayerNorm, n − 1"
 TRAINING, IN_USE = "BatchNorm, training", "BatchNorm, in use"
 AS_IT_IS, LOUDER, PADDING = "as they are", "sentence 2 louder", "padding is 9, not 0"
 NAMES = [
-    f"{sentence + 1}.{place + 1}" + (" pad" if sentence * N_PLACES + place in PADDED else "")
-    for sentence in range(N_SENTENCES)
-    for place in range(N_PLACES)
+    f"{row // N_PLACES + 1}.{row % N_PLACES + 1}{' pad' if row in PADDED else ''}" for row in range(N_ROWS)
 ]
-REACH = 2.6  # where the colours end
+BEFORE = {"key": "x", "reach": 12, "decimals": 0}  # the reach: where the colours end
+AFTER = {"key": "after", "reach": 2.6, "decimals": 2}
 
 
 @cache
@@ -90,90 +85,63 @@ def compute(*, norm: str, other: str, word: int) -> Facts:
 
 
 def draw_table(axes: Axes, *, key: str, reach: float, decimals: int) -> Show:
-    axes.set(xlim=(-0.05, WIDTH), ylim=(N_ROWS + 0.8, -0.1), xticks=np.arange(WIDTH) + 0.5)
-    axes.set_xticklabels([f"feature {i + 1}" if i == 0 else str(i + 1) for i in range(WIDTH)])
+    axes.set(xlim=(-0.05, WIDTH), ylim=(N_ROWS + 0.8, -0.1))
+    axes.set_xticks(np.arange(WIDTH) + 0.5, ("feature 1", "2", "3", "4"))
     axes.set_yticks([row + 0.4 * (row // N_PLACES) + 0.5 for row in range(N_ROWS)], NAMES)
     axes.tick_params(length=0, labelcolor=theme.INK)
     axes.spines[:].set_visible(False)
-    spots = list(np.ndindex(N_ROWS, WIDTH))
-    top = np.array([row + 0.4 * (row // N_PLACES) for row, _ in spots])
-    left = np.array([column for _, column in spots], dtype=float)
-    frames, cells = Blocks(axes, len(spots)), Blocks(axes, len(spots))
-    texts = [
-        quick_text(axes, x + 0.5, y + 0.5, ha="center", va="center", size=9)
-        for x, y in zip(left, top, strict=True)
-    ]
+    rows, left = (places.ravel() for places in np.indices((N_ROWS, WIDTH)))
+    top = rows + 0.4 * (rows // N_PLACES)
+    frames, cells = Blocks(axes, rows.size), Blocks(axes, rows.size)
+    middle = {"ha": "center", "va": "center", "size": 9}
+    texts = [quick_text(axes, x + 0.5, y + 0.5, **middle) for x, y in zip(left, top, strict=True)]
 
     def show(facts: Facts) -> None:
-        values, counted = facts[key].ravel(), facts["counted"].ravel()
-        lit = counted if key == "x" else np.array([row == facts["word"] - 1 for row, _ in spots])
-        edges = [theme.INK if one else theme.PAPER for one in lit]
+        values = facts[key].ravel()
+        lit = facts["counted"].ravel() if key == "x" else rows == facts["word"] - 1
+        edges = np.where(lit, theme.INK, theme.PAPER).tolist()
         frames.place(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
         shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / reach, -1, 1)) for v in values]
         # a cell is three times as wide as high: these are equal in points
         beside, above = np.where(lit, 0.035, 0.02), np.where(lit, 0.1, 0.02)
-        cells.place(
-            left=left + beside,
-            right=left + 0.98 - beside,
-            low=top + above,
-            high=top + 0.98 - above,
-            colours=shades,
-        )
-        for text, value, one in zip(texts, values, lit, strict=True):
-            strong = abs(value) > 0.62 * reach
-            text.set(text=fixed(value, decimals), color=theme.PAPER if strong else theme.INK)
-            text.set_fontweight("bold" if one else "normal")
+        sides = {"left": left + beside, "right": left + 0.98 - beside}
+        cells.place(**sides, low=top + above, high=top + 0.98 - above, colours=shades)
+        inks = np.where(np.abs(values) > 0.62 * reach, theme.PAPER, theme.INK)
+        write(texts, [fixed(value, decimals) for value in values], inks, bold=lit)
 
     return show
-
-
-def draw_before(axes: Axes) -> Show:
-    return draw_table(axes, key="x", reach=12, decimals=0)
-
-
-def draw_after(axes: Axes) -> Show:
-    return draw_table(axes, key="after", reach=REACH, decimals=2)
-
-
-def moved_by_others(now: Facts, start: Facts) -> bool:
-    return now["moved"] > 0.5 and not now["touched"]
-
-
-def same_though_louder(now: Facts, start: Facts) -> bool:
-    return now["other"] == LOUDER and now["touched"] and now["moved"] < 0.01
-
-
-def short_of_one(now: Facts, start: Facts) -> bool:
-    return now["norm"] in (LAYER, UNBIASED) and 0.7 < now["variance"] < 0.8
 
 
 class WhichMean(Explorable):
     title = "Which numbers are averaged?"
     question = "Three sentences of three places, some of them padding. Whose numbers change a word's result?"
     size = (9.6, 4.4)
-    norm = Enum((LAYER, UNBIASED, TRAINING, IN_USE), default_value=LAYER)
-    other = Enum((AS_IT_IS, LOUDER, PADDING), default_value=AS_IT_IS)
-    word = Int(1, min=1, max=N_ROWS)
-    controls = (
-        Control("norm", "norm", buttons=True),
-        Control("other", "the batch", buttons=True),
-        Control("word", "row"),
-    )
-    presets: ClassVar = {
+    norm = Choice("norm", (LAYER, UNBIASED, TRAINING, IN_USE), LAYER, buttons=True)
+    other = Choice("the batch", (AS_IT_IS, LOUDER, PADDING), AS_IT_IS, buttons=True)
+    word = Whole("row", 1, N_ROWS, 1)
+    presets = {
         "LayerNorm, others louder": {"other": LOUDER},
         "BatchNorm, others louder": {"norm": TRAINING, "other": LOUDER},
         "BatchNorm, other padding": {"norm": TRAINING, "other": PADDING},
     }
-    goals = (
-        Goal("moved", "A word whose own numbers stay and whose result moves by more than ½", moved_by_others),
-        Goal("unmoved", "A word four times as loud, with the same result as before", same_though_louder),
-        Goal("short", "LayerNorm, and yet the result's variance is ¾, not 1", short_of_one),
-    )
+    goals = {
+        "moved": "A word whose own numbers stay and whose result moves by more than ½",
+        "unmoved": "A word four times as loud, with the same result as before",
+        "short": "LayerNorm, and yet the result's variance is ¾, not 1",
+    }
     panels = (
-        Panel("Before; framed: averaged for the row's first number", draw_before),
-        Panel("After; framed: the row", draw_after),
+        Panel("Before; framed: averaged for the row's first number", partial(draw_table, **BEFORE)),
+        Panel("After; framed: the row", partial(draw_table, **AFTER)),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "moved": now["moved"] > 0.5 and not now["touched"],
+            "unmoved": now["other"] == LOUDER and now["touched"] and now["moved"] < 0.01,
+            "short": now["norm"] in (LAYER, UNBIASED) and 0.7 < now["variance"] < 0.8,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

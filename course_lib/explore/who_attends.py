@@ -15,19 +15,13 @@ so the wider d_k is: the diagonal wins in 25% of the rows at d_k = 1, 92% at 8, 
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import Heatmap, marked_point, plain_powers, quick_text
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
@@ -137,40 +131,34 @@ def draw_shares(axes: Axes) -> Show:
     return show
 
 
-def others_win(now: Facts, start: Facts) -> bool:
-    return now["projections"] == SHARED and now["on_diagonal"] < N_WORDS / 2
-
-
-def by_luck(now: Facts, start: Facts) -> bool:
-    return now["projections"] == SEPARATE and now["on_diagonal"] >= N_WORDS / 2
-
-
 class WhoAttends(Explorable):
     title = "Who attends to whom"
     question = "Why two projections, W_Q and W_K, and not one for both?"
-    projections = Enum((SHARED, SEPARATE), default_value=SEPARATE)
-    d_k = Enum(WIDTHS, default_value=32)
-    seed = Int(0, min=0, max=N_SEEDS - 1)
-    controls = (
-        Control("projections", "W_Q and W_K", buttons=True),
-        Control("d_k", "d_k"),
-        Control("seed", "seed"),
-    )
-    presets: ClassVar = {
+    projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)
+    d_k = Choice("d_k", WIDTHS, 32)
+    seed = Whole("seed", 0, N_SEEDS - 1, 0)
+    presets = {
         "shared": {"projections": SHARED},
         "separate": {"projections": SEPARATE},
         "shared, d_k = 1": {"projections": SHARED, "d_k": 1},
     }
-    goals = (
-        Goal("others-win", "One shared matrix, yet in most rows another word wins", others_win),
-        Goal("by-luck", "Two matrices, and by luck half of the words look most at themselves", by_luck),
-    )
+    goals = {
+        "others-win": "One shared matrix, yet in most rows another word wins",
+        "by-luck": "Two matrices, and by luck half of the words look most at themselves",
+    }
     panels = (
         Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
         Panel("Is it mutual?", draw_pairs),
         Panel("Largest on the diagonal", draw_shares),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "others-win": now["projections"] == SHARED and now["on_diagonal"] < N_WORDS / 2,
+            "by-luck": now["projections"] == SEPARATE and now["on_diagonal"] >= N_WORDS / 2,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

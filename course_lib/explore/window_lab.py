@@ -11,26 +11,23 @@ around the centre that the network predicts; `times` multiplies the scores befor
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
-from traitlets import Enum
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
 from course_lib.layers.local import gaussian, monotonic_centres, window_mask
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
-from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.heatmap import Heatmap
-from course_lib.views.moving import Blocks, Facts, Show, quick_text
+from course_lib.translation.shipped import Shipped
+from course_lib.views.parts import Blocks, Heatmap, quick_text, write
 
 ENGLISH = "these classrooms were not big and the queens sold this cat near the castle"
 FRENCH = "ces salles de classe n' étaient pas grandes et les reines ont vendu ce chat près du château"
@@ -45,9 +42,8 @@ WIDTHS, TIMES = (1, 2, 3, 5, 8, 20), (0.1, 0.25, 1.0, 4.0)
 N_ROWS = 19  # steps that are shown, the end included; a translation that runs on is cut
 
 
-@cache
 def system_called(name: str) -> Shipped:
-    return load_shipped(f"luong_{name.replace('-', '_')}")
+    return trained(f"luong_{name.replace('-', '_')}")
 
 
 def look(
@@ -76,7 +72,7 @@ def look(
 def walk(system: str, half_width: int, times: float) -> dict[str, Any]:
     """The whole translation under these dials: its words, and the weights of every step."""
     shipped = system_called(system)
-    model, tokenizer = shipped.model.eval(), shipped.tokenizer
+    model, tokenizer = shipped.model, shipped.tokenizer
     batch = make_batch([tokenizer.encode(ENGLISH)], [[]])
     memory = model.encode(batch.src, batch.src_lengths)
     state, word, said, rows, windows = model.start(memory), BOS, [], [], []
@@ -121,7 +117,7 @@ def draw_map(axes: Axes) -> Show:
     axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
     words = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
-    true = FRENCH.split()
+    true = (*FRENCH.split(), SPECIAL[EOS])
     rings = [
         axes.plot(place + 0.5, row + 0.5, "o", ms=6, mfc="none", mew=1.1)[0]
         for row, places in enumerate(LINKS)
@@ -132,11 +128,8 @@ def draw_map(axes: Axes) -> Show:
         shown = facts["map"]
         inside = np.where(facts["window"], shown, np.nan)  # grey: not in sight
         cells.show(np.vstack([inside, np.zeros((N_ROWS - len(shown), len(SOURCE)))]))
-        for row, text in enumerate(words):
-            said = facts["said"][row] if row < len(facts["said"]) else ""
-            wrong = said and said != (true[row] if row < len(true) else SPECIAL[EOS])
-            text.set(text=said, color=theme.ORANGE if wrong else theme.INK)
-            text.set_fontweight("bold" if wrong else "normal")
+        wrong = [said != word for said, word in zip(facts["said"], true, strict=False)]
+        write(words, facts["said"], [theme.ORANGE if bad else theme.INK for bad in wrong], bold=wrong)
         for ring in rings:
             column, row = int(ring.get_xdata()[0]), int(ring.get_ydata()[0])
             ring.set_visible(row <= facts["agreed"])  # and where the first word goes wrong
@@ -159,48 +152,39 @@ def draw_sums(axes: Axes) -> Show:
     return show
 
 
-def looks_elsewhere(now: Facts, start: Facts) -> bool:
-    return now["right"] and now["missed"] >= 8
-
-
-def narrowest(now: Facts, start: Facts) -> bool:
-    if (now["system"], now["times"], now["right"]) != ("local-p", 1.0, True):
-        return False
-    smaller = [width for width in WIDTHS if width < now["half_width"]]
-    return not any(compute(system="local-p", half_width=width, times=1.0)["right"] for width in smaller)
-
-
-def open_but_wrong(now: Facts, start: Facts) -> bool:
-    return now["half_width"] == WIDTHS[-1] and now["system"] == "concat" and not now["right"]
-
-
 class WindowLab(Explorable):
     title = "Window lab"
     question = "How far must a trained translator see, and how decided must it be, to say it right?"
     size = (7.0, 5.0)
-    system = Enum(SYSTEMS, default_value="local-m")
-    half_width = Enum(WIDTHS, default_value=5)
-    times = Enum(TIMES, default_value=1.0)
-    controls = (
-        Control("system", "score", buttons=True),
-        Control("half_width", "window D"),
-        Control("times", "scores ×"),
-    )
-    presets: ClassVar = {
+    system = Choice("score", SYSTEMS, "local-m", buttons=True)
+    half_width = Choice("window D", WIDTHS, 5)
+    times = Choice("scores ×", TIMES, 1.0)
+    presets = {
         "narrow": {"half_width": 3},
         "all in sight": {"half_width": 20},
         "local-p, D = 5": {"system": "local-p"},
     }
-    goals = (
-        Goal("elsewhere", "A right translation, yet 8 words or more look elsewhere", looks_elsewhere),
-        Goal("narrowest", "local-p, scores × 1: the narrowest window that says it right", narrowest),
-        Goal("undecided", "concat sees everything (D = 20) and still says it wrong", open_but_wrong),
-    )
+    goals = {
+        "elsewhere": "A right translation, yet 8 words or more look elsewhere",
+        "narrowest": "local-p, scores × 1: the narrowest window that says it right",
+        "undecided": "concat sees everything (D = 20) and still says it wrong",
+    }
     panels = (
         Panel("Weights (grey: out of sight)", draw_map, 1.9),
         Panel("Sum of each row", draw_sums, 1.0),
     )
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        right, width = now["right"], now["half_width"]
+        dials = (now["system"], now["times"], right) == ("local-p", 1.0, True)
+        narrower = (walk("local-p", less, 1.0)["said"] for less in WIDTHS if less < width)
+        return {
+            "elsewhere": right and now["missed"] >= 8,
+            "narrowest": dials and now["said"] not in narrower,
+            "undecided": width == WIDTHS[-1] and now["system"] == "concat" and not right,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:

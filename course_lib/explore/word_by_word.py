@@ -12,24 +12,19 @@ from __future__ import annotations
 
 import textwrap
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from traitlets import Enum, Int
 
 from course_lib import theme
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
+from course_lib.explore.trained import trained
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
-from course_lib.translation.search import eval_mode
-from course_lib.translation.shipped import Shipped, load_shipped
-from course_lib.views.bars import LyingBars
-from course_lib.views.moving import Facts, Show, quick_text
+from course_lib.views.parts import LyingBars, bare, quick_text, write
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
@@ -50,11 +45,6 @@ class Moment(NamedTuple):
     own_share: float  # without: what the model itself gives the drawn word
 
 
-@cache
-def shipped(model: str) -> Shipped:
-    return load_shipped(MODELS[model])
-
-
 def shown(token: str) -> str:
     return END if token == SPECIAL[EOS] else token
 
@@ -62,8 +52,8 @@ def shown(token: str) -> str:
 @cache
 def story(model: str, temperature: float) -> tuple[Moment, ...]:
     """One sentence from its first word to its end, or to the longest that is shown."""
-    system, moments = shipped(model), []
-    with eval_mode(system.model), torch.inference_mode():
+    system, moments = trained(MODELS[model]), []
+    with torch.inference_mode():
         state, token = system.model.start(1), torch.tensor([BOS])
         for lot in LOTS:
             logits, state, _ = system.model.step(state, token)
@@ -105,18 +95,14 @@ def in_lines(words: tuple[str, ...]) -> list[str]:
 
 
 def draw_text(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(), yticks=())
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    bare(axes, x=(0, 1), y=(0, 1))
     rows = [quick_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(5)]
     coming = quick_text(axes, 0.0, 0.16, size=11)
     note = quick_text(axes, 0.0, 0.04, size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
-        ending = (END,) if facts["ended"] else ("…",)
-        lines = in_lines((*facts["said"], *ending))
-        for row, line in zip(rows, [*lines, *[""] * len(rows)], strict=False):
-            row.set(text=line, color=COLOURS[facts["model"]])
+        lines = in_lines((*facts["said"], END if facts["ended"] else "…"))
+        write(rows, lines, COLOURS[facts["model"]])
         drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_share'], 2)}"
         coming.set_text("" if facts["ended"] else drawn)
         note.set_text(f"the model's own chance of this text: {significant(facts['chance'], 2)}")
@@ -133,12 +119,9 @@ def draw_next(axes: Axes) -> Show:
         colour = to_rgba(COLOURS[facts["model"]])
         chosen = [word == facts["next"] for word in facts["likely"]]
         colours = [colour if one else (*colour[:3], 0.45) for one in chosen]
-        marked = zip(facts["shares"], chosen, strict=True)
-        bars.show(
-            facts["shares"], [fixed(share, 2) + "  ◂ drawn" * one for share, one in marked], colours=colours
-        )
-        for text, word, one in zip(bars.words, facts["likely"], chosen, strict=True):
-            text.set(text=word, fontweight="bold" if one else "normal")
+        told = [f"{fixed(s, 2)}{'  ◂ drawn' * one}" for s, one in zip(facts["shares"], chosen, strict=True)]
+        bars.show(facts["shares"], told, colours=colours)
+        write(bars.words, facts["likely"], bold=chosen)
 
     return show
 
@@ -147,30 +130,30 @@ class WordByWord(Explorable):
     title = "Word by word"
     question = "A model writes: it looks at what is there, draws one word, and begins again."
     size = (9.6, 3.4)
-    model = Enum(tuple(MODELS), default_value="RNN")
-    written = Int(3, min=0, max=LONGEST)
-    temperature = Number(1.0, min=0.0, max=2.0)
-    controls = (
-        Control("model", "model", buttons=True),
-        Control("written", "words written"),
-        Control("temperature", "temperature", step=0.1),
-    )
-    presets: ClassVar = {
+    model = Choice("model", tuple(MODELS), "RNN", buttons=True)
+    written = Whole("words written", 0, LONGEST, 3)
+    temperature = Number("temperature", 0.0, 2.0, 1.0, step=0.1)
+    presets = {
         "n-gram, cold": {"model": "n-gram", "temperature": 0.0, "written": LONGEST},
         "RNN, cold": {"model": "RNN", "temperature": 0.0, "written": LONGEST},
         "RNN, hot": {"model": "RNN", "temperature": 2.0, "written": LONGEST},
     }
-    goals = (
-        Goal(
-            "ends", "Temperature 1: write on until the sentence ends by itself", lambda now, start: ends(now)
-        ),
-        Goal(
-            "sure", "Temperature 1: a place where one word has more than 0.99", lambda now, start: sure(now)
-        ),
-        Goal("rash", "Have it write a word it gave less than 1 in 1,000", lambda now, start: rash(now)),
-    )
+    goals = {
+        "ends": "Temperature 1: write on until the sentence ends by itself",
+        "sure": "Temperature 1: a place where one word has more than 0.99",
+        "rash": "Have it write a word it gave less than 1 in 1,000",
+    }
     panels = (Panel("Written so far", draw_text, 1.0), Panel("Likeliest next words", draw_next, 1.1))
     compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        at_one = abs(now["temperature"] - 1) < 0.01
+        return {
+            "ends": at_one and now["ended"],
+            "sure": at_one and not now["ended"] and now["shares"][0] > 0.99,
+            "rash": now["last_share"] < 0.001,
+        }
 
     @staticmethod
     def heading(facts: Facts) -> str:
@@ -186,19 +169,3 @@ class WordByWord(Explorable):
             f"{facts['model']}, temperature {fixed(facts['temperature'], 1)}, wrote: {said}. "
             f"Likeliest: {best}. {state}"
         )
-
-
-def at_one(now: Facts) -> bool:
-    return abs(now["temperature"] - 1) < 0.01
-
-
-def ends(now: Facts) -> bool:
-    return at_one(now) and now["ended"]
-
-
-def sure(now: Facts) -> bool:
-    return at_one(now) and not now["ended"] and bool(now["shares"][0] > 0.99)
-
-
-def rash(now: Facts) -> bool:
-    return now["last_share"] < 0.001

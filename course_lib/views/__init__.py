@@ -2,11 +2,10 @@
 
 from course_lib.views.bars import bars
 from course_lib.views.diagram import diagram
-from course_lib.views.gallery import gallery
-from course_lib.views.heatmap import heatmap
+from course_lib.views.heatmap import gallery, heatmap
+from course_lib.views.lettering import timeline, word_rows
 from course_lib.views.lines import Part, lines, panels
 from course_lib.views.still import Still
-from course_lib.views.words import timeline, word_rows
 
 __all__ = [
     "Part",

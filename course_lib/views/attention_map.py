@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 
 from course_lib import theme
 from course_lib.formatting import fixed
-from course_lib.views.heatmap import Heatmap
+from course_lib.views.parts import Heatmap
 from course_lib.views.still import as_labels, as_numbers, fit, png
 
 LARGEST, SMALLEST, WHOLE = 0.5, 0.2, 8.0  # inches: a cell's side at most and at least, the map if it can be

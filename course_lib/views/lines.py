@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
 from course_lib.formatting import significant
+from course_lib.views.parts import plain_powers
 from course_lib.views.still import Still, as_numbers, fit
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
@@ -115,19 +113,6 @@ def _ends(values: Any, digits: int) -> str:
 
 def _runs(curves: Mapping[str, Any], digits: int) -> str:
     return "; ".join(f"{name} goes {_ends(values, digits)}" for name, values in curves.items())
-
-
-def marked_point(axes: Axes) -> Line2D:
-    """The dot on a curve that says "you are here"; `set_data` moves it."""
-    [dot] = axes.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
-    return dot
-
-
-def plain_powers(*axes: Axis) -> None:
-    """Ticks of log axes as 0.01, 1, 100 and not as powers of ten, and none between."""
-    for axis in axes:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_locator(NullLocator())
 
 
 def name_at_end(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: tuple[str, ...]) -> None:

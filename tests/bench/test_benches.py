@@ -83,8 +83,8 @@ def test_every_control_is_swept_from_end_to_end():
     kind = explore.SaturationLab
     moves = list(islice(explorables.sweep(kind), 300))
     for control in kind.controls:
-        values = {value for name, value in moves if name == control.trait}
-        assert values == set(explorables.stops(kind, control)) and len(values) > 1
+        values = {value for name, value in moves if name == control.name}
+        assert values == set(control.stops) and len(values) > 1
 
 
 # ---- decoding

@@ -12,7 +12,7 @@ from course_lib import explore
 from course_lib.authoring.editions import assemble
 from course_lib.authoring.source import read_lesson
 from course_lib.runtime import PROJECT_ROOT
-from tests.explore.stops import places, start, stops
+from tests.explore.stops import places, start
 
 pytestmark = pytest.mark.browser
 
@@ -73,13 +73,13 @@ def reach_every_goal(lab, photograph) -> None:
             knobs = there.locator(".course-knobs > *")
             expect(knobs).to_have_count(len(kind.controls))
             stand = start(kind)
-            for goal in kind.goals:
-                goes = places(kind)[goal.id]
+            for goal, text in kind.goals.items():
+                goes = places(kind)[goal]
                 for knob, control, at, to in zip(knobs.all(), kind.controls, stand, goes, strict=True):
                     if at != to:
-                        turn(knob, to, stops(kind, control))
+                        turn(knob, to, control.stops)
                 stand = goes
-                expect(there.get_by_role("listitem").filter(has_text=goal.text)).to_contain_text("✓")
+                expect(there.get_by_role("listitem").filter(has_text=text)).to_contain_text("✓")
             photograph(there, f"goals-{cell['index']:02}")
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from course_lib.bench.explorables import stops
 from course_lib.explore import Explorable
 
 
 def start(kind: type[Explorable]) -> tuple[int, ...]:
     """The place of every control at the start, among its stops; of numbers, the nearest one."""
-    tracks = [stops(kind, control) for control in kind.controls]
+    tracks = [control.stops for control in kind.controls]
     return tuple(_place(track, value) for track, value in zip(tracks, kind.start.values(), strict=True))
 
 
@@ -19,7 +18,7 @@ def start(kind: type[Explorable]) -> tuple[int, ...]:
 def places(kind: type[Explorable]) -> dict[str, tuple[int, ...]]:
     """For each goal that can be reached, the place of every control among its stops: as few controls turned
     as can be, by as few steps."""
-    tracks = [stops(kind, control) for control in kind.controls]
+    tracks = [control.stops for control in kind.controls]
     at_start, found, begin = kind.facts_at(kind.start), {}, start(kind)
 
     def effort(way: tuple[int, ...]) -> tuple[int, int]:
@@ -29,7 +28,7 @@ def places(kind: type[Explorable]) -> dict[str, tuple[int, ...]]:
     for way in sorted(product(*(range(len(track)) for track in tracks)), key=effort):
         values = [track[place] for track, place in zip(tracks, way, strict=True)]
         facts = kind.facts_at(dict(zip(kind.start, values, strict=True)))
-        found |= {g.id: way for g in kind.goals if g.id not in found and g.met(facts, at_start)}
+        found |= {goal: way for goal, met in kind.met(facts, at_start).items() if met and goal not in found}
         if len(found) == len(kind.goals):
             break
     return found

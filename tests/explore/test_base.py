@@ -1,20 +1,23 @@
-"""What every explorable gets from the base: rules, presets, goals, one picture a change, no leaks, races."""
+"""What every explorable gets from the base: presets, goals, one picture a change, no leaks, no races."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from typing import ClassVar
 
+import IPython
 import pytest
+from IPython.core.events import EventManager, available_events
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from traitlets import Bool, Enum, Int, TraitError
+from traitlets import TraitError
 
 from course_lib import theme
 from course_lib.explore import SaturationLab, SoftmaxDial, WhoAttends
-from course_lib.explore.base import Explorable, Goal, Panel
-from course_lib.explore.control import Control, Number
+from course_lib.explore.base import Choice, Explorable, Number, Panel, Whole
+from course_lib.explore.guard import guard_events
 from course_lib.explore.picture import Picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -30,16 +33,16 @@ class Dot(Explorable):
     title = "Dot"
     question = "Where is <b>the dot</b> & why?"
     size = (2.0, 2.0)
-    x = Number(1.0, min=0.0, max=4.0)
-    y = Int(1, min=0, max=4)
-    controls = (Control("x", "x", step=0.5), Control("y", "y"))
+    x = Number("x", 0.0, 4.0, 1.0, step=0.5)
+    y = Whole("y", 0, 4, 1)
     presets: ClassVar = {"far": {"x": 4.0, "y": 4}, "low": {"y": 0}}
-    goals = (
-        Goal("right", "Right of 3", lambda now, start: now["x"] > 3),
-        Goal("up", "Two up from the start", lambda now, start: now["y"] == start["y"] + 2),
-    )
+    goals: ClassVar = {"right": "Right of 3", "up": "Two up from the start"}
     panels = (Panel("Plane", draw_dot),)
     compute = staticmethod(lambda *, x, y: {"sum": x + y})
+
+    @staticmethod
+    def met(now, start):
+        return {"right": now["x"] > 3, "up": now["y"] == start["y"] + 2}
 
     @staticmethod
     def describe(facts):
@@ -73,35 +76,21 @@ def told(monkeypatch):
     return heard
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"controls": (Control("x", "x"),) * 4}, "Wrong has 4 controls; one to three"),
-        ({"controls": ()}, "0 controls"),
-        ({"controls": (Control("speed", "speed"),)}, "'speed', which is not one of its traits"),
-        ({"presets": {"odd": {"z": 1}}}, r"Preset 'odd' of Wrong sets \['z'\]"),
-    ],
-)
-def test_the_rules_are_kept_when_a_class_is_written(changes, says):
-    with pytest.raises(TypeError, match=says):
-        type("Wrong", (Dot,), changes)
-
-
-def test_presets_and_reset():
+def test_presets_reset_and_the_page_follow_each_other():
     dot = Dot()
     assert dot.facts == {"x": 1.0, "y": 1, "sum": 2.0}
-    dot.preset("far")
-    assert dot.state == {"x": 4.0, "y": 4}
+    (x, y), presets = dot.view.children[1].children, dot.view.children[2].children
+    assert [button.description for button in presets] == ["far", "low", "Reset"]
+    presets[0].click()
+    assert dot.state == {"x": 4.0, "y": 4} == {"x": x.value, "y": y.value}
     dot.preset("low")
     assert dot.state == {"x": 1.0, "y": 0}, "what a preset leaves out goes back to the start"
-    dot.x = 2.5
-    dot.reset()
+    x.value, dot.y = 3.5, 4
+    assert dot.x == 3.5 and y.value == 4
+    presets[-1].click()
     assert dot.state == {"x": 1.0, "y": 1}
     with pytest.raises(ValueError, match="Dot has no preset 'near'; it has far, low"):
         dot.preset("near")
-    silent = type("Silent", (Dot,), {"describe": staticmethod(Explorable.describe)})
-    with pytest.raises(NotImplementedError, match="must say what is seen"):
-        silent().description  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -124,42 +113,24 @@ def test_wrong_values_are_refused_and_change_nothing(kind, name, value, says):
     assert explorable.state == kind.start
 
 
-def test_controls_and_traits_follow_each_other():
-    dot = Dot()
-    x, y = dot.view.children[1].children
-    assert (x.value, y.value) == (1.0, 1)
-    x.value = 3.5
-    assert dot.x == 3.5
-    dot.y = 4
-    assert y.value == 4
-    presets = dot.view.children[2].children
-    assert [button.description for button in presets] == ["far", "low", "Reset"]
-    presets[0].click()
-    assert dot.state == {"x": 4.0, "y": 4} and (x.value, y.value) == (4.0, 4)
-    presets[-1].click()
-    assert dot.state == {"x": 1.0, "y": 1}
-
-
 def test_every_control_can_be_made():
-    numbers = Number(1.0, min=0.0, max=3.0)
-    choice, switch = Enum((1, 2), default_value=1), Enum(("a", "b"), default_value="a")
-    made = [
-        Control("t", "t").widget(Int(1, min=0, max=3)),
-        Control("t", "t", step=0.25).widget(numbers),
-        Control("t", "t", text=lambda value: f"{value} cm").widget(choice),
-        Control("t", "t", buttons=True).widget(switch),
-        Control("t", "t", wide=True).widget(switch),
+    controls = [
+        Whole("t", 0, 3, 1),
+        Number("t", 0.0, 0.6, 0.5, step=0.25),
+        Choice("t", (1, 2), 1, text=lambda value: f"{value} cm"),
+        Choice("t", ("a", "b"), "a", buttons=True),
+        Choice("t", ("a", "b"), "a", wide=True),
     ]
+    assert [control.stops for control in controls[:3]] == [[0, 1, 2, 3], [0.0, 0.25, 0.5], [1, 2]]
+    made = [control.widget() for control in controls]
     kinds = ["IntSlider", "FloatSlider", "SelectionSlider", "ToggleButtons", "SelectionSlider"]
     assert [type(widget).__name__ for widget in made] == kinds
     assert made[1].readout_format == ".2f" and [text for text, _ in made[2].options] == ["1 cm", "2 cm"]
     assert all(widget.style.description_width == "initial" for widget in made)
     assert all(getattr(widget, "continuous_update", True) for widget in made)
-    with pytest.raises(TypeError, match=r"'flag' of type Bool.*Use an Enum"):
-        Control("flag", "flag").widget(Bool())
 
 
-def test_a_move_sends_one_message_with_picture_and_words_and_no_move_sends_none(shown, messages):
+def test_a_move_sends_one_message_with_picture_and_words_and_no_move_sends_none(shown, messages, monkeypatch):
     shown.x = 1.0
     shown.reset()
     assert messages == []
@@ -167,14 +138,10 @@ def test_a_move_sends_one_message_with_picture_and_words_and_no_move_sends_none(
     [message] = messages
     assert message["state"]["alt"] == "The dot is at 3.0, 1; the sum is 4.0."
     assert ["tiles"] in message["buffer_paths"]
-
-
-def test_a_preset_draws_once(shown, messages, monkeypatch):
     drawn = []
-    monkeypatch.setattr(shown.stage(), "move", drawn.append)
+    monkeypatch.setattr(shown.moving(), "move", drawn.append)
     shown.preset("far")
-    assert drawn == [{"x": 4.0, "y": 4, "sum": 8.0}]
-    assert len(messages) <= 1
+    assert drawn == [{"x": 4.0, "y": 4, "sum": 8.0}] and len(messages) <= 2, "a preset draws once"
 
 
 def test_a_goal_is_ticked_told_and_announced_once_and_stays(shown, messages, told):
@@ -221,12 +188,9 @@ def test_it_displays_itself_live_and_still():
     assert "&lt;b&gt;the dot&lt;/b&gt; &amp; why?" in dot.view.children[0].value, "text is escaped"
     assert repr(dot.view.children[-1]) == "Picture('The dot is at 1.0, 1; the sum is 2.0.')"
     assert repr(SaturationLab()) == "SaturationLab(d_k=64, divisor='√d_k', query=1)"
-
-
-def test_the_page_gets_the_style_that_darkens_pictures_and_a_list_that_is_heard():
-    assert theme.PAGE_STYLE.strip() in str(Picture._css)
+    assert theme.PAGE_STYLE.strip() in str(Picture._css), "the style that darkens pictures"
     page = str(Picture._esm)
-    assert 'role: "status"' in page and 'make("ul"' in page and "✓" in page
+    assert 'role: "status"' in page and 'make("ul"' in page and "✓" in page, "a list that is heard"
 
 
 @pytest.mark.slow
@@ -240,9 +204,9 @@ def test_stills_are_reproducible_byte_for_byte(kind):
     assert first.still() == before == second.still()
 
 
-def test_two_of_a_kind_share_a_stage_and_do_not_disturb_each_other():
+def test_two_of_a_kind_share_a_figure_and_do_not_disturb_each_other():
     one, two = Dot(), Dot()
-    assert one.stage() is two.stage()
+    assert one.moving() is two.moving()
     pictures = [each.view.children[-1] for each in (one, two)]
     two.preset("far")
     one.x = 2.0
@@ -264,11 +228,19 @@ def test_no_figure_leaks():
     assert pyplot.get_fignums() == []
 
 
+def on_threads(*calls) -> None:
+    """Each call on a thread of its own, all at once."""
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_two_threads_leave_the_last_state_on_the_page():
     """In a foreign JupyterLab, callbacks come on a second thread: words and picture must stay together."""
-    who = WhoAttends()
+    who, errors = WhoAttends(), []
     picture = who.view.children[-1]
-    errors = []
 
     def walk(name, values):
         try:
@@ -278,14 +250,40 @@ def test_two_threads_leave_the_last_state_on_the_page():
             errors.append(error)
 
     seeds, widths = [*range(1, 13), 5], [1, 2, 4, 8, 16, 64] * 2 + [4]
-    walkers = [threading.Thread(target=walk, args=way) for way in (("seed", seeds), ("d_k", widths))]
-    for walker in walkers:
-        walker.start()
-    for walker in walkers:
-        walker.join()
-    assert not errors
-    assert who.state["seed"] == 5 and who.state["d_k"] == 4
+    on_threads(lambda: walk("seed", seeds), lambda: walk("d_k", widths))
+    assert not errors and (who.seed, who.d_k) == (5, 4)
     assert picture.alt == who.description
     fresh = WhoAttends()
     fresh.seed, fresh.d_k = 5, 4
     assert fresh.view.children[-1].tiles == picture.tiles
+
+
+class Shell:
+    """IPython's own events, with callbacks registered as matplotlib does it."""
+
+    def __init__(self):
+        self.events, self.heard = EventManager(self, available_events), []
+        for event in ("pre_execute", "post_execute"):
+            self.events.register(event, lambda event=event: self.heard.append(event))
+        self.events.register("post_run_cell", lambda result: self.heard.append(result))
+
+
+def test_the_guard_keeps_execute_events_on_the_main_thread_and_lets_others_go_anywhere():
+    shell = Shell()
+    assert guard_events(shell)
+    for details in (("pre_execute",), ("post_execute",), ("post_run_cell", "result")):
+        on_threads(lambda details=details: shell.events.trigger(*details))
+    assert shell.heard == ["result"]
+    shell.events.trigger("pre_execute")
+    shell.events.trigger("post_execute")
+    assert shell.heard == ["result", "pre_execute", "post_execute"]
+
+
+def test_the_guard_finds_the_running_shell_and_guards_it_once(monkeypatch):
+    shell = Shell()
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    assert guard_events()
+    once = shell.events.trigger
+    assert guard_events() and shell.events.trigger is once
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert guard_events() is False, "outside IPython there is nothing to guard"

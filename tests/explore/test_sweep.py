@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
-from traitlets import Enum
 
 from course_lib import explore, theme
-from course_lib.views.moving import Stage
-from tests.explore.stops import places, stops
+from course_lib.explore.control import Choice, Writing
+from course_lib.views.moving import MovingFigure
+from tests.explore.stops import places
 
 KINDS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
@@ -23,16 +23,12 @@ every_explorable = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.
 
 def states(kind):
     """All combinations of choices and ends of ranges, then each control through all its stops."""
-    names = [control.trait for control in kind.controls]
-    ends = []
-    for control in kind.controls:
-        few = isinstance(kind.class_traits()[control.trait], Enum)
-        ends.append(stops(kind, control) if few else [stops(kind, control)[0], stops(kind, control)[-1]])
+    ends = [one.stops if isinstance(one, Choice) else [one.stops[0], one.stops[-1]] for one in kind.controls]
     for values in product(*ends):
-        yield dict(zip(names, values, strict=True))
+        yield dict(zip(kind.start, values, strict=True))
     for control in kind.controls:
-        for value in stops(kind, control):
-            yield {control.trait: value}
+        for value in control.stops:
+            yield {control.name: value}
 
 
 def ink_at_the_edge(pixels: np.ndarray, depth: int = 10) -> bool:
@@ -54,7 +50,7 @@ def test_every_state_is_drawn_whole_and_described(kind):
         numbers = [value for value in explorable.facts.values() if isinstance(value, float | np.ndarray)]
         assert all(np.isfinite(value).all() for value in numbers)
         assert picture.alt == explorable.description
-        assert not ink_at_the_edge(explorable.stage().pixels()), f"something is cut off at {explorable!r}"
+        assert not ink_at_the_edge(explorable.moving().pixels()), f"something is cut off at {explorable!r}"
         seen.add(picture.tiles)
     assert len(seen) > 10, "the picture follows the controls"
 
@@ -62,14 +58,14 @@ def test_every_state_is_drawn_whole_and_described(kind):
 @pytest.mark.slow
 @every_explorable
 def test_the_way_to_a_state_leaves_no_trace(kind):
-    """As on a fresh stage that knows no other state; else `show` does not set all that moves each time."""
+    """As on a fresh figure that knows no other state; else `show` does not set all that moves each time."""
     explorable = kind()
     for name in kind.presets:
         explorable.preset(name)
         explorable.still()
-        fresh = Stage(theme.figure(*kind.size), kind.scene, explorable.facts)
+        fresh = MovingFigure(theme.figure(*kind.size), kind.scene, explorable.facts)
         fresh.move(explorable.facts)
-        assert np.array_equal(fresh.pixels(), explorable.stage().pixels()), name
+        assert np.array_equal(fresh.pixels(), explorable.moving().pixels()), name
 
 
 @every_explorable
@@ -84,6 +80,9 @@ def test_presets_reset_and_words(kind):
     assert explorable.description == start
     assert 1 <= len(kind.presets) <= 4 and kind.title and kind.question
     assert all(len(control.label) <= 16 for control in kind.controls)
+    assert all(preset.keys() <= kind.start.keys() for preset in kind.presets.values())
+    written = sum(isinstance(control, Writing) for control in kind.controls)
+    assert 1 <= len(kind.controls) - written <= 3 and written <= 1, "more would not be clear"
 
 
 @every_explorable
@@ -96,22 +95,22 @@ def test_the_stored_picture(kind):
     assert metadata["image/png"]["width"] <= 840
     pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
     explorable.still()
-    assert np.array_equal(pixels, explorable.stage().pixels()[..., :3])
+    assert np.array_equal(pixels, explorable.moving().pixels()[..., :3])
     assert pixels.shape[1] == 2 * metadata["image/png"]["width"]
 
 
 @every_explorable
 def test_every_goal_can_be_reached_by_hand_and_none_is_a_gift(kind):
     start = kind.facts_at(kind.start)
-    assert 2 <= len({goal.id for goal in kind.goals}) == len(kind.goals) <= 3
-    for goal in kind.goals:
-        assert not goal.met(start, start), f"{goal.id} is met at the start"
-        assert len(goal.text) <= 70
-        assert goal.id in places(kind), f"no setting reaches {goal.id}"
+    assert 2 <= len(kind.goals) <= 3 and kind.met(start, start).keys() == kind.goals.keys()
+    assert not any(kind.met(start, start).values()), "met at the start"
+    for goal, text in kind.goals.items():
+        assert len(text) <= 70
+        assert goal in places(kind), f"no setting reaches {goal}"
         explorable = kind()
-        for control, place in zip(kind.controls, places(kind)[goal.id], strict=True):
-            setattr(explorable, control.trait, stops(kind, control)[place])
-        assert goal.id in explorable.ticked
+        for control, place in zip(kind.controls, places(kind)[goal], strict=True):
+            setattr(explorable, control.name, control.stops[place])
+        assert goal in explorable.ticked
     explorable = kind()
     for name in kind.presets:
         explorable.preset(name)

@@ -1,4 +1,4 @@
-"""The stage paints as a whole draw would, and its changes hold all that changed."""
+"""A moving figure paints as a whole draw would, and its changes hold all that changed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from matplotlib.text import Text
 
 from course_lib import theme
-from course_lib.views.bars import LyingBars
-from course_lib.views.moving import TILE, Blocks, Stage, quick_text
+from course_lib.views.moving import TILE, MovingFigure
+from course_lib.views.parts import Blocks, LyingBars, quick_text, write
 
 
-def make_stage(width: float = 3.2) -> Stage:
+def make(width: float = 3.2) -> MovingFigure:
     def draw(figure):
         axes = figure.subplots()
         axes.set(xlim=(0, 1), ylim=(0, 1), title="Stays")
@@ -27,13 +27,13 @@ def make_stage(width: float = 3.2) -> Stage:
 
         return show
 
-    return Stage(theme.figure(width, 2.0), draw, {"x": 0.5})
+    return MovingFigure(theme.figure(width, 2.0), draw, {"x": 0.5})
 
 
-def rebuilt(stage: Stage) -> np.ndarray:
+def rebuilt(moving: MovingFigure) -> np.ndarray:
     """What the page makes of the changes."""
-    whole, columns = stage.scenery.copy(), stage.scenery.shape[1] // TILE
-    places, tiles = stage.changes()
+    whole, columns = moving.scenery.copy(), moving.scenery.shape[1] // TILE
+    places, tiles = moving.changes()
     places = np.frombuffer(places, dtype="<u2")
     tiles = np.frombuffer(zlib.decompress(tiles), dtype=np.uint8).reshape(len(places), TILE, TILE, 4)
     for place, tile in zip(places, tiles, strict=True):
@@ -43,34 +43,34 @@ def rebuilt(stage: Stage) -> np.ndarray:
 
 
 def test_a_move_paints_what_a_whole_draw_paints_and_leaves_nothing_of_the_last_one():
-    stage = make_stage()
-    assert [type(mover).__name__ for mover in stage.movers] == ["Line2D", "QuickText"]
+    moving = make()
+    assert [type(mover).__name__ for mover in moving.movers] == ["Line2D", "QuickText"]
     pictures = []
     for x in (0.3, 0.8, 0.3):
-        stage.move({"x": x})
-        pictures.append(stage.pixels().copy())
+        moving.move({"x": x})
+        pictures.append(moving.pixels().copy())
     assert not np.array_equal(pictures[1], pictures[0]) and np.array_equal(pictures[2], pictures[0])
-    for mover in stage.movers:
+    for mover in moving.movers:
         mover.set_animated(False)
-    stage.figure.canvas.draw()
-    assert np.array_equal(stage.pixels(), pictures[0])
+    moving.figure.canvas.draw()
+    assert np.array_equal(moving.pixels(), pictures[0])
 
 
 def test_the_changes_put_the_picture_together_again():
-    stage = make_stage()
-    assert stage.changes()[0] == b"", "nothing has moved yet"
+    moving = make()
+    assert moving.changes()[0] == b"", "nothing has moved yet"
     for x in (0.0, 0.41, 1.0):
-        stage.move({"x": x})
-        all_tiles = stage.scenery.size / 4 / TILE**2
-        assert 0 < len(stage.changes()[0]) / 2 < all_tiles / 2, "only a part has changed"
-        assert np.array_equal(rebuilt(stage), stage.pixels())
-    stage.scenery = 255 - stage.pixels()  # everything
-    assert np.array_equal(rebuilt(stage), stage.pixels())
+        moving.move({"x": x})
+        all_tiles = moving.scenery.size / 4 / TILE**2
+        assert 0 < len(moving.changes()[0]) / 2 < all_tiles / 2, "only a part has changed"
+        assert np.array_equal(rebuilt(moving), moving.pixels())
+    moving.scenery = 255 - moving.pixels()  # everything
+    assert np.array_equal(rebuilt(moving), moving.pixels())
 
 
 def test_sizes_that_are_no_whole_tiles_are_refused():
     with pytest.raises(ValueError, match=r"496 × 320 is no whole.*multiples of 0\.2 inches"):
-        make_stage(3.1).changes()
+        make(3.1).changes()
 
 
 def painted(paint) -> np.ndarray:
@@ -104,6 +104,16 @@ def test_quick_text_stands_where_matplotlib_would_put_it(ha, va, weight):
 
 def test_quick_text_without_text_paints_nothing():
     assert not painted(lambda axes: (quick_text(axes, 160, 80, ""), quick_text(axes, 160, 80, " "))).any()
+
+
+def test_texts_left_over_are_blank_and_yet_known_to_move():
+    texts = [quick_text(theme.figure().subplots(), 0, 0, "old") for _ in range(3)]
+    for text in texts:
+        text.stale = False
+    write(texts, ["a", "b"], colours=[theme.BLUE, theme.ORANGE], bold=[True, False])
+    assert [text.get_text() for text in texts] == ["a", "b", ""] and all(text.stale for text in texts)
+    assert [text.get_color() for text in texts[:2]] == [theme.BLUE, theme.ORANGE]
+    assert [text.get_fontweight() for text in texts[:2]] == ["bold", "normal"]
 
 
 def test_blocks_and_lying_bars_stand_between_their_edges():

@@ -16,8 +16,8 @@ from PIL import Image
 from course_lib import theme
 from course_lib.views import Part, Still, bars, gallery, heatmap, lines, panels, still, timeline, word_rows
 from course_lib.views.attention_map import attention_map, picture_bytes
-from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
+from course_lib.views.parts import Heatmap
 from course_lib.views.still import MARGIN, fit, minus
 
 LONG = "A title that is much wider than any picture below it can ever be, and goes on"
@@ -262,8 +262,8 @@ def test_axes_key_and_notes_of_a_map_say_what_is_seen():
         (lambda: panels([Part("", [1, 2], {"a": [1]})], x_name=""), "'a' has 1 points and x has 2"),
         (lambda: timeline({}), "at least one event"),
         (lambda: timeline({2015: []}), "at least one event"),
-        (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "1, 2 and 1 came"),
-        (lambda: word_rows([[0.5, 0.5]], words=[["it"]], marked=["it"]), "1 words and 2 weights"),
+        (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "argument 2 is longer"),
+        (lambda: word_rows([[0.5, 0.5]], words=[["it"]], marked=["it"]), "Words of sentence 1: 2 needed, 1"),
         (lambda: attention_map(weights(2, 2), source="ab", target="a"), "Target words: 2 needed, 1 given"),
         (lambda: picture_bytes(drawing(), ".gif"), r"ends in \.png or \.svg, but got '\.gif'"),
     ],

@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from course_lib import theme
 from course_lib.formatting import fixed
-from course_lib.views.still import Still, as_numbers, fit, ink_on
+from course_lib.views.still import Still, as_labels, as_numbers, fit, ink_on
 
 GAP = 0.12  # inches between two words
 
@@ -29,19 +29,11 @@ def word_rows(
     alt: str | None = None,
 ) -> Still:
     """A still picture: one row a sentence, the marked word of each framed (it is the one that looks)."""
-    if not len(weights) == len(words) == len(marked):
-        raise ValueError(
-            f"Each sentence needs its weights, its words and its marked word; "
-            f"{len(weights)}, {len(words)} and {len(marked)} came."
-        )
     axes = theme.figure().subplots()
     told, widest = [], 0.0
     for row, (shares, sentence, looker) in enumerate(zip(weights, words, marked, strict=True)):
         shares = as_numbers(shares, ndim=1, what=f"The weights of sentence {row + 1}")
-        if len(shares) != len(sentence):
-            raise ValueError(
-                f"Sentence {row + 1} has {len(sentence)} words and {len(shares)} weights; make them equal."
-            )
+        as_labels(sentence, count=len(shares), what=f"Words of sentence {row + 1}")
         x = 0.0
         for word, share in zip(sentence, shares, strict=True):
             x += _word(axes, x, row, word, float(share), framed=word == looker) + GAP

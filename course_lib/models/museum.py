@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.recorded import runs
 
 Measure = Callable[[dict], float | None]

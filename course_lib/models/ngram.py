@@ -32,6 +32,7 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.windows import last_words, slide
 from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
+from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, check_id
 
@@ -125,15 +126,11 @@ class NGramLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         return {"window": torch.full((n_rows, self.config.order - 1), PAD, device=self.total.device)}
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         windows = last_words(tokens, self.config.order, fill=PAD)  # (batch, tgt, order)
         return self._log_probabilities(windows[..., 1:]), None
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         window = slide(state["window"], tokens)
         return self._log_probabilities(window), {"window": window}, None
 

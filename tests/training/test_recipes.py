@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.training.recipe import Recipe
 from course_lib.training.recipes import usual_recipe
 

@@ -30,7 +30,6 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import nn
@@ -88,7 +87,7 @@ def span_before(
 class KeyValueLM(LanguageModel):
     """An LSTM over all words, then attention over its last few outputs."""
 
-    attends: ClassVar[bool] = True
+    attends = True
 
     def __init__(self, config: KeyValueLMConfig):
         super().__init__(config)

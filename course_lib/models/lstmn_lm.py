@@ -18,7 +18,6 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import nn
 from torch.nn import functional as F
@@ -44,7 +43,7 @@ class LSTMNLMConfig(Config):
 class LSTMNLM(LanguageModel):
     """An LSTM with a tape in place of its memory, and a vocabulary on top."""
 
-    attends: ClassVar[bool] = True
+    attends = True
 
     def __init__(self, config: LSTMNLMConfig):
         super().__init__(config)

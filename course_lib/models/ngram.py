@@ -22,7 +22,7 @@ explain. `fit` counts; there are no weights and no gradients, and logits are log
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -95,33 +95,19 @@ class NGramLM(LanguageModel):
 
     def __init__(self, config: NGramLMConfig):
         super().__init__(config)
-        self._set_tables([], [], [], [0], [0])
+        self._set_tables({(): Counter()})
         # No weight tells which dtype the model was moved to: this does.
         self.register_buffer("decimal", torch.zeros(()), persistent=False)
         self.register_load_state_dict_pre_hook(_make_room)
 
     def fit(self, sentences: Iterable[Sequence[int]]) -> None:
         """Counts these sentences (ids without BOS and EOS), in place of what was counted before."""
-        vocab_size = self.config.vocab_size
         counts = count_ngrams(map(self._checked, sentences), order=self.config.order)
         if not counts:
             raise ValueError(
                 "Expected at least one sentence to count, but got none. Was an iterator used up?"
             )
-        pasts = sorted(counts, key=lambda past: (len(past), past))  # shorter ones first: 0 is the empty one
-        number = {past: place for place, past in enumerate(pasts)}
-        grams = [
-            (number[past] * vocab_size + word, counts[past][word])
-            for past in pasts
-            for word in sorted(counts[past])
-        ]
-        self._set_tables(
-            [number[past[:-1]] * vocab_size + past[-1] for past in pasts[1:]],
-            [key for key, _ in grams],
-            [count for _, count in grams],
-            [*(counts[past].total() for past in pasts), 0],
-            [*(len(counts[past]) for past in pasts), 0],
-        )
+        self._set_tables(counts)
 
     def start(self, n_rows: int) -> Rows:
         return {"window": torch.full((n_rows, self.config.order - 1), PAD, device=self.total.device)}
@@ -165,12 +151,19 @@ class NGramLM(LanguageModel):
                 )
         return sentence
 
-    def _set_tables(
-        self, longer: list[int], grams: list[int], counts: list[int], total: list[int], kinds: list[int]
-    ) -> None:
+    def _set_tables(self, counts: Mapping[Past, Counter[int]]) -> None:
+        pasts = sorted(counts, key=lambda past: (len(past), past))  # shorter ones first: 0 is the empty one
+        number = {past: place * self.config.vocab_size for place, past in enumerate(pasts)}
+        grams = [(past, word) for past in pasts for word in sorted(counts[past])]
+        tables = {
+            "longer": [*(number[past[:-1]] + past[-1] for past in pasts[1:]), _NO_KEY],
+            "grams": [*(number[past] + word for past, word in grams), _NO_KEY],
+            "counts": [*(counts[past][word] for past, word in grams), 0],
+            "total": [*(counts[past].total() for past in pasts), 0],
+            "kinds": [*(len(counts[past]) for past in pasts), 0],
+        }
         device = self.total.device if "total" in self._buffers else None
-        tables = {"longer": [*longer, _NO_KEY], "grams": [*grams, _NO_KEY], "counts": [*counts, 0]}
-        for name, table in {**tables, "total": total, "kinds": kinds}.items():
+        for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table, device=device))
 
 

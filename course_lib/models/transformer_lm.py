@@ -24,7 +24,6 @@ Where this differs from the papers:
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
 
 from torch import nn
 
@@ -39,7 +38,7 @@ from course_lib.shapes import Int, Tensor
 class TransformerLM(LanguageModel):
     """One stack in which no word sees what comes after it."""
 
-    attends: ClassVar[bool] = True
+    attends = True
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):

@@ -121,6 +121,8 @@ def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
 
     >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
     'open'
+    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # one seed level with another
+    'open'
     """
     if not higher:
         one, other = [-x for x in one], [-x for x in other]

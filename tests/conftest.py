@@ -21,7 +21,7 @@ QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
 def pytest_collection_modifyitems(items):
     """One property, all systems: a quick run asks a few of them, and takes shapes at their word."""
-    from course_lib.models.road import SYSTEMS
+    from course_lib.models.registry import SYSTEMS
 
     others = {system.name for system in SYSTEMS} - QUICK_SYSTEMS
     for item in items:
@@ -71,7 +71,10 @@ def checked():
     ordinary = {name: sys.modules.pop(name) for name in loaded()}
     try:
         with install_import_hook(FLOORS_WITH_SHAPES, "beartype.beartype"):
-            return {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
+            found = {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
+            for system in found["models.registry"].SYSTEMS:
+                assert system.config  # a system is looked up by name when first asked for: here, among these
+            return found
     finally:
         for name in loaded():
             del sys.modules[name]

@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.models.registry import build, make_config
-from course_lib.models.sizes import n_parameters
+from course_lib.models.registry import build, make_config, n_parameters
 from course_lib.runtime import device as usual_device
 from course_lib.text.tasks import FIRST_SYMBOL, Task, recall
 

@@ -18,8 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_lib.models.registry import system
-from course_lib.models.sizes import n_parameters
+from course_lib.models.registry import n_parameters, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.multi30k import load_multi30k

@@ -165,9 +165,9 @@ def picture(text: str) -> Path:
 
 
 def system_name(text: str) -> str:
-    from course_lib.models.listing import listed
+    from course_lib.models.registry import system
 
     try:
-        return listed(text).name
+        return system(text).name
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error

@@ -65,11 +65,11 @@ def default_folder(args: argparse.Namespace) -> Path:
 
 def systems_by_kind() -> str:
     """Every system, by kind, in the order of the road."""
-    from course_lib.models.listing import LISTING
+    from course_lib.models.registry import SYSTEMS
 
     parts = []
-    for kind in dict.fromkeys(one.kind for one in reversed(LISTING)):
-        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in LISTING if one.kind == kind]
+    for kind in dict.fromkeys(one.kind for one in reversed(SYSTEMS)):
+        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in SYSTEMS if one.kind == kind]
         parts.append("\n".join([f"{kind}s", *rows]))
     return "\n\n".join(parts)
 
@@ -104,7 +104,7 @@ def tell_record(record) -> None:
 
 def farewell(outcome, name: str) -> list[str]:
     """How a run, a job's `TrainedSystem`, ended, and what to do now."""
-    from course_lib.models.listing import listed
+    from course_lib.models.registry import system
 
     result = outcome.result
     steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
@@ -117,7 +117,7 @@ def farewell(outcome, name: str) -> list[str]:
     if result.ended == "stopped":
         lines.append("The same command goes on from here.")
     lines.append(f"Best weights: {outcome.saved}")
-    kind, best = listed(name).kind, result.history.best
+    kind, best = system(name).kind, result.history.best
     if kind == "language model" and best is not None:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     use = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}

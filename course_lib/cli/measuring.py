@@ -269,7 +269,7 @@ def on_all_splits(one: Opened, data: str, args: argparse.Namespace) -> dict[str,
 
 def keep(args: argparse.Namespace, data: str, opened: list[Opened], found: Mapping, device) -> None:
     """Write every number, with what it was measured on and by what."""
-    from course_lib.models.sizes import n_parameters
+    from course_lib.models.registry import n_parameters
     from course_lib.runtime import write_json
     from course_lib.training.checkpoint import machine, versions
 

@@ -51,7 +51,7 @@ def find_weights(checkpoint: Path | None, system: str | None) -> Path:
 
 def open_system(path: Path, device):
     """The `SavedSystem` in a file, and its kind: translator, language model or sentence encoder."""
-    from course_lib.models.listing import listed
+    from course_lib.models.registry import system
     from course_lib.training.checkpoint import CheckpointError, load_system
 
     try:
@@ -59,7 +59,7 @@ def open_system(path: Path, device):
     except CheckpointError as error:
         todo = "`git checkout -- data/checkpoints` brings it back." if path.parent == SHIPPED else WHICH
         raise Trouble(str(error), todo) from error
-    return saved, listed(saved.name).kind
+    return saved, system(saved.name).kind
 
 
 def open_as(kind: str, args: argparse.Namespace):

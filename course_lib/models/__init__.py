@@ -2,9 +2,10 @@
 
     translator.py       what every translator can do: encode, decode whole, decode a step
     language_model.py   what every language model can do: a translator's decoder without a source
+    registry.py         the one table of all systems: paper, class, sizes; find, build and keep them by name
     config.py           sizes and switches that all systems share, checked when they are made
-    checks.py           what systems insist on about sentences, and what they say when it is not so
-    words.py            the tables at both ends: words to vectors, vectors to scores of words
+    inputs.py           what systems insist on about sentences, and what they say when it is not so
+    embeddings.py       the tables at both ends: words to vectors, vectors to scores of words
 
     ngram.py            counting (1948)
     window_mlp.py       the last few words through one hidden layer (2003)
@@ -25,10 +26,8 @@
     convs2s.py          convolutions with attention in every layer (2017)
     transformer.py      attention alone (2017)
 
-    listing.py          names, years and titles, without torch
-    road.py             all of them in order, with paper, model and configuration
-    sizes.py            how large each is, for tests, for the toy language, for Multi30k
-    registry.py         find and build them by name; configurations as JSON
+    sound.py            is a translator of one's own sound? the properties that all systems keep
+    museum.py           what was measured of every system, seed by seed
 
 Take each from its own file, so that a reader sees where it lives:
 

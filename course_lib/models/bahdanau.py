@@ -48,8 +48,8 @@ from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.translator import SteppingTranslator
-from course_lib.models.words import Words
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -70,7 +70,7 @@ class Bahdanau(SteppingTranslator):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
         annotation = 2 * hidden  # one half for each direction
-        self.words = Words.of(config, embed=embed)
+        self.words = Embeddings(config, embed=embed)
         self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden, bidirectional=True)
         self.first_state = nn.Linear(hidden, hidden)
         self.score = AdditiveScore(query_dim=hidden, key_dim=annotation, attn_dim=hidden)

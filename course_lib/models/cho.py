@@ -35,11 +35,11 @@ from torch import nn
 from course_lib.layers.maxout import Maxout
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_tokens
 from course_lib.models.config import Config
-from course_lib.models.translator import Translator
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import check_tokens
+from course_lib.models.translator import Decoded, Stepped, Translator
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Cho(Translator):
     def __init__(self, config: ChoConfig):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
-        self.words = Words.of(config, embed=embed)
+        self.words = Embeddings(config, embed=embed)
         self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden)
         self.to_context = nn.Linear(hidden, hidden)
         self.to_start = nn.Linear(hidden, hidden)
@@ -73,9 +73,7 @@ class Cho(Translator):
     def start(self, memory: Rows) -> Rows:
         return {"hidden": torch.tanh(self.to_start(memory["context"]))[:, None]}
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         embedded = self.words.target(tgt_in)
         context = memory["context"][:, None].expand(-1, tgt_in.shape[1], -1)  # the same at every word
         hidden, _ = self.decoder(torch.cat([embedded, context], dim=-1), self.start(memory))
@@ -83,8 +81,8 @@ class Cho(Translator):
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
         embedded, context = self.words.target(tokens), memory["context"]
         hidden, state = self.decoder.step(torch.cat([embedded, context], dim=-1), state)
         return self._logits(hidden, embedded, context), state, None

@@ -22,7 +22,7 @@ Where this differs from the paper:
   descent with momentum; Adam and the paper's own starting weights do without.
 - The query and the values, each a sum of two, are multiplied by √½ like the residual sums: the paper
   does not say so of them, its authors' code does.
-- Embeddings come from the shared table of `Words`, made as small as the paper's (a size of 0.1) when
+- Embeddings come from the shared table of `Embeddings`, made as small as the paper's (a size of 0.1) when
   read: with numbers of size 1 the first softmax would already have made up its mind.
 - All layers are equally wide. The paper's largest systems grow wider towards the top.
 """
@@ -41,10 +41,10 @@ from course_lib.layers.convolution import GatedConvolution
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import dot
-from course_lib.models.checks import check_tokens
 from course_lib.models.config import Config
-from course_lib.models.translator import Translator
-from course_lib.models.words import Words
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import can_be_read, check_tokens
+from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Float, Int, Tensor
 
 ROOT_HALF = math.sqrt(0.5)
@@ -106,7 +106,7 @@ class ConvS2S(Translator):
                 channels=hidden, width=config.width, causal=causal, dropout=config.dropout
             )
 
-        self.words = Words(vocab_size=config.vocab_size, embed=embed, tied=config.tied)
+        self.words = Embeddings(config, embed=embed, dropout=0.0)
         self.source_positions = nn.Embedding(config.max_len, embed)
         self.target_positions = nn.Embedding(config.max_len, embed)
         for positions in (self.source_positions, self.target_positions):
@@ -131,9 +131,7 @@ class ConvS2S(Translator):
         keys = self.source_to_embed(states)
         return {"keys": keys, "values": (keys + embedded) * ROOT_HALF, "lengths": src_lengths}
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         logits, _, weights = self._go_on(memory, self.start(memory), tgt_in, with_weights=with_weights)
         return logits, weights
 
@@ -145,19 +143,16 @@ class ConvS2S(Translator):
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
-        self._check_room(state["position"])
-        logits, state, weights = self._go_on(memory, state, tokens[:, None], with_weights=with_weights)
-        return logits[:, 0], state, weights[..., 0, :] if with_weights else None
-
-    def _check_room(self, position: Tensor) -> None:
-        # As in models/checks.py, numbers are read on the CPU alone.
-        if position.device.type == "cpu" and bool((position >= self.config.max_len).any()):
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
+        position, max_len = state["position"], self.config.max_len
+        if can_be_read(position) and bool((position >= max_len).any()):
             raise ValueError(
-                f"Expected at most {self.config.max_len} steps, for which there are positions (max_len), "
+                f"Expected at most {max_len} steps, for which there are positions (max_len), "
                 "but got one more. Stop earlier, or build the system with a larger max_len."
             )
+        logits, state, weights = self._go_on(memory, state, tokens[:, None], with_weights=with_weights)
+        return logits[:, 0], state, weights[..., 0, :] if with_weights else None
 
     def _go_on(
         self, memory: Rows, state: Rows, tokens: Tensor, *, with_weights: bool

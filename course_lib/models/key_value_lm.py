@@ -30,7 +30,6 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import nn
@@ -41,8 +40,9 @@ from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.words import Words
+from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 
 N_PARTS = {"attention": 1, "key-value": 2, "key-value-predict": 3}
@@ -87,12 +87,12 @@ def span_before(
 class KeyValueLM(LanguageModel):
     """An LSTM over all words, then attention over its last few outputs."""
 
-    attends: ClassVar[bool] = True
+    attends = True
 
     def __init__(self, config: KeyValueLMConfig):
         super().__init__(config)
         part = config.hidden // N_PARTS[config.form]
-        self.words = Words.of(config, embed=config.embed, reads_source=False)
+        self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden)
         self.score = AdditiveScore(query_dim=part, key_dim=part, attn_dim=part)
         # W_r and W_x side by side.
@@ -104,9 +104,7 @@ class KeyValueLM(LanguageModel):
         nothing = v.new_zeros(n_rows, 0, len(v))
         return self.lstm.zeros(n_rows) | {"keys": nothing, "values": nothing, "seen": nothing[..., :0]}
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         """Weights in row t are over the `span` words before t: row 0 is all 0, and so is the diagonal."""
         outputs, _ = self.lstm(self.words.target(tokens))
         query, key, value, predict = self._parts(outputs)
@@ -128,9 +126,7 @@ class KeyValueLM(LanguageModel):
         square = square.scatter(-1, at.expand_as(weights), weights)[..., span:]  # (batch, 1, tgt, tgt)
         return logits, square[:, None]
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         """The state keeps the last `span` keys and values. `seen` holds no numbers: it only has a length."""
         last = {"hidden": state["hidden"], "cell": state["cell"]}
         output, last = self.lstm.step(self.words.target(tokens[:, None])[:, 0], last)

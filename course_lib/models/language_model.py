@@ -18,8 +18,9 @@ from typing import ClassVar
 from torch import nn
 
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_target, check_tokens
 from course_lib.models.config import Config
+from course_lib.models.inputs import check_target, check_tokens
+from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -32,18 +33,14 @@ class LanguageModel(nn.Module, ABC):
         super().__init__()
         self.config = config
 
-    def decode(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+    def decode(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool = False) -> Decoded:
         """Logits for the word after each word, all in one call, and the weights if asked for."""
-        check_target(tokens, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        check_target(tokens, self.config)
         return self.say(tokens, with_weights=with_weights)
 
-    def step(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+    def step(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False) -> Stepped:
         """Read one word a row: logits for the next one, the new state, the weights if asked for."""
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+        check_tokens(tokens, self.config)
         return self.advance(state, tokens, with_weights=with_weights)
 
     def forward(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
@@ -55,13 +52,9 @@ class LanguageModel(nn.Module, ABC):
         """The state before the first word, for so many rows, on the model's device."""
 
     @abstractmethod
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         """`decode`, once the input is known to be sound."""
 
     @abstractmethod
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         """`step`, once the input is known to be sound."""

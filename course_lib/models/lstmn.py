@@ -41,8 +41,8 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore
 from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.translator import SteppingTranslator
-from course_lib.models.words import Words
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -71,7 +71,7 @@ class LSTMN(SteppingTranslator):
         super().__init__(config)
         embed, hidden, attn_dim = config.embed, config.hidden, config.attn_dim
         self.deep = config.fusion == "deep"
-        self.words = Words.of(config, embed=embed)
+        self.words = Embeddings(config, embed=embed)
         self.encoder = TapeCell(input_size=embed, hidden=hidden, attn_dim=attn_dim)
         self.decoder = TapeCell(
             input_size=embed if self.deep else embed + hidden, hidden=hidden, attn_dim=attn_dim

@@ -18,7 +18,6 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import nn
 from torch.nn import functional as F
@@ -26,9 +25,10 @@ from torch.nn import functional as F
 from course_lib.layers.rows import Rows
 from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,11 @@ class LSTMNLMConfig(Config):
 class LSTMNLM(LanguageModel):
     """An LSTM with a tape in place of its memory, and a vocabulary on top."""
 
-    attends: ClassVar[bool] = True
+    attends = True
 
     def __init__(self, config: LSTMNLMConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed, reads_source=False)
+        self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.reader = TapeCell(input_size=config.embed, hidden=config.hidden, attn_dim=config.attn_dim)
         self.output = nn.Linear(config.hidden, config.embed)
         self.dropout = nn.Dropout(config.dropout)
@@ -55,16 +55,12 @@ class LSTMNLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         return self.reader.start(n_rows)
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         """Weights in row t are over the words before t: row 0 is all 0, and so is the diagonal."""
         states, _, weights = self.reader.read(self.words.target(tokens), with_weights=with_weights)
         return self._logits(states), None if weights is None else weights[:, None, None]
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         hidden, state, weights = self.reader(self.words.target(tokens[:, None])[:, 0], state)
         # The newest word is one of the seen, but does not look at itself.
         return self._logits(hidden), state, F.pad(weights, (0, 1))[:, None, None] if with_weights else None

@@ -54,8 +54,8 @@ from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore, Score, dot
 from course_lib.models.config import Config
-from course_lib.models.translator import SteppingTranslator
-from course_lib.models.words import Words
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.translator import Decoded, SteppingTranslator
 from course_lib.shapes import Float, Int, Tensor
 
 SCORES = ("dot", "general", "concat", "location")
@@ -92,7 +92,7 @@ class Luong(SteppingTranslator):
     def __init__(self, config: LuongConfig):
         super().__init__(config)
         embed, hidden, n_layers, dropout = config.embed, config.hidden, config.n_layers, config.dropout
-        self.words = Words.of(config, embed=embed)
+        self.words = Embeddings(config, embed=embed)
         self.encoder = Recurrent(
             kind="lstm", input_size=embed, hidden=hidden, n_layers=n_layers, dropout=dropout
         )
@@ -137,9 +137,7 @@ class Luong(SteppingTranslator):
             state["fed"] = memory["states"].new_zeros(len(memory["states"]), self.config.embed)
         return state
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         if self.config.input_feeding:
             return super().say(memory, tgt_in, with_weights=with_weights)
         # Nothing that was looked at goes back into the LSTM: it may run ahead, then all words look at once.

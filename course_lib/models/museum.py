@@ -10,20 +10,16 @@ The numbers are those of data/results. A system that a column was not measured f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.recorded import runs
 
-Measure = Callable[[dict], float | None]
-Table = dict[str, dict[str, list[float]]]
 TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
 NO_PATH = "no_residual"
-WITHOUT_ATTENTION = (
-    *("ngram_lm", "mlp_lm", "rnn_lm", "lstm_lm", "gru_lm", "ngram_rnn_lm"),
-    *("rctm", "rnn_encoder_decoder", "seq2seq"),
-)
+TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
+WITHOUT_ATTENTION = tuple(one.name for one in SYSTEMS if not getattr(one.model, "attends", True))
 
 
 class Column(NamedTuple):
@@ -31,98 +27,56 @@ class Column(NamedTuple):
 
     hall: str
     records: tuple[str, ...]
-    measure: Measure
+    number: str  # where a run has it
     unit: str
     says: str  # what was measured, in a few words; n: how many sentences
     higher: bool = True
     digits: int = 1
 
 
-def _split(name: str) -> Measure:
-    return lambda run: 100 * run["scores"][name]["exact"]
-
-
-def _slice(split: str, kind: str, name: str) -> Measure:
-    return lambda run: 100 * run["scores"][split][kind][name]["exact"]
-
-
-def _exact(measure: Measure, says: str) -> Column:
-    return Column(TOY, ("toy_ladder", "block"), measure, "% exact", says)
-
-
-def _bleu(records: tuple[str, ...], way: str, says: str) -> Column:
-    return Column(REAL, records, lambda run: run["scores"]["test"][way], "BLEU", says)
-
-
-def _seconds(hall: str, record: str, says: str, digits: int = 1) -> Column:
-    return Column(hall, (record,), lambda run: run["seconds"], "s", says, False, digits)
-
-
+BOTH, LADDER, REAL_LADDER = ("toy_ladder", "block"), ("toy_ladder",), ("multi30k_ladder",)
+MODELS, ENCODER, R_DROP = ("toy_language_models",), ("toy_sentence_encoder",), ("multi30k_r_drop",)
+TUNED = (*REAL_LADDER, "multi30k_tuned")
+TEST, BY_LENGTH, BY_KIND = "scores/test", "scores/test/by_length", "scores/test/by_phenomenon"
+LONG, BEAM = "scores/long/by_length", "scores/test/beam"
+# fmt: off
 COLUMNS: dict[str, Column] = {
-    "test": _exact(_split("test"), "like training, n = 1000"),
-    "1 to 5 words": _exact(_slice("test", "by_length", "1–5"), "of test, n = 161"),
-    "16 to 20 words": _exact(_slice("test", "by_length", "16–20"), "of test, n = 248"),
-    "21 to 30 words": _exact(_slice("long", "by_length", "21–30"), "longer than in training, n = 260"),
-    "31 to 40 words": _exact(_slice("long", "by_length", "31–40"), "far longer, n = 240"),
-    "depth": _exact(_split("depth"), "nested deeper, n = 500"),
-    "recombination": _exact(_split("recombination"), "words that never met, n = 500"),
+    "test": Column(TOY, BOTH, f"{TEST}/exact", "% exact", "like training, n = 1000"),
+    "1 to 5 words": Column(TOY, BOTH, f"{BY_LENGTH}/1–5/exact", "% exact", "of test, n = 161"),
+    "16 to 20 words": Column(TOY, BOTH, f"{BY_LENGTH}/16–20/exact", "% exact", "of test, n = 248"),
+    "21 to 30 words": Column(
+        TOY, BOTH, f"{LONG}/21–30/exact", "% exact", "longer than in training, n = 260"),
+    "31 to 40 words": Column(TOY, BOTH, f"{LONG}/31–40/exact", "% exact", "far longer, n = 240"),
+    "depth": Column(TOY, BOTH, "scores/depth/exact", "% exact", "nested deeper, n = 500"),
+    "recombination": Column(
+        TOY, BOTH, "scores/recombination/exact", "% exact", "words that never met, n = 500"),
     "pronouns": Column(
-        TOY,
-        ("toy_ladder", "block"),
-        lambda run: 100 * run["scores"]["coreference"]["pronouns"],
-        "% right",
-        "only il or elle is judged, n = 400",
-    ),
-    "negation": _exact(_slice("test", "by_phenomenon", "negation"), "of test, n = 255"),
-    "questions": _exact(_slice("test", "by_phenomenon", "questions"), "of test, n = 121"),
+        TOY, BOTH, "scores/coreference/pronouns", "% right", "only il or elle is judged, n = 400"),
+    "negation": Column(TOY, BOTH, f"{BY_KIND}/negation/exact", "% exact", "of test, n = 255"),
+    "questions": Column(TOY, BOTH, f"{BY_KIND}/questions/exact", "% exact", "of test, n = 121"),
     "alignment error": Column(
-        TOY,
-        ("toy_ladder",),
-        lambda run: run["scores"]["test"].get("alignment_error"),
-        "",
-        "attention, mean of all layers, against true links",
-        False,
-        3,
-    ),
-    "parameters": Column(
-        TOY, ("toy_ladder", "block"), lambda run: run["parameters"] / 1000, "k", "set by us", False, 0
-    ),
-    "training": _seconds(TOY, "toy_ladder", "three timings, 15 runs at a time on one H200"),
+        TOY, LADDER, f"{TEST}/alignment_error", "", "attention, mean of all layers, against true links",
+        False, 3),
+    "parameters": Column(TOY, BOTH, "parameters", "k", "set by us", False, 0),
+    "training": Column(TOY, LADDER, "seconds", "s", "three timings, 15 runs at a time on one H200", False),
     "decoding": Column(
-        TOY,
-        ("decoding_speed",),
-        lambda run: run["words_per_second"],
-        "words/s",
-        "three timings, one CPU thread, 8 sentences at a time",
-        True,
-        0,
-    ),
-    "BLEU greedy": _bleu(("multi30k_ladder",), "greedy", "real captions, n = 1000"),
-    "BLEU beam": _bleu(("multi30k_ladder",), "beam", "the same runs, beam and length penalty"),
-    "BLEU own rate": _bleu(("multi30k_ladder", "multi30k_tuned"), "beam", "beam, another recipe: section 6"),
-    "BLEU R-Drop": _bleu(("multi30k_r_drop",), "beam", "beam, another recipe, three systems: section 6"),
-    "real training": _seconds(REAL, "multi30k_ladder", "three timings, 15 at a time on one H200", 0),
-    "perplexity": Column(
-        WORDS,
-        ("toy_language_models",),
-        lambda run: run["scores"]["test"]["perplexity"],
-        "",
-        "the next word, toy sentences",
-        False,
-        2,
-    ),
-    "LM training": _seconds(WORDS, "toy_language_models", "three timings"),
+        TOY, ("decoding_speed",), "words_per_second", "words/s",
+        "three timings, one CPU thread, 8 sentences at a time", True, 0),
+    "BLEU greedy": Column(REAL, REAL_LADDER, f"{TEST}/greedy", "BLEU", "real captions, n = 1000"),
+    "BLEU beam": Column(REAL, REAL_LADDER, BEAM, "BLEU", "the same runs, beam and length penalty"),
+    "BLEU own rate": Column(REAL, TUNED, BEAM, "BLEU", "beam, another recipe: section 6"),
+    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, another recipe, three systems: section 6"),
+    "real training": Column(
+        REAL, REAL_LADDER, "seconds", "s", "three timings, 15 at a time on one H200", False, 0),
+    "perplexity": Column(WORDS, MODELS, f"{TEST}/perplexity", "", "the next word, toy sentences", False, 2),
+    "LM training": Column(WORDS, MODELS, "seconds", "s", "three timings", False),
     "pronoun class": Column(
-        CLASSES,
-        ("toy_sentence_encoder",),
-        lambda run: 100 * run["scores"]["test"]["right"]["all"],
-        "% right",
-        "which pronoun a sentence needs; one system only",
-    ),
+        CLASSES, ENCODER, f"{TEST}/right/all", "% right",
+        "which pronoun a sentence needs; one system only"),
 }
+# fmt: on
 HIGHER = {name: column.higher for name, column in COLUMNS.items()}
 COSTS = ("parameters", "training", "decoding", "real training", "LM training")
-TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
 
 
 def runs_of(record: str) -> dict[str, list[dict]]:
@@ -142,13 +96,22 @@ def numbers(name: str) -> dict[str, list[float]]:
     column, found = COLUMNS[name], {}
     for record in column.records:
         for system, seeds in runs_of(record).items():
-            measured = [column.measure(run) for run in seeds]
+            measured = [_number(run, column) for run in seeds]
             if None not in measured:
                 found[system] = measured
     return found
 
 
-def table() -> Table:
+def _number(run: dict, column: Column) -> float | None:
+    found = run
+    for key in column.number.split("/"):
+        found = found.get(key)
+    if column.unit == "k":
+        return found / 1000
+    return 100 * found if column.unit.startswith("%") else found
+
+
+def table() -> dict[str, dict[str, list[float]]]:
     """Every column."""
     return {name: numbers(name) for name in COLUMNS}
 
@@ -157,6 +120,8 @@ def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
     """Whether every seed of one is better than every seed of other: "yes", "no" or "open".
 
     >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
+    'open'
+    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # one seed level with another
     'open'
     """
     if not higher:

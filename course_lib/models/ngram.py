@@ -22,7 +22,7 @@ explain. `fit` counts; there are no weights and no gradients, and logits are log
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +32,7 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.windows import last_words, slide
 from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
+from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, check_id
 
@@ -94,46 +95,28 @@ class NGramLM(LanguageModel):
 
     def __init__(self, config: NGramLMConfig):
         super().__init__(config)
-        self._set_tables([], [], [], [0], [0])
+        self._set_tables({(): Counter()})
         # No weight tells which dtype the model was moved to: this does.
         self.register_buffer("decimal", torch.zeros(()), persistent=False)
         self.register_load_state_dict_pre_hook(_make_room)
 
     def fit(self, sentences: Iterable[Sequence[int]]) -> None:
         """Counts these sentences (ids without BOS and EOS), in place of what was counted before."""
-        vocab_size = self.config.vocab_size
         counts = count_ngrams(map(self._checked, sentences), order=self.config.order)
         if not counts:
             raise ValueError(
                 "Expected at least one sentence to count, but got none. Was an iterator used up?"
             )
-        pasts = sorted(counts, key=lambda past: (len(past), past))  # shorter ones first: 0 is the empty one
-        number = {past: place for place, past in enumerate(pasts)}
-        grams = [
-            (number[past] * vocab_size + word, counts[past][word])
-            for past in pasts
-            for word in sorted(counts[past])
-        ]
-        self._set_tables(
-            [number[past[:-1]] * vocab_size + past[-1] for past in pasts[1:]],
-            [key for key, _ in grams],
-            [count for _, count in grams],
-            [*(counts[past].total() for past in pasts), 0],
-            [*(len(counts[past]) for past in pasts), 0],
-        )
+        self._set_tables(counts)
 
     def start(self, n_rows: int) -> Rows:
         return {"window": torch.full((n_rows, self.config.order - 1), PAD, device=self.total.device)}
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         windows = last_words(tokens, self.config.order, fill=PAD)  # (batch, tgt, order)
         return self._log_probabilities(windows[..., 1:]), None
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         window = slide(state["window"], tokens)
         return self._log_probabilities(window), {"window": window}, None
 
@@ -168,12 +151,19 @@ class NGramLM(LanguageModel):
                 )
         return sentence
 
-    def _set_tables(
-        self, longer: list[int], grams: list[int], counts: list[int], total: list[int], kinds: list[int]
-    ) -> None:
+    def _set_tables(self, counts: Mapping[Past, Counter[int]]) -> None:
+        pasts = sorted(counts, key=lambda past: (len(past), past))  # shorter ones first: 0 is the empty one
+        number = {past: place * self.config.vocab_size for place, past in enumerate(pasts)}
+        grams = [(past, word) for past in pasts for word in sorted(counts[past])]
+        tables = {
+            "longer": [*(number[past[:-1]] + past[-1] for past in pasts[1:]), _NO_KEY],
+            "grams": [*(number[past] + word for past, word in grams), _NO_KEY],
+            "counts": [*(counts[past][word] for past, word in grams), 0],
+            "total": [*(counts[past].total() for past in pasts), 0],
+            "kinds": [*(len(counts[past]) for past in pasts), 0],
+        }
         device = self.total.device if "total" in self._buffers else None
-        tables = {"longer": [*longer, _NO_KEY], "grams": [*grams, _NO_KEY], "counts": [*counts, 0]}
-        for name, table in {**tables, "total": total, "kinds": kinds}.items():
+        for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table, device=device))
 
 

@@ -30,8 +30,9 @@ from torch.nn import functional as F
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.words import Words
+from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -79,7 +80,7 @@ class NGramRNN(LanguageModel):
 
     def __init__(self, config: NGramRNNConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed, reads_source=False)
+        self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden)
         self.join = nn.Linear(config.hidden, config.embed, bias=False)
         self.dropout = nn.Dropout(config.dropout)
@@ -88,15 +89,11 @@ class NGramRNN(LanguageModel):
         earlier = self.join.weight.new_zeros(n_rows, self.config.order - 2, self.config.hidden)
         return self.lstm.zeros(n_rows) | {"earlier": earlier}
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         outputs, _ = self.lstm(self.words.target(tokens))
         return self._logits(outputs), None
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         """The state keeps the outputs that are not used up yet."""
         last = {"hidden": state["hidden"], "cell": state["cell"]}
         output, last = self.lstm.step(self.words.target(tokens[:, None])[:, 0], last)

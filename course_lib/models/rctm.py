@@ -39,11 +39,11 @@ from torch import nn
 from course_lib.layers.folding import Folding
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_tokens
 from course_lib.models.config import Config
-from course_lib.models.translator import Translator
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import check_tokens
+from course_lib.models.translator import Decoded, Stepped, Translator
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class RCTM(Translator):
 
     def __init__(self, config: RCTMConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed)
+        self.words = Embeddings(config, embed=config.embed)
         self.folding = Folding(embed=config.embed, max_len=config.max_len)
         # Its input is [word; sentence]: one matrix that holds the paper's I and S side by side.
         self.decoder = Recurrent(kind="rnn", input_size=2 * config.embed, hidden=config.hidden)
@@ -71,9 +71,7 @@ class RCTM(Translator):
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         return {"sentence": self.folding(self.words.source(src), src_lengths)}
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         states, _ = self.decoder(self._inputs(memory, tgt_in), self.start(memory))
         return self._logits(states), None
 
@@ -82,8 +80,8 @@ class RCTM(Translator):
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
         hidden, state = self.decoder.step(self._inputs(memory, tokens[:, None])[:, 0], state)
         return self._logits(hidden), state, None
 

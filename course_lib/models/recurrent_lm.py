@@ -32,9 +32,10 @@ from torch import nn
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class RecurrentLM(LanguageModel):
 
     def __init__(self, config: RecurrentLMConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed, reads_source=False)
+        self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.recurrent = Recurrent(
             kind=config.kind,
             input_size=config.embed,
@@ -66,16 +67,12 @@ class RecurrentLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         return self.recurrent.zeros(n_rows)
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         # No lengths: padding is only ever at the right, where it cannot change what came before it.
         hidden, _ = self.recurrent(self.words.target(tokens))
         return self._logits(hidden), None
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         hidden, state = self.recurrent.step(self.words.target(tokens), state)
         return self._logits(hidden), state, None
 

@@ -1,38 +1,186 @@
-"""Every system of the road by its name: what it is, its sizes, and how it is built.
+"""Every system of the road in one table, with paper, sizes and where it lives; and how each is built by name.
 
     >>> config = make_config("luong_dot", scale="tiny", vocab_size=50)
-    >>> config.score, config.vocab_size
-    ('dot', 50)
+    >>> config.score, config.hidden
+    ('dot', 12)
     >>> model = build("luong_dot", config)
     >>> type(model).__name__
     'Luong'
-    >>> system("luong").paper
+    >>> system("luong")
     Traceback (most recent call last):
     ValueError: There is no system 'luong'. Did you mean luong_dot, ...
 
-A name fixes what makes a system that system (`variant`: the score of `luong_dot`); its sizes come from
-`sizes.py`, or from a configuration of your own. A configuration goes into a checkpoint as plain JSON.
+A name fixes what makes a system that system (`variant`: the score of `luong_dot`); a scale fixes how large
+it is, unless you make a configuration of your own.
+
+| scale | vocabulary | translators | language models | for |
+|---|---|---|---|---|
+| `tiny` | any | a few thousand | a few thousand | tests: built and run in milliseconds |
+| `toy` | 680 words | 400,000 parameters | 120,000 | the toy language, on a CPU in minutes |
+| `multi30k` | 8,000 subwords | 9.4 million | 3.7 million | real sentences, on a GPU |
+
+Systems that are compared have the same number of parameters, give or take a tenth: a test counts them.
+What a system does with its budget is its own affair. An RCTM's encoder has hardly any parameters, so its
+decoder is broad; a Transformer has no recurrent matrices and stacks layers instead. Luong's six have one
+width, so that nothing but their attention differs.
+
+The table is read without torch, which takes seconds to load: a system's file is opened when it is asked for.
 """
 
 from __future__ import annotations
 
+import difflib
+import importlib
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, fields
-
-from torch import nn
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, get_type_hints
 
 from course_lib.models.config import Config
-from course_lib.models.listing import listed
-from course_lib.models.road import SYSTEMS, System
-from course_lib.models.sizes import sizes
 
+if TYPE_CHECKING:
+    import torch
+
+Kind = Literal["language model", "sentence encoder", "translator"]
 Plain = str | int | float | bool | None
+Sizes = Mapping[str, tuple[int, int, int]]
+
+SCALES = {
+    "tiny": {"dropout": 0.0, "max_len": 16},
+    "toy": {"dropout": 0.1, "max_len": 64},
+    "multi30k": {"dropout": 0.3, "max_len": 128},
+}
+"""What all systems have in common at a scale. Their own sizes are three numbers each, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """One system of the history. `variant` are the fields of its configuration that its name decides."""
+
+    name: str
+    year: int
+    kind: Kind
+    title: str
+    where: str
+    """File and class."""
+    paper: str
+    sizes: Sizes
+    variant: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def model(self) -> type[torch.nn.Module]:
+        """Its class."""
+        file, _, name = self.where.partition(".")
+        return getattr(importlib.import_module(f"course_lib.models.{file}"), name)
+
+    @cached_property
+    def config(self) -> type[Config]:
+        """The configuration that its class is built from."""
+        return get_type_hints(self.model.__init__)["config"]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it learns by counting: such a system has no gradient and needs no optimizer."""
+        return self.name == "ngram_lm"
+
+
+SHANNON = "Shannon: A Mathematical Theory of Communication"
+BENGIO = "Bengio, Ducharme, Vincent, Jauvin: A Neural Probabilistic Language Model"
+MIKOLOV = "Mikolov et al.: Recurrent Neural Network based Language Model"
+SUNDERMEYER = "Sundermeyer et al.: LSTM Neural Networks for Language Modeling"
+CHO = (
+    "Cho et al.: Learning Phrase Representations using RNN Encoder-Decoder "
+    "for Statistical Machine Translation"
+)
+CHENG = "Cheng, Dong, Lapata: Long Short-Term Memory-Networks for Machine Reading"
+DANILUK = (
+    "Daniluk, Rocktäschel, Welbl, Riedel: Frustratingly Short Attention Spans in Neural Language Modeling"
+)
+LIU = "Liu et al.: Generating Wikipedia by Summarizing Long Sequences"
+LIN = "Lin et al.: A Structured Self-attentive Sentence Embedding"
+KALCHBRENNER = "Kalchbrenner, Blunsom: Recurrent Continuous Translation Models"
+SUTSKEVER = "Sutskever, Vinyals, Le: Sequence to Sequence Learning with Neural Networks"
+BAHDANAU = "Bahdanau, Cho, Bengio: Neural Machine Translation by Jointly Learning to Align and Translate"
+LUONG = "Luong, Pham, Manning: Effective Approaches to Attention-based Neural Machine Translation"
+GEHRING = "Gehring, Auli, Grangier, Yarats, Dauphin: Convolutional Sequence to Sequence Learning"
+VASWANI = "Vaswani et al.: Attention Is All You Need"
+
+LM, ENCODER, TRANSLATOR = "language model", "sentence encoder", "translator"
+
+# fmt: off
+GLOBAL = {"embed": (8, 96, 256), "hidden": (12, 132, 720)}
+LOCAL = GLOBAL | {"half_width": (2, 5, 10)}
+SYSTEMS = (
+    System("ngram_lm", 1948, LM, "N-gram", "ngram.NGramLM", SHANNON,
+        {"order": (3, 3, 3)}),
+    System("mlp_lm", 2003, LM, "Fixed-window MLP", "window_mlp.WindowMLP", BENGIO,
+        {"embed": (8, 64, 256), "hidden": (16, 236, 1280), "window": (3, 4, 4)}),
+    System("rnn_lm", 2010, LM, "RNN", "recurrent_lm.RecurrentLM", MIKOLOV,
+        {"embed": (8, 64, 256), "hidden": (12, 216, 1056)}, {"kind": "rnn"}),
+    System("lstm_lm", 2012, LM, "LSTM", "recurrent_lm.RecurrentLM", SUNDERMEYER,
+        {"embed": (8, 64, 256), "hidden": (12, 104, 512)}, {"kind": "lstm"}),
+    System("gru_lm", 2014, LM, "GRU", "recurrent_lm.RecurrentLM", CHO,
+        {"embed": (8, 64, 256), "hidden": (12, 120, 592)}, {"kind": "gru"}),
+    System("lstmn_lm", 2016, LM, "LSTMN", "lstmn_lm.LSTMNLM", CHENG,
+        {"embed": (8, 64, 256), "hidden": (12, 96, 448), "attn_dim": (8, 36, 256)}),
+    System("attention_lm", 2017, LM, "LSTM with attention", "key_value_lm.KeyValueLM", DANILUK,
+        {"embed": (8, 64, 256), "hidden": (12, 84, 408), "span": (3, 5, 5)}, {"form": "attention"}),
+    System("key_value_lm", 2017, LM, "Key-value attention", "key_value_lm.KeyValueLM", DANILUK,
+        {"embed": (8, 64, 256), "hidden": (12, 96, 480), "span": (3, 5, 5)}, {"form": "key-value"}),
+    System("key_value_predict_lm", 2017, LM, "Key-value-predict attention", "key_value_lm.KeyValueLM",
+        DANILUK, {"embed": (8, 64, 256), "hidden": (12, 105, 504), "span": (3, 5, 5)},
+        {"form": "key-value-predict"}),
+    System("ngram_rnn_lm", 2017, LM, "N-gram RNN", "ngram_rnn.NGramRNN", DANILUK,
+        {"embed": (8, 64, 256), "hidden": (12, 105, 504)}),
+    System("transformer_lm", 2018, LM, "Decoder-only Transformer", "transformer_lm.TransformerLM", LIU,
+        {"d_model": (8, 64, 256), "n_heads": (2, 4, 4), "d_ff": (16, 160, 1024), "n_layers": (2, 2, 2)}),
+    System("self_attentive", 2017, ENCODER, "Structured self-attentive embedding",
+        "self_attentive.SelfAttentive", LIN,
+        {"embed": (8, 64, 256), "hidden": (6, 48, 192), "attn_dim": (5, 32, 128), "n_hops": (3, 4, 6),
+         "n_classes": (2, 2, 2)}),
+    System("rctm", 2013, TRANSLATOR, "Recurrent continuous translation model", "rctm.RCTM", KALCHBRENNER,
+        {"embed": (8, 96, 256), "hidden": (16, 444, 2352)}),
+    System("rnn_encoder_decoder", 2014, TRANSLATOR, "RNN encoder-decoder", "cho.Cho", CHO,
+        {"embed": (8, 96, 256), "hidden": (12, 132, 704)}),
+    System("seq2seq", 2014, TRANSLATOR, "Sequence to sequence", "sutskever.Sutskever", SUTSKEVER,
+        {"embed": (8, 96, 256), "hidden": (12, 100, 512)}),
+    System("bahdanau", 2015, TRANSLATOR, "Bahdanau attention", "bahdanau.Bahdanau", BAHDANAU,
+        {"embed": (8, 96, 256), "hidden": (12, 96, 512)}),
+    System("luong_dot", 2015, TRANSLATOR, "Luong, dot", "luong.Luong", LUONG,
+        GLOBAL, {"score": "dot", "window": "global"}),
+    System("luong_general", 2015, TRANSLATOR, "Luong, general", "luong.Luong", LUONG,
+        GLOBAL, {"score": "general", "window": "global"}),
+    System("luong_concat", 2015, TRANSLATOR, "Luong, concat", "luong.Luong", LUONG,
+        GLOBAL, {"score": "concat", "window": "global"}),
+    System("luong_location", 2015, TRANSLATOR, "Luong, location", "luong.Luong", LUONG,
+        GLOBAL, {"score": "location", "window": "global"}),
+    System("luong_local_m", 2015, TRANSLATOR, "Luong, local and monotonic", "luong.Luong", LUONG,
+        LOCAL, {"score": "general", "window": "local-m"}),
+    System("luong_local_p", 2015, TRANSLATOR, "Luong, local and predicted", "luong.Luong", LUONG,
+        LOCAL, {"score": "general", "window": "local-p"}),
+    System("lstmn_shallow", 2016, TRANSLATOR, "LSTMN, shallow fusion", "lstmn.LSTMN", CHENG,
+        {"embed": (8, 96, 256), "hidden": (12, 116, 624), "attn_dim": (8, 64, 256)}, {"fusion": "shallow"}),
+    System("lstmn_deep", 2016, TRANSLATOR, "LSTMN, deep fusion", "lstmn.LSTMN", CHENG,
+        {"embed": (8, 96, 256), "hidden": (12, 128, 688), "attn_dim": (8, 64, 256)}, {"fusion": "deep"}),
+    System("convs2s", 2017, TRANSLATOR, "ConvS2S", "convs2s.ConvS2S", GEHRING,
+        {"embed": (8, 96, 256), "hidden": (12, 80, 352), "n_layers": (2, 3, 4)}),
+    System("transformer", 2017, TRANSLATOR, "Transformer", "transformer.Transformer", VASWANI,
+        {"d_model": (8, 64, 256), "n_heads": (2, 4, 4), "d_ff": (16, 256, 1024), "n_layers": (2, 3, 4)}),
+)
+# fmt: on
+"""Language models, then the sentence encoder, then the translators, each by year. Two lines a system:
+what it is, and how large it is at each scale with what its name decides."""
 
 
 def system(name: str) -> System:
     """The system of this name."""
-    listed(name)  # says which ones are called alike, where there is none
-    return next(one for one in SYSTEMS if one.name == name)
+    for one in SYSTEMS:
+        if one.name == name:
+            return one
+    names = [one.name for one in SYSTEMS]
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    hint = f"Did you mean {', '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    raise ValueError(f"There is no system {name!r}. {hint}")
 
 
 def translators() -> tuple[System, ...]:
@@ -46,19 +194,19 @@ def language_models() -> tuple[System, ...]:
 
 
 def make_config(name: str, *, scale: str, vocab_size: int) -> Config:
-    """The configuration of a system at one of the three scales of `sizes.py`: tiny, toy or multi30k."""
+    """The configuration of a system at one of the three scales: tiny, toy or multi30k."""
     chosen = system(name)
-    return chosen.config(vocab_size=vocab_size, **sizes(name, scale), **chosen.variant)
+    if scale not in SCALES:
+        raise ValueError(f"There is no scale {scale!r}. There are: {', '.join(SCALES)}.")
+    column = list(SCALES).index(scale)
+    sizes = {size: numbers[column] for size, numbers in chosen.sizes.items()}
+    return chosen.config(vocab_size=vocab_size, **SCALES[scale], **sizes, **chosen.variant)
 
 
-def build(name: str, config: Config) -> nn.Module:
+def build(name: str, config: Config) -> torch.nn.Module:
     """A new system, its weights drawn from torch's generator: seed that first to get the same one again."""
     chosen = system(name)
-    if type(config) is not chosen.config:
-        raise TypeError(
-            f"Expected a {chosen.config.__name__} for {name}, but got {type(config).__name__}. "
-            f"Make one with make_config({name!r}, scale=..., vocab_size=...)."
-        )
+    _check_config(chosen, config)
     for key, value in chosen.variant.items():
         if getattr(config, key) != value:
             raise ValueError(
@@ -68,6 +216,15 @@ def build(name: str, config: Config) -> nn.Module:
     return chosen.model(config)
 
 
+def n_parameters(model: torch.nn.Module) -> int:
+    """How many numbers a system learns; one that is used in several places counts once.
+
+    >>> n_parameters(torch.nn.Linear(3, 2))                 # 3 · 2 weights and 2 biases
+    8
+    """
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
 def config_to_json(name: str, config: Config) -> dict[str, Plain]:
     """A configuration as plain data, with its system's name: what a checkpoint keeps beside the weights.
 
@@ -75,10 +232,7 @@ def config_to_json(name: str, config: Config) -> dict[str, Plain]:
     >>> kept["system"], kept["vocab_size"]
     ('bahdanau', 50)
     """
-    if type(config) is not system(name).config:
-        raise TypeError(
-            f"Expected a {system(name).config.__name__} for {name}, but got {type(config).__name__}."
-        )
+    _check_config(system(name), config)
     return {"system": name, **asdict(config)}
 
 
@@ -91,23 +245,20 @@ def config_from_json(kept: Mapping[str, Plain]) -> tuple[str, Config]:
     >>> config_from_json(config_to_json("bahdanau", config)) == ("bahdanau", config)
     True
     """
-    if "system" not in kept:
-        raise ValueError(f"Expected the name of a system under 'system', but there are only {_list(kept)}.")
-    chosen = system(kept["system"])
-    known, came = {one.name for one in fields(chosen.config)}, set(kept) - {"system"}
-    needed = {one.name for one in fields(chosen.config) if one.default is MISSING}
-    if not needed <= came <= known:
-        differences = [
-            f"{what} {_list(names)}"
-            for what, names in (("lacks", needed - came), ("has the unknown", came - known))
-            if names
-        ]
+    given = dict(kept)
+    chosen = system(given.pop("system", None))
+    try:
+        return chosen.name, chosen.config(**given)
+    except TypeError as error:
         raise ValueError(
-            f"Expected the fields of {chosen.config.__name__}, but this configuration of "
-            f"{chosen.name} {' and '.join(differences)}. Was it written by another version of the course?"
+            f"This is no configuration of {chosen.name}: {error}. "
+            "Was it written by another version of the course?"
+        ) from error
+
+
+def _check_config(chosen: System, config: Config) -> None:
+    if type(config) is not chosen.config:
+        raise TypeError(
+            f"Expected a {chosen.config.__name__} for {chosen.name}, but got {type(config).__name__}. "
+            f"Make one with make_config({chosen.name!r}, scale=..., vocab_size=...)."
         )
-    return chosen.name, chosen.config(**{key: kept[key] for key in came})
-
-
-def _list(names: Mapping | set[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"

@@ -33,8 +33,8 @@ from torch import nn
 from course_lib.layers.attention import masked_softmax, mix
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent
-from course_lib.models.checks import check_sentences
 from course_lib.models.config import Config
+from course_lib.models.inputs import check_sentences
 from course_lib.shapes import Float, Int, Tensor
 
 
@@ -93,7 +93,7 @@ class SelfAttentive(nn.Module):
         self, tokens: Int[Tensor, "batch len"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch hops value_dim"], Float[Tensor, "batch hops len"]]:
         """The embedding, one row a hop, and where each hop looked."""
-        check_sentences(tokens, lengths, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        check_sentences(tokens, lengths, self.config)
         states, _ = self.lstm(self.dropout(self.words(tokens)), lengths=lengths)
         weights = masked_softmax(self.score(states).mT, padding_mask(lengths, tokens.shape[1]))
         return mix(weights, states), weights

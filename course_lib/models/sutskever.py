@@ -34,11 +34,11 @@ from torch import nn
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_tokens
 from course_lib.models.config import Config
-from course_lib.models.translator import Translator
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import check_tokens
+from course_lib.models.translator import Decoded, Stepped, Translator
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Sutskever(Translator):
 
     def __init__(self, config: SutskeverConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed)
+        self.words = Embeddings(config, embed=config.embed)
         self.encoder, self.decoder = (
             Recurrent(
                 kind="lstm",
@@ -81,16 +81,14 @@ class Sutskever(Translator):
     def start(self, memory: Rows) -> Rows:
         return memory
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         hidden, _ = self.decoder(self.words.target(tgt_in), self.start(memory))
         return self._logits(hidden), None
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
         hidden, state = self.decoder.step(self.words.target(tokens), state)
         return self._logits(hidden), state, None
 

@@ -44,11 +44,11 @@ from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.norms import make_norm
 from course_lib.layers.positions import Positions, make_positions
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_sentences, check_target, check_tokens
 from course_lib.models.config import Config
-from course_lib.models.translator import Translator
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import check_sentences, check_target, check_tokens
+from course_lib.models.translator import Decoded, Stepped, Translator
+from course_lib.shapes import Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +121,8 @@ class Transformer(Translator):
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
-        # Dropout acts on the sum of word and position, so Words has none of its own.
-        self.words = Words(vocab_size=config.vocab_size, embed=config.d_model, tied=config.tied)
+        # Dropout acts on the sum of word and position, so the table has none of its own.
+        self.words = Embeddings(config, embed=config.d_model, dropout=0.0)
         self.dropout = nn.Dropout(config.dropout)
         self.source_positions = config.make_positions()
         self.target_positions = config.make_positions(config.target_positions)
@@ -132,9 +132,7 @@ class Transformer(Translator):
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         return self._read(src, src_lengths, with_weights=False)[0]
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         logits, weights = self._say(memory, tgt_in, with_weights=with_weights)
         return logits, weights.get("cross")
 
@@ -144,8 +142,8 @@ class Transformer(Translator):
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
         seen = state["keys"].shape[-2]
         x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=seen))
         turn = partial(self.target_positions.turn, first=seen)
@@ -159,8 +157,8 @@ class Transformer(Translator):
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Rows:
         """Attention's three uses: "encoder", "decoder", "cross"; axes as from `decode`."""
-        check_sentences(src, src_lengths, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
-        check_target(tgt_in, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        check_sentences(src, src_lengths, self.config)
+        check_target(tgt_in, self.config)
         memory, looked = self._read(src, src_lengths, with_weights=True)
         _, weights = self._say(memory, tgt_in, with_weights=True)
         return {"encoder": looked["own"], "decoder": weights["own"], "cross": weights["cross"]}

@@ -24,36 +24,32 @@ Where this differs from the papers:
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
 
 from torch import nn
 
 from course_lib.layers.rows import Rows
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.transformer import TransformerConfig
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped
+from course_lib.shapes import Int, Tensor
 
 
 class TransformerLM(LanguageModel):
     """One stack in which no word sees what comes after it."""
 
-    attends: ClassVar[bool] = True
+    attends = True
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
-        # Dropout acts on the sum of word and position, so Words has none of its own.
-        self.words = Words(
-            vocab_size=config.vocab_size, embed=config.d_model, tied=config.tied, reads_source=False
-        )
+        # Dropout acts on the sum of word and position, so the table has none of its own.
+        self.words = Embeddings(config, embed=config.d_model, dropout=0.0, reads_source=False)
         self.dropout = nn.Dropout(config.dropout)
         self.positions = config.make_positions()
         self.stack = config.make_stack(crosses=False)
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt tgt"] | None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
         hidden = self.config.hidden_ahead(tokens.shape[1], device=x.device)
         x, _, weights = self.stack(x, turn=self.positions.turn, **hidden, with_weights=with_weights)
@@ -70,9 +66,7 @@ class TransformerLM(LanguageModel):
             for name, width in widths.items()
         }
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         seen = state["keys"].shape[-2]
         x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=seen))
         turn = partial(self.positions.turn, first=seen)

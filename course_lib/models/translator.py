@@ -23,9 +23,15 @@ import torch
 from torch import nn
 
 from course_lib.layers.rows import Rows
-from course_lib.models.checks import check_sentences, check_target, check_tokens
 from course_lib.models.config import Config
+from course_lib.models.inputs import check_sentences, check_target, check_tokens
 from course_lib.shapes import Float, Int, Tensor
+
+Decoded = tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt seen"] | None]
+"""What `decode` gives, of a language model too: logits, and over the words seen the weights if asked for."""
+
+Stepped = tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]
+"""What `step` gives: logits for the next word, the new state, the weights if asked for."""
 
 
 class Translator(nn.Module, ABC):
@@ -43,14 +49,14 @@ class Translator(nn.Module, ABC):
 
     def encode(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         """All that the decoder will ever know of the source. `src` ends with EOS, then PAD."""
-        check_sentences(src, src_lengths, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        check_sentences(src, src_lengths, self.config)
         return self.read(src, src_lengths)
 
     def decode(
         self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    ) -> Decoded:
         """Teacher forcing: logits for the word after each word of `tgt_in`, and the weights if asked for."""
-        check_target(tgt_in, vocab_size=self.config.vocab_size, max_len=self.config.max_len)
+        check_target(tgt_in, self.config)
         return self.say(memory, tgt_in, with_weights=with_weights)
 
     def forward(
@@ -67,9 +73,7 @@ class Translator(nn.Module, ABC):
         """`encode`, once the input is known to be sound."""
 
     @abstractmethod
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         """`decode`, once the input is known to be sound."""
 
     @abstractmethod
@@ -79,7 +83,7 @@ class Translator(nn.Module, ABC):
     @abstractmethod
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+    ) -> Stepped:
         """Read one word a sentence: logits for the next one, the new state, the weights if asked for."""
 
 
@@ -90,9 +94,7 @@ class SteppingTranslator(Translator):
     product with the vocabulary is then made once for the whole sentence.
     """
 
-    def say(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt src"] | None]:
+    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         state, features, weights = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):
             feature, state, looked = self.advance(memory, state, embedded)
@@ -103,8 +105,8 @@ class SteppingTranslator(Translator):
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads src"] | None]:
-        check_tokens(tokens, vocab_size=self.config.vocab_size)
+    ) -> Stepped:
+        check_tokens(tokens, self.config)
         feature, state, weights = self.advance(memory, state, self.embed(tokens[:, None])[:, 0])
         return self.logits(feature), state, weights if with_weights else None
 

@@ -30,9 +30,10 @@ from torch import nn
 from course_lib.layers.rows import Rows
 from course_lib.layers.windows import last_words, slide
 from course_lib.models.config import Config
+from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.words import Words
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped
+from course_lib.shapes import Int, Tensor
 from course_lib.text.special import PAD
 
 
@@ -50,7 +51,7 @@ class WindowMLP(LanguageModel):
 
     def __init__(self, config: WindowMLPConfig):
         super().__init__(config)
-        self.words = Words.of(config, embed=config.embed, reads_source=False)
+        self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.to_hidden = nn.Linear(config.window * config.embed, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.to_embed = nn.Linear(config.hidden, config.embed)
@@ -59,14 +60,10 @@ class WindowMLP(LanguageModel):
         device = self.to_hidden.weight.device
         return {"window": torch.full((n_rows, self.config.window), PAD, device=device)}
 
-    def say(
-        self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch tgt vocab"], None]:
+    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         return self._logits(last_words(tokens, self.config.window, fill=PAD)), None
 
-    def advance(
-        self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> tuple[Float[Tensor, "batch vocab"], Rows, None]:
+    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         window = slide(state["window"], tokens)
         return self._logits(window), {"window": window}, None
 

@@ -17,8 +17,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from course_lib.models.registry import build, system
-from course_lib.models.sizes import n_parameters
+from course_lib.models.registry import build, n_parameters, system
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.training.by_kind import config_for, train_by_kind

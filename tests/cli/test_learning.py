@@ -13,7 +13,7 @@ import pytest
 
 from course_lib.cli import commands, learning, main
 from course_lib.cli.door import PROJECT_ROOT
-from course_lib.models.listing import LISTING
+from course_lib.models.registry import SYSTEMS
 from course_lib.text.toy.generate import generate
 from course_lib.training import job, run_folder
 from course_lib.training import train as loop
@@ -227,7 +227,7 @@ def test_a_device_that_is_not_there(monkeypatch, capsys, name):
 def test_the_list_has_every_system(capsys):
     assert main(["train", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.split()[0] for line in lines if line.startswith("  ")} == {one.name for one in LISTING}
+    assert {line.split()[0] for line in lines if line.startswith("  ")} == {one.name for one in SYSTEMS}
     assert "  bahdanau              2015   Bahdanau attention" in lines
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course_lib.explore.one_vector_suitcase import ONE, bits, compute
-from course_lib.models.sizes import n_parameters
+from course_lib.models.registry import n_parameters
 from course_lib.recorded import recorded
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import load

@@ -10,7 +10,7 @@ from statistics import mean
 import torch
 
 from course_lib.models.museum import COLUMNS, COSTS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.lessons import lesson
 from course_lib.text.toy.generate import generate

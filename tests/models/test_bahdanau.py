@@ -1,4 +1,4 @@
-"""Bahdanau against the paper's formulas, sentence by sentence and word by word, and what is its own."""
+"""Bahdanau against the paper's formulas, sentence by sentence and word by word."""
 
 from __future__ import annotations
 
@@ -69,48 +69,6 @@ def test_equals_the_papers_formulas(system):
         assert weights[row, ..., length:].eq(0).all()
 
 
-def test_the_state_before_a_word_decides_where_to_look_for_it(system):
-    """s_(i-1) asks: what is read at step i moves the weights of step i + 1 at the earliest."""
-    memory = system.encode(SRC, LENGTHS)
-    other = TGT_IN.clone()
-    other[:, 1] = 11
-    (logits, weights), (moved_logits, moved) = (
-        system.decode(memory, tokens, with_weights=True) for tokens in (TGT_IN, other)
-    )
-    assert torch.equal(weights[..., :2, :], moved[..., :2, :])
-    assert not torch.allclose(weights[..., 2, :], moved[..., 2, :], rtol=1e-6)
-    assert not torch.allclose(logits[:, 1], moved_logits[:, 1])  # the word itself counts at once
-
-
-def test_the_first_word_has_heard_of_the_last(system):
-    """Both directions: an annotation is about its word in the whole sentence."""
-    changed = SRC.clone()
-    changed[0, 4] = 11
-    before, after = (system.encode(src, LENGTHS)["annotations"] for src in (SRC, changed))
-    assert torch.equal(before[0, 0, :HIDDEN], after[0, 0, :HIDDEN])  # read forwards: nothing heard yet
-    assert not torch.allclose(before[0, 0, HIDDEN:], after[0, 0, HIDDEN:], rtol=1e-9)
-
-
-def test_the_decoder_starts_from_the_backward_state_at_the_first_word(system):
-    memory = system.encode(SRC, LENGTHS)
-    _, last = system.encoder(system.words.source(SRC), lengths=LENGTHS)
-    torch.testing.assert_close(
-        system.start(memory)["hidden"], torch.tanh(system.first_state(last["hidden"][:, 1]))
-    )
-
-
-def test_the_context_enters_the_recurrence(system):
-    """Annotations changed behind the scores' back: the weights stay, the next state does not."""
-    memory = system.encode(SRC, LENGTHS)
-    state = system.start(memory)
-    (_, state_a, weights_a), (_, state_b, weights_b) = (
-        system.step(rows, state, TGT_IN[:, 0], with_weights=True)
-        for rows in (memory, memory | {"annotations": memory["annotations"] + 1})
-    )
-    assert torch.equal(weights_a, weights_b)
-    assert not torch.allclose(state_a["hidden"], state_b["hidden"])
-
-
 def test_keys_are_projected_once_in_encode(system):
     memory = system.encode(SRC, LENGTHS)
     torch.testing.assert_close(memory["keys"], memory["annotations"] @ system.score.w_key.mT)
@@ -119,18 +77,3 @@ def test_keys_are_projected_once_in_encode(system):
         before = system.step(memory, state, TGT_IN[:, 0])[0]
         system.score.w_key.zero_()
         assert torch.equal(system.step(memory, state, TGT_IN[:, 0])[0], before)
-
-
-def test_untied_tables_and_dropout_work_too():
-    torch.manual_seed(0)
-    system = Bahdanau(BahdanauConfig(vocab_size=20, embed=4, hidden=6, tied=False, dropout=0.5))
-    features = torch.ones(1, 4 + 3 * 6)
-    assert not torch.equal(system.words.target(TGT_IN), system.words.target(TGT_IN))
-    assert not torch.equal(system.logits(features), system.logits(features))
-    system.eval()
-    assert torch.equal(system(SRC, LENGTHS, TGT_IN), system(SRC, LENGTHS, TGT_IN))
-
-
-def test_a_size_of_nothing():
-    with pytest.raises(ValueError, match="hidden of at least 1, but got 0"):
-        BahdanauConfig(vocab_size=20, embed=4, hidden=0)

@@ -38,22 +38,3 @@ def test_equals_the_paper_word_by_word(tied):
             pairs = model.output.candidates(torch.cat([hidden, word, context])).view(3, 2)
             expected = model.words.logits(pairs.max(dim=1).values)
             torch.testing.assert_close(logits[row, place], expected, rtol=0, atol=1e-12)
-
-
-def test_the_context_is_there_at_every_word_and_not_only_at_the_start():
-    """Two sources, one state: the next word is told differently all the same."""
-    model = small()
-    memory = model.encode(BATCH.src, BATCH.src_lengths)
-    assert {name: part.shape for name, part in memory.items()} == {"context": (3, 5)}
-    state = {"hidden": torch.zeros(3, 1, 5, dtype=torch.float64)}
-    logits, state, weights = model.step(memory, state, torch.full((3,), 7), with_weights=True)
-    assert weights is None and not model.attends
-    assert not torch.allclose(logits[0], logits[1])
-    assert not torch.allclose(state["hidden"][0], state["hidden"][1])
-
-
-def test_the_memory_does_not_grow_with_the_sentence():
-    model = small()
-    for length in (1, 20):
-        batch = make_batch([[5] * length], [[6]])
-        assert model.encode(batch.src, batch.src_lengths)["context"].numel() == 5

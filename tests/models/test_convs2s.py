@@ -112,37 +112,7 @@ def test_a_source_state_knows_its_neighbours_and_no_others():
         )
 
 
-def test_the_plain_word_and_its_position_are_in_the_values():
-    model = convs2s()
-    memory = model.encode(SRC, LENGTHS)
-    embedded = 0.1 * model.words.source(SRC) + model.source_positions.weight[: SRC.shape[1]]
-    torch.testing.assert_close(memory["values"], (memory["keys"] + embedded) * math.sqrt(0.5))
-
-
-def test_without_positions_two_same_words_look_alike():
-    """Within the windows all words are the same one: only positions can tell them apart."""
-    model, same = convs2s(), torch.full((1, 9), 7)
-    middle = slice(2, 7)  # windows that see no end of the sentence
-    keys = model.encode(same, torch.tensor([9]))["keys"][0, middle]
-    assert not torch.allclose(keys[0], keys[1])
-    with torch.no_grad():
-        model.source_positions.weight.zero_()
-    keys = model.encode(same, torch.tensor([9]))["keys"][0, middle]
-    torch.testing.assert_close(keys, keys[:1].expand_as(keys))
-
-
 # ---- every layer attends
-
-
-def test_each_layer_looks_for_itself_and_passes_on_what_it_saw():
-    model = convs2s()
-    memory = model.encode(SRC, LENGTHS)
-    _, before = model.decode(memory, TGT, with_weights=True)
-    assert not torch.allclose(before[0, 0], before[0, 1])
-    with torch.no_grad():
-        model.attention[0].to_query.weight.add_(1.0)
-    _, after = model.decode(memory, TGT, with_weights=True)
-    assert not torch.allclose(after[0, 1], before[0, 1])  # layer 1 knows what layer 0 saw
 
 
 def test_at_the_start_every_word_is_looked_at_about_alike():
@@ -152,34 +122,6 @@ def test_at_the_start_every_word_is_looked_at_about_alike():
 
 
 # ---- one step
-
-
-def test_the_state_is_a_window_a_layer_and_a_position_a_row():
-    model = convs2s()
-    memory = model.encode(SRC, LENGTHS)
-    state = model.start(memory)
-    assert state["windows"].shape == (4, LAYERS, WIDTH - 1, HIDDEN) and state["windows"].eq(0).all()
-    for place in range(4):
-        assert state["position"].tolist() == [place] * 4
-        _, state, _ = model.step(memory, state, TGT[:, place])
-    assert state["windows"].shape == (4, LAYERS, WIDTH - 1, HIDDEN)
-
-
-def test_one_step_too_many():
-    model = convs2s(max_len=6)
-    memory = model.encode(SRC, LENGTHS)
-    state = model.start(memory)
-    for _ in range(6):
-        _, state, _ = model.step(memory, state, TGT[:, 0])
-    with pytest.raises(ValueError, match=r"at most 6 steps, .* \(max_len\), but got one more\. Stop earlier"):
-        model.step(memory, state, TGT[:, 0])
-
-
-def test_dropout_acts_in_training_alone():
-    model = convs2s(dropout=0.4)
-    assert torch.equal(model(SRC, LENGTHS, TGT), model(SRC, LENGTHS, TGT))
-    model.train()
-    assert not torch.equal(model(SRC, LENGTHS, TGT), model(SRC, LENGTHS, TGT))
 
 
 def test_dropout_acts_on_words_before_every_convolution_and_before_the_output():

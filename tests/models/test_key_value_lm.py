@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.models.key_value_lm import N_PARTS, KeyValueLM, KeyValueLMConfig, span_before
+from course_lib.models.key_value_lm import N_PARTS, KeyValueLM, KeyValueLMConfig
 
 TOKENS = torch.tensor([[1, 5, 6, 7, 8, 6, 4], [1, 9, 9, 4, 10, 11, 5]])
 
@@ -73,46 +73,3 @@ def test_the_state_keeps_the_span_and_no_more(form):
 def test_a_text_of_one_word_sees_nothing(form):
     logits, weights = small(form).decode(TOKENS[:, :1], with_weights=True)
     assert logits.isfinite().all() and weights.eq(0).all() and weights.shape == (2, 1, 1, 1, 1)
-
-
-def test_each_part_does_its_own_job():
-    """Three parts: the key alone moves the weights, the value and the prediction alone move what is said."""
-    model = small("key-value-predict")
-    embedded = model.words.target(TOKENS)
-    outputs, _ = model.lstm(embedded)
-
-    def with_part(which: int):
-        moved = outputs.clone()
-        moved[:, 2, 2 * which : 2 * which + 2] += 0.5
-        model.lstm.forward = lambda inputs: (moved, {})
-        try:
-            return model.decode(TOKENS, with_weights=True)
-        finally:
-            del model.lstm.forward
-
-    logits, weights = model.decode(TOKENS, with_weights=True)
-    moved = [with_part(which) for which in range(3)]
-    assert [torch.allclose(one[1], weights) for one in moved] == [False, True, True]
-    at_once = [torch.allclose(one[0][:, 2], logits[:, 2]) for one in moved]
-    later = [torch.allclose(one[0][:, 3], logits[:, 3]) for one in moved]
-    assert at_once == [False, True, False]  # a word's own value is there for the words after it
-    assert later == [False, False, True]  # and its prediction for itself
-
-
-def test_the_span_before_each_word_equals_a_loop():
-    x = torch.arange(1.0, 13.0).view(2, 6, 1)
-    for span in (1, 2, 6):
-        seen = span_before(x, span)
-        assert seen.shape == (2, 6, span, 1)
-        for t in range(6):
-            expected = [float(x[1, i]) if i >= 0 else 0.0 for i in range(t - span, t)]
-            assert seen[1, t, :, 0].tolist() == expected
-
-
-def test_a_wrong_form_or_width_is_refused():
-    with pytest.raises(ValueError, match="one of attention, key-value, key-value-predict, but got 'query'"):
-        small("query")
-    with pytest.raises(ValueError, match="hidden to be a multiple of 3, but got 8"):
-        KeyValueLMConfig(vocab_size=12, embed=5, hidden=8)
-    with pytest.raises(ValueError, match="span of at least 1"):
-        KeyValueLMConfig(vocab_size=12, embed=5, hidden=6, span=0)

@@ -31,22 +31,3 @@ def test_the_newest_of_the_seen_words_is_itself_and_gets_nothing():
         _, state, weights = model.step(state, tokens, with_weights=True)
         assert weights.shape == (2, 1, 1, place + 1) and weights[..., -1].eq(0).all()
         torch.testing.assert_close(weights, whole[..., place, : place + 1])
-
-
-def test_its_memory_grows_with_every_word():
-    model = small()
-    state = model.start(n_rows=2)
-    sizes = []
-    for tokens in TOKENS.unbind(dim=1):
-        _, state, _ = model.step(state, tokens)
-        sizes.append(state["tape"].shape)
-    assert sizes == [(2, seen, 14) for seen in range(1, 6)]
-
-
-def test_every_earlier_word_changes_the_last_prediction():
-    model = small()
-    last = model(TOKENS)[:, -1]
-    for place in range(5):
-        changed = TOKENS.clone()
-        changed[:, place] = 11
-        assert not torch.allclose(model(changed)[:, -1], last)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from course_lib.models.ngram import NGramLM, NGramLMConfig, count_ngrams
+from course_lib.models.ngram import NGramLM, NGramLMConfig
 from course_lib.text.special import BOS, EOS, PAD
 
 VOCAB = 11
@@ -49,48 +49,12 @@ def test_equals_the_formula(order):
     assert weights is None
 
 
-def test_a_case_worked_by_hand():
-    """Bigrams, mixed with unigrams, mixed with 1/10."""
-    model = NGramLM(NGramLMConfig(vocab_size=10, order=2))
-    model.fit([[5, 6], [5, 7], [5, 6]])  # 9 words counted (EOS too), of 4 kinds: 5, 6, 7, EOS
-    unigram = (2 + 4 / 10) / (9 + 4)  # of 6
-    bigram = (2 + 2 * unigram) / (3 + 2)  # after 5: 6 twice, 7 once
-    likely = model(torch.tensor([[BOS, 5]])).exp()
-    assert likely[0, 1, 6].item() == pytest.approx(bigram)
-    assert likely[0, 1, 9].item() == pytest.approx(2 * (4 / 10 / 13) / 5)  # never seen, and yet possible
-
-
 @orders
 def test_probabilities_sum_to_one_and_none_is_zero(order):
     everything = torch.cartesian_prod(*[torch.arange(VOCAB)] * 3)  # every three words, sense or nonsense
     logits = small(order)(everything)
     torch.testing.assert_close(logits.exp().sum(dim=-1), torch.ones(logits.shape[:-1]))
     assert logits.isfinite().all()
-
-
-@orders
-def test_steps_equal_the_whole(order):
-    model = small(order)
-    state = model.start(n_rows=3)
-    assert state["window"].shape == (3, order - 1)
-    for place, tokens in enumerate(TOKENS.unbind(dim=1)):
-        logits, state, weights = model.step(state, tokens, with_weights=True)
-        torch.testing.assert_close(logits, model(TOKENS)[:, place])
-    assert weights is None
-
-
-def test_a_past_never_seen_is_left_to_the_shorter_one():
-    model, shorter = small(order=3), small(order=2)
-    seen, unseen = torch.tensor([[BOS, 5, 6]]), torch.tensor([[BOS, 10, 6]])
-    assert torch.equal(model(unseen)[:, 2], shorter(unseen)[:, 2])
-    assert not torch.allclose(model(seen)[:, 2], shorter(seen)[:, 2])
-
-
-def test_it_sees_no_further_than_its_order():
-    model = small(order=3)
-    near = model(torch.tensor([[BOS, 7, 5, 6]]))[0, 3]
-    assert torch.equal(model(torch.tensor([[BOS, 10, 5, 6]]))[0, 3], near)
-    assert not torch.allclose(model(torch.tensor([[BOS, 7, 10, 6]]))[0, 3], near)
 
 
 def test_before_it_has_counted_all_words_are_equal():
@@ -136,18 +100,6 @@ def test_half_precision_leaves_the_counts_alone():
     assert torch.equal(copy.deepcopy(model).bfloat16()(TOKENS), model(TOKENS))
     assert model.double()(TOKENS).dtype == torch.float64
     assert not list(model.parameters())
-
-
-def test_pasts_have_the_nearest_word_first():
-    counts = count_ngrams([[5, 6]], order=3)
-    assert dict(counts) == {
-        (): {5: 1, 6: 1, EOS: 1},
-        (BOS,): {5: 1},
-        (5,): {6: 1},
-        (5, BOS): {6: 1},
-        (6,): {EOS: 1},
-        (6, 5): {EOS: 1},
-    }
 
 
 @pytest.mark.parametrize(

@@ -33,20 +33,3 @@ def test_equals_the_formula_word_by_word(order):
             ]
             feature = torch.tanh(model.join.weight @ torch.cat(parts))
             torch.testing.assert_close(logits[row, t], model.words.logits(feature))
-
-
-@pytest.mark.parametrize("order", [2, 3, 4, 7])
-def test_word_by_word_it_keeps_what_is_not_used_up(order):
-    model = small(order)
-    whole, state = model(TOKENS), model.start(n_rows=2)
-    for place, tokens in enumerate(TOKENS.unbind(dim=1)):
-        logits, state, _ = model.step(state, tokens)
-        torch.testing.assert_close(logits, whole[:, place])
-        assert state["earlier"].shape == (2, order - 2, 12)
-
-
-def test_a_wrong_order_or_width_is_refused():
-    with pytest.raises(ValueError, match="order of at least 2, but got 1"):
-        small(1)
-    with pytest.raises(ValueError, match="hidden to be a multiple of 5, but got 12"):
-        small(6)

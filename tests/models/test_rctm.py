@@ -52,30 +52,6 @@ def test_equals_the_formulas_written_out():
         torch.testing.assert_close(logits[row], written_out(model, SRC[row, :length], TGT[row]))
 
 
-def test_one_vector_of_one_size_is_all_that_is_known_of_a_source():
-    model = rctm()
-    for width in (2, 6):
-        memory = model.encode(SRC[:, :width], LENGTHS.clamp(max=width))
-        assert {name: part.shape for name, part in memory.items()} == {"sentence": (4, EMBED)}
-
-
-def test_the_sentence_is_told_at_every_step_not_only_at_the_first():
-    model = rctm()
-    memory = model.encode(SRC, LENGTHS)
-    _, state, _ = model.step(memory, model.start(memory), TGT[:, 0])
-    told, _, _ = model.step(memory, state, TGT[:, 1])
-    not_told, _, _ = model.step({"sentence": torch.zeros_like(memory["sentence"])}, state, TGT[:, 1])
-    assert (told - not_told).abs().amin(dim=-1).gt(1e-9).all()
-
-
-def test_it_has_no_weights_to_show():
-    model = rctm()
-    memory = model.encode(SRC, LENGTHS)
-    assert not model.attends
-    assert model.decode(memory, TGT, with_weights=True)[1] is None
-    assert model.step(memory, model.start(memory), TGT[:, 0], with_weights=True)[2] is None
-
-
 def test_the_longest_source_uses_every_kernel():
     model = rctm()
     longest = torch.arange(4, 4 + MAX_LEN)[None]
@@ -88,13 +64,3 @@ def test_the_longest_source_uses_every_kernel():
 def test_the_encoder_has_hardly_any_weights():
     """embed numbers for each column of each kernel: 2 + 3 + 4 + 5 columns for up to 11 words."""
     assert sum(parameter.numel() for parameter in rctm().folding.parameters()) == EMBED * (2 + 3 + 4 + 5)
-
-
-def test_untied_tables():
-    model = rctm(tied=False)
-    before = model(SRC, LENGTHS, TGT)
-    with torch.no_grad():
-        model.words.source_table.weight[11] += 1  # a word of the first source alone
-    after = model(SRC, LENGTHS, TGT)
-    assert not torch.allclose(after[0], before[0])
-    torch.testing.assert_close(after[1:], before[1:])

@@ -27,25 +27,3 @@ def test_equals_torchs_own(kind, tied):
     logits, weights = model.decode(TOKENS, with_weights=True)
     torch.testing.assert_close(logits, model.words.logits(model.to_embed(hidden)), rtol=0, atol=1e-12)
     assert weights is None and not model.attends
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_starts_from_zeros_of_its_own_kind(kind):
-    state = small(kind=kind, n_layers=2).start(n_rows=3)
-    assert set(state) == ({"hidden", "cell"} if kind == "lstm" else {"hidden"})
-    for part in state.values():
-        assert part.shape == (3, 2, 5) and part.dtype == torch.float64 and part.eq(0).all()
-
-
-def test_a_state_of_fixed_size_carries_the_whole_past():
-    """However far back a word was changed, the state knows; and it is as large as ever."""
-    model = small(kind="gru")
-    tokens = torch.tensor([[2, *[5] * 30]])
-    other = tokens.clone()
-    other[0, 1] = 9
-    assert not torch.equal(model(tokens)[:, -1], model(other)[:, -1])
-
-
-def test_an_unknown_kind_is_named():
-    with pytest.raises(ValueError, match="Expected kind to be one of rnn, lstm, gru, but got 'tape'"):
-        small(kind="tape")

@@ -19,7 +19,7 @@ def maker(name: str, spoil=lambda system: None):
     return make
 
 
-@pytest.mark.parametrize("name", [system.name for system in translators()])
+@pytest.mark.parametrize("name", {system.model: system.name for system in translators()}.values())
 def test_systems_of_the_road_are_sound(name):
     assert faults(maker(name)) == []
 

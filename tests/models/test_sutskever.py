@@ -53,31 +53,3 @@ def test_reading_backwards_is_reading_the_turned_sentence_forwards():
     straight = forwards.encode(BATCH.src, BATCH.src_lengths)
     assert not torch.allclose(straight["hidden"][:2], expected["hidden"][:2])
     torch.testing.assert_close(straight["hidden"][2], expected["hidden"][2])  # nothing to turn round
-
-
-def test_reversed_the_first_word_is_the_freshest():
-    """How far the state moves when a word is swapped: in reverse, further for the first than for the last."""
-    batch = make_batch([[5, 6, 7, 8, 9, 10, 11, 4] * 2], [[5]])
-    moved = {}
-    for reverse in (True, False):
-        model = small(reverse=reverse)
-        before = model.encode(batch.src, batch.src_lengths)["cell"]
-        for place in (0, 15):
-            src = batch.src.clone()
-            src[0, place] = 7
-            after = model.encode(src, batch.src_lengths)["cell"]
-            moved[reverse, place] = (after - before).norm().item()
-    assert moved[True, 0] > 5 * moved[True, 15] and moved[False, 15] > 5 * moved[False, 0]
-
-
-def test_the_source_goes_over_as_the_first_state_alone():
-    model = small()
-    memory = model.encode(BATCH.src, BATCH.src_lengths)
-    state = model.start(memory)
-    assert {name: part.shape for name, part in state.items()} == {"hidden": (3, 3, 5), "cell": (3, 3, 5)}
-    other = {name: torch.zeros_like(part) for name, part in memory.items()}
-    for _ in range(3):  # once started, the memory is never looked at
-        tokens = torch.tensor([7, 7, 7])
-        expected, _, weights = model.step(memory, state, tokens, with_weights=True)
-        logits, state, _ = model.step(other, state, tokens)
-        assert torch.equal(logits, expected) and weights is None and not model.attends

@@ -30,25 +30,3 @@ def test_equals_the_paper_word_by_word(window, tied):
             expected = model.words.logits(model.to_embed(hidden))
             torch.testing.assert_close(logits[row, place], expected, rtol=0, atol=1e-12)
     assert weights is None and not model.attends
-
-
-def test_it_sees_the_window_and_nothing_before_it():
-    model = small()
-    expected = model(TOKENS)[0, 5]
-    for place in range(6):
-        changed = TOKENS.clone()
-        changed[0, place] = 11
-        assert torch.equal(model(changed)[0, 5], expected) == (place < 3)
-
-
-def test_order_inside_the_window_counts():
-    model = small()
-    assert not torch.allclose(
-        model(torch.tensor([[2, 5, 9, 4]]))[0, 3], model(torch.tensor([[2, 9, 5, 4]]))[0, 3]
-    )
-
-
-def test_its_weights_grow_with_the_window_alone():
-    """Not with vocabulary to the power of n, as a table of n-grams does."""
-    counts = [sum(p.numel() for p in small(window=window).parameters()) for window in (2, 3, 4)]
-    assert counts[2] - counts[1] == counts[1] - counts[0] == 3 * 5

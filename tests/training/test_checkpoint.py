@@ -13,8 +13,7 @@ import torch
 from safetensors.torch import save
 
 from course_lib import runtime
-from course_lib.models.registry import config_to_json
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS, config_to_json
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.training.checkpoint import (
     FORMAT,
@@ -227,7 +226,7 @@ def test_bpe_comes_back(save_system):
     [
         ("config", {"system": "bahdanaut"}, "no system 'bahdanaut'. Did you mean bahdanau"),
         ("config", {"hidden": 13}, "size mismatch"),
-        ("config", {"colour": 1}, "unknown colour"),
+        ("config", {"colour": 1}, "'colour'"),
         ("config", {"hidden": "wide"}, "cannot be built"),
         ("config", {"dropout": 2.0}, "Expected dropout"),
         ("tokenizer", {"kind": "letters"}, "'letters'"),

@@ -19,7 +19,7 @@ import torch
 from torch import distributed, nn
 
 from course_lib.cli.commands import parser
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
 from course_lib.training.checkpoint import load_checkpoint

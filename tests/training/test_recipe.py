@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.models.road import SYSTEMS
+from course_lib.models.registry import SYSTEMS
 from course_lib.text.encoded import encode_ids
 from course_lib.training.by_kind import config_for
 from course_lib.training.job import Job, make_recipe, run_job

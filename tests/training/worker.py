@@ -13,8 +13,7 @@ from pathlib import Path
 import torch
 
 from course_lib.cli import main
-from course_lib.models.registry import build, make_config
-from course_lib.models.road import SYSTEMS, System
+from course_lib.models.registry import SYSTEMS, System, build, make_config
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.words import WordTokenizer
 from course_lib.training import job, run_folder

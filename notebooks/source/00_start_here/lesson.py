@@ -26,7 +26,7 @@ import json
 
 from course_lib import views
 from course_lib.explore import SoftmaxDial
-from course_lib.models.sizes import n_parameters
+from course_lib.models.registry import n_parameters
 from course_lib.runtime import data_path
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import progress_summary, road_map, yours

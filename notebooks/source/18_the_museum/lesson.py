@@ -684,5 +684,5 @@ r"""
 - Vaswani and others, *Attention Is All You Need* (2017), with the table of section 8. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Gehring and others, *Convolutional Sequence to Sequence Learning* (2017), section 3. [arXiv 1705.03122](https://arxiv.org/abs/1705.03122)
 - Liang and others, *R-Drop: Regularized Dropout for Neural Networks* (2021). [arXiv 2106.14448](https://arxiv.org/abs/2106.14448)
-- `course_lib/models/road.py`: every system with its year and paper; `data/results/README.md`: every number, and what had been expected.
+- `course_lib/models/registry.py`: every system with its year and paper; `data/results/README.md`: every number, and what had been expected.
 """

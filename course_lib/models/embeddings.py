@@ -1,6 +1,6 @@
 """From words to vectors and back: the tables at both ends of every system.
 
-    >>> words = Words(vocab_size=500, embed=64, tied=True)
+    >>> words = Embeddings(Config(vocab_size=500), embed=64)
     >>> words.source(torch.tensor([[7, 8, 3]])).shape
     torch.Size([1, 3, 64])
     >>> words.logits(torch.zeros(1, 5, 64)).shape
@@ -23,13 +23,15 @@ from course_lib.models.config import Config
 from course_lib.shapes import Float, Int, Tensor
 
 
-class Words(nn.Module):
+class Embeddings(nn.Module):
     """The tables of a translator, or of a language model, which reads no source."""
 
     def __init__(
-        self, *, vocab_size: int, embed: int, tied: bool, dropout: float = 0.0, reads_source: bool = True
+        self, config: Config, *, embed: int, dropout: float | None = None, reads_source: bool = True
     ):
+        """`dropout` is the configuration's, unless a system has its own use for that."""
         super().__init__()
+        vocab_size, tied = config.vocab_size, config.tied
         self.output = nn.Linear(embed, vocab_size)
         self.source_table = None if tied or not reads_source else nn.Embedding(vocab_size, embed)
         self.target_table = None if tied else nn.Embedding(vocab_size, embed)
@@ -38,18 +40,7 @@ class Words(nn.Module):
                 nn.init.normal_(table.weight, std=embed**-0.5)
         nn.init.zeros_(self.output.bias)
         self.scale = math.sqrt(embed)
-        self.dropout = nn.Dropout(dropout)
-
-    @classmethod
-    def of(cls, config: Config, *, embed: int, reads_source: bool = True) -> Words:
-        """The tables that a configuration asks for."""
-        return cls(
-            vocab_size=config.vocab_size,
-            embed=embed,
-            tied=config.tied,
-            dropout=config.dropout,
-            reads_source=reads_source,
-        )
+        self.dropout = nn.Dropout(config.dropout if dropout is None else dropout)
 
     def source(self, tokens: Int[Tensor, "... src"]) -> Float[Tensor, "... src embed"]:
         """Source words as vectors."""

@@ -24,9 +24,9 @@ from course_lib.explore.control import Control, Writing
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.live import MOST_READ, MOST_SAID, Live, live
-from course_lib.translation.notes import printable
 from course_lib.translation.search import NEVER_SAID
 from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.translation.translate import printable
 from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import MASKED, Heatmap
 from course_lib.views.moving import Blocks, Facts, Show, quick_text

@@ -18,18 +18,19 @@ import torch
 
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
+from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.closing import source_states
-from course_lib.translation.notes import EMPTY, notes_on, plainly, target_cut
+from course_lib.translation.closing import memory_of, source_states
+from course_lib.translation.inside import say
 from course_lib.translation.search import eval_mode, greedy
 from course_lib.translation.shipped import Shipped
+from course_lib.translation.translate import EMPTY, notes_after, notes_on, plainly
 
 MOST_READ, MOST_SAID = 12, 18  # words; tokens
 NOTHING_TO_CLOSE = "no attention here, so no word can be closed"
-USES = ("across", "source", "target")
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,9 @@ def live(shipped: Shipped, text: str) -> Live:
     with eval_mode(model):
         memory, looked = _read(shipped, plain, closed)
         ids = greedy(model, memory, max_len=MOST_SAID).ids
-        logits, more = _say(shipped, memory, ids)
+        logits, more = _say(model, memory, ids)
     said = [token for token in ids[0].tolist() if token != PAD]
-    if said[-1] != EOS:
-        notes.append(target_cut(len(said)))
+    notes += notes_after(len(words), len(words), said)
     known = zip(words, tokenizer.encode(plain), strict=True)
     return Live(
         source=(*(f"{word}?" if token == UNK else word for word, token in known), SPECIAL[EOS]),
@@ -102,21 +102,19 @@ def live(shipped: Shipped, text: str) -> Live:
 
 def _read(shipped: Shipped, plain: str, closed: tuple[int, ...]) -> tuple[Rows, Rows]:
     """The memory for the decoder, and where source words looked."""
-    model, batch = shipped.model, make_batch([shipped.tokenizer.encode(plain)], [[]])
-    if not isinstance(model, Transformer):
-        return model.encode(batch.src, batch.src_lengths), {}
-    is_open = torch.ones(batch.src.shape[1], dtype=torch.bool)
+    if not isinstance(shipped.model, Transformer):
+        batch = make_batch([shipped.tokenizer.encode(plain)], [[]])
+        return shipped.model.encode(batch.src, batch.src_lengths), {}
+    is_open = torch.ones(len(plain.split()) + 1, dtype=torch.bool)
     is_open[list(closed)] = False
     states, own = source_states(shipped, plain, is_open)
-    return {**model.decoder.read_source(states), "may_look": is_open.view(1, 1, 1, -1)}, {"source": own[None]}
+    return memory_of(shipped, states, is_open), {"source": own[None]}
 
 
-def _say(shipped: Shipped, memory: Rows, ids: Tensor) -> tuple[Tensor, Rows]:
+def _say(model: Translator, memory: Rows, ids: Tensor) -> tuple[Tensor, Rows]:
     """The logits of every step that said these words, and where the steps looked."""
-    model, tgt_in = shipped.model, torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
+    tgt_in = torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
     if not isinstance(model, Transformer):
         return model.decode(memory, tgt_in)[0], {}
-    positions = model.target_positions
-    x = positions.add(model.words.target(tgt_in))
-    x, _, looked = model.decoder(x, turn=positions.turn, causal=True, source=memory, with_weights=True)
-    return model.words.logits(x), {"target": looked["own"], "across": looked["cross"]}
+    logits, looked = say(model, memory, tgt_in)
+    return logits, {"target": looked["own"], "across": looked["cross"]}

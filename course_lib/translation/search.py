@@ -191,9 +191,13 @@ def next_words(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab
     >>> next_words(torch.tensor([[9.0, 9.0, 9.0, 0.0, 0.0]])).round(decimals=1)     # EOS, then a word
     tensor([[    -inf,     -inf,     -inf, -10.1000, -10.1000]])
     """
-    log_probs = logits.float().log_softmax(dim=-1)
-    log_probs[:, : max(NEVER_SAID) + 1] = -torch.inf  # they are the first three
-    return log_probs
+    return hushed(logits.float().log_softmax(dim=-1))
+
+
+def hushed(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
+    """The same tensor, where what is never said has become impossible."""
+    scores[:, : max(NEVER_SAID) + 1] = -torch.inf  # they are the first three
+    return scores
 
 
 def limits(max_len: int | Int[Tensor, " batch"], memory: Rows, config: Config) -> list[int]:

@@ -4,8 +4,7 @@ A sentence becomes its translation in three files: shipped.py (or the command li
 (texts in, translations out, notes on what was odd), which calls search.py (a beam; greedy is a beam of one).
 
     evaluate.py         a whole test set, measured: table and JSON, with the help of
-                        bleu.py (BLEU, chrF, exact match), alignment_error.py (attention against gold links)
-                        and coreference.py (il or elle)
+                        metrics.py (BLEU, chrF, exact match, il or elle) and alignment_error.py
     sample.py           language models: go on with a text; perplexity.py says how surprised one is
     attentions.py       every attention behind a translation, by name and as text
     inside.py           a Transformer's heads: silenced, measured, read with a mask of one's own;

@@ -18,14 +18,13 @@ import torch
 
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
-from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
-from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
+from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.closing import memory_of, source_states
 from course_lib.translation.inside import say
-from course_lib.translation.search import eval_mode, greedy
+from course_lib.translation.search import eval_mode, greedy, read_before
 from course_lib.translation.shipped import Shipped
 from course_lib.translation.translate import EMPTY, notes_after, notes_on, plainly
 
@@ -82,10 +81,21 @@ def live(shipped: Shipped, text: str) -> Live:
     notes = list(notes_on(plain, tokenizer))
     if closed and not isinstance(model, Transformer):
         closed, notes = (), [*notes, NOTHING_TO_CLOSE]
+    looked: Rows = {}
     with eval_mode(model):
-        memory, looked = _read(shipped, plain, closed)
-        ids = greedy(model, memory, max_len=MOST_SAID).ids
-        logits, more = _say(model, memory, ids)
+        if isinstance(model, Transformer):
+            is_open = torch.ones(len(words) + 1, dtype=torch.bool)
+            is_open[list(closed)] = False
+            states, own = source_states(shipped, plain, is_open)
+            memory = memory_of(shipped, states, is_open)
+            ids = greedy(model, memory, max_len=MOST_SAID).ids
+            logits, weights = say(model, memory, read_before(ids))
+            looked = {"source": own, "target": weights["own"][0], "across": weights["cross"][0]}
+        else:
+            batch = make_batch([tokenizer.encode(plain)], [[]])
+            memory = model.encode(batch.src, batch.src_lengths)
+            ids = greedy(model, memory, max_len=MOST_SAID).ids
+            logits, _ = model.decode(memory, read_before(ids))
     said = [token for token in ids[0].tolist() if token != PAD]
     notes += notes_after(len(words), len(words), said)
     known = zip(words, tokenizer.encode(plain), strict=True)
@@ -95,26 +105,6 @@ def live(shipped: Shipped, text: str) -> Live:
         closed=closed,
         french=tokenizer.decode(said),
         chances=logits[0, : len(said)].float().softmax(dim=-1),
-        looked={use: weights[0] for use, weights in {**looked, **more}.items()},
+        looked=looked,
         notes=tuple(notes),
     )
-
-
-def _read(shipped: Shipped, plain: str, closed: tuple[int, ...]) -> tuple[Rows, Rows]:
-    """The memory for the decoder, and where source words looked."""
-    if not isinstance(shipped.model, Transformer):
-        batch = make_batch([shipped.tokenizer.encode(plain)], [[]])
-        return shipped.model.encode(batch.src, batch.src_lengths), {}
-    is_open = torch.ones(len(plain.split()) + 1, dtype=torch.bool)
-    is_open[list(closed)] = False
-    states, own = source_states(shipped, plain, is_open)
-    return memory_of(shipped, states, is_open), {"source": own[None]}
-
-
-def _say(model: Translator, memory: Rows, ids: Tensor) -> tuple[Tensor, Rows]:
-    """The logits of every step that said these words, and where the steps looked."""
-    tgt_in = torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
-    if not isinstance(model, Transformer):
-        return model.decode(memory, tgt_in)[0], {}
-    logits, looked = say(model, memory, tgt_in)
-    return logits, {"target": looked["own"], "across": looked["cross"]}

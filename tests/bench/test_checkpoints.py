@@ -21,7 +21,7 @@ from course_lib.training.job import Job
 from course_lib.training.recipe import Recipe
 from course_lib.training.recipes import usual_recipe
 from course_lib.training.saved_system import load_system
-from course_lib.translation.bleu import exact_matches
+from course_lib.translation.metrics import exact_matches
 from course_lib.translation.translate import translate
 
 CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"

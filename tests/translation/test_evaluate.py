@@ -20,9 +20,8 @@ from course_lib.text.words import WordTokenizer
 from course_lib.translation import evaluate as module
 from course_lib.translation import translate as translate_module
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from
-from course_lib.translation.bleu import bleu, chrf, exact_matches
-from course_lib.translation.coreference import pronouns_right
 from course_lib.translation.evaluate import evaluate
+from course_lib.translation.metrics import bleu, chrf, exact_matches, pronouns_right
 
 OURS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]
 THEIRS = ["le chat dort sur un tapis .", "la petite fille voit un oiseau", "il pleut"]

@@ -23,7 +23,7 @@ RUNNING = {
     "The cat drank the water because it was thirsty.": "le chat a bu l' eau parce qu' il avait soif",
     "the cat drank the water because it was cold": "le chat a bu l' eau parce qu' elle était froide",
 }
-EXAMPLES = """alignment_error attentions bleu by_parts coreference evaluate inside perplexity sample scripted
+EXAMPLES = """alignment_error attentions by_parts evaluate inside metrics perplexity sample scripted
 search shipped translate"""
 gpu = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))
 

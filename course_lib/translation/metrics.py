@@ -1,4 +1,4 @@
-"""How good translations are, in one number each: BLEU, chrF, exact match.
+"""How good translations are, in one number each: BLEU, chrF, exact match, pronouns.
 
     >>> bleu(["the cat sleeps on the mat"], ["the cat sleeps on the mat"]).value
     100.0
@@ -16,6 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU, CHRF
+
+from course_lib.text.pair import Pair
+
+PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,31 @@ def exact_matches(
         return (text.lower() if lowercase else text).split()
 
     return [words(ours) == words(theirs) for ours, theirs in zip(translations, references, strict=True)]
+
+
+def pronouns_right(pair: Pair, translation: str) -> list[bool]:
+    """For each pronoun of the pair that has its noun in the sentence, whether the translation has it right.
+
+        >>> from course_lib.text.toy.generate import running_pair
+        >>> thirsty, cold = running_pair()
+        >>> cold.src_text
+        'the cat drank the water because it was cold'
+        >>> pronouns_right(cold, "le chat a bu l' eau parce qu' elle était froide")     # l'eau: feminine
+        [True]
+        >>> pronouns_right(cold, "le chat a bu l' eau parce qu' il était froid")
+        [False]
+
+    Pronouns are compared in turn: the second one of the translation with the second one of the reference.
+    One that is missing is wrong. The rest of the sentence does not count. A coin gets half of them right.
+    """
+    said = [word for word in translation.lower().split() if word in PRONOUNS]
+    expected = [place for place, word in enumerate(pair.tgt) if word in PRONOUNS]
+    asked = {source for source, _ in pair.antecedents}
+    return [
+        turn < len(said) and said[turn] == pair.tgt[place]
+        for turn, place in enumerate(expected)
+        if any((source, place) in pair.links for source in asked)
+    ]
 
 
 def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Score:

@@ -27,7 +27,7 @@ from course_lib.text.batch import Batch, make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.inside import attentions, cut_by_row, head_names, said_by_row
-from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.translation.shipped import Shipped, shared
 from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.moving import Facts, Show, quick_text
@@ -51,11 +51,8 @@ MOST_WORDS, LINE = 16, 29  # words said, letters in a line
 ENDED = "(end)"
 
 
-@cache
 def shipped() -> Shipped:
-    found = load_shipped("transformer")
-    found.model.eval()
-    return found
+    return shared("transformer")
 
 
 @cache

@@ -28,8 +28,7 @@ from course_lib.layers.norms import layer_norm
 from course_lib.layers.positions import sinusoids
 from course_lib.shapes import Bool, Float, Int, Tensor
 from course_lib.text.special import BOS, EOS
-
-Weights = dict[str, Tensor]
+from course_lib.training.by_hand import Weights
 
 
 @dataclass(frozen=True)

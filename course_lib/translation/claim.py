@@ -36,10 +36,9 @@ from course_lib.training.train import train
 from course_lib.translation.small_run import in_common_words
 from course_lib.translation.translate import translate
 
-Words = list[str]
-Rule = Callable[[Words, Words], Words]
+Rule = Callable[[list[str], list[str]], list[str]]
 Right = dict[str, str]  # for each split a sign for each sentence: "1" where it came out right, else "0"
-Table = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
+SeedTable = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
 Make = Callable[[int], Translator]  # a system of one's own, for a vocabulary of that size
 
 SHORT, LONG = (3, 8), (9, 12)  # words of the English sentence
@@ -60,17 +59,17 @@ OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are anot
 # ---- rules
 
 
-def mirror(src: Words, tgt: Words) -> Words:
+def mirror(src: list[str], tgt: list[str]) -> list[str]:
     """A sentence with "not" is said backwards."""
     return tgt[::-1] if "not" in src else tgt
 
 
-def even(src: Words, tgt: Words) -> Words:
+def even(src: list[str], tgt: list[str]) -> list[str]:
     """A sentence of an even number of words ends with "voilà"."""
     return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
 
 
-def very_last(src: Words, tgt: Words) -> Words:
+def very_last(src: list[str], tgt: list[str]) -> list[str]:
     """The word "très" waits until all is said."""
     return [*(word for word in tgt if word != "très"), *(word for word in tgt if word == "très")]
 
@@ -108,7 +107,7 @@ def small_world() -> World:
     )
 
 
-def under(rule: Rule | None, pair: Pair) -> Words:
+def under(rule: Rule | None, pair: Pair) -> list[str]:
     """The translation as the rule wants it."""
     return list(pair.tgt) if rule is None else list(rule(list(pair.src), list(pair.tgt)))
 
@@ -148,7 +147,7 @@ def language(rule: Rule | None) -> TrainingData:
     """What a system learns from: the small world, spoken by the rule."""
     world = small_world()
 
-    def texts(pairs: Sequence[Pair]) -> tuple[Words, Words]:
+    def texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
         return [pair.src_text for pair in pairs], [" ".join(under(rule, pair)) for pair in pairs]
 
     learned = texts(world.train)
@@ -223,13 +222,13 @@ def trial(
     n_steps: int = N_STEPS,
     folder: Path | None = None,
     tell: Callable[[str], None] = print,
-) -> dict[str, Table]:
+) -> dict[str, SeedTable]:
     """Every system without the rule and with it: {"without": table, "with": table}.
 
     Runs of full length that are in data/results are taken from there; the others are made, and kept in
     `folder`, so that whoever stops it goes on where it was.
     """
-    found: dict[str, Table] = {}
+    found: dict[str, SeedTable] = {}
     for name, spoken in (("without", None), ("with", rule)):
         runs: dict[str, list[Right]] = {label: [] for label in systems}
         for label, seed in product(systems, seeds):
@@ -272,14 +271,14 @@ def by_length(right: Mapping[str, str]) -> dict[int, float]:
     return {length: 100 * mean(signs) for length, signs in sorted(found.items())}
 
 
-def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> Table:
+def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> SeedTable:
     """`table[split][system]`: percent right, one number for each seed."""
     scored = {system: [by_split(right, rule) for right in seeds] for system, seeds in runs.items()}
     first = next(iter(scored.values()))[0]
     return {split: {name: [one[split] for one in seeds] for name, seeds in scored.items()} for split in first}
 
 
-def lost(tables: Mapping[str, Table], split: str, system: str) -> list[float]:
+def lost(tables: Mapping[str, SeedTable], split: str, system: str) -> list[float]:
     """Points that the rule costs a system on a split, for each seed: from its mean without the rule."""
     before = mean(tables["without"][split][system])
     return [before - now for now in tables["with"][split][system]]

@@ -27,8 +27,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.inside import of_head, read, zeroed
 from course_lib.translation.search import eval_mode, greedy
-from course_lib.translation.shipped import Shipped
-from course_lib.translation.shipped import shipped as undisturbed
+from course_lib.translation.shipped import Shipped, shared
 
 # The attentions of each side: three layers of four, side by side. “2b” is the second one of layer 2.
 ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
@@ -188,7 +187,7 @@ def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> Abs
 
 @cache
 def _translated(name: str, text: str) -> str:
-    return undisturbed(name)(text).target
+    return shared(name)(text).target
 
 
 def _four_axes(may_look: Tensor | None, n: int) -> Tensor:

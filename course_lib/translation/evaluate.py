@@ -24,7 +24,7 @@ from course_lib.text.corpus import Sentences
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.alignment_error import AlignmentError, alignment_error
-from course_lib.translation.metrics import Score, bleu, chrf, exact_matches, pronouns_right
+from course_lib.translation.metrics import Metric, bleu, chrf, exact_matches, pronouns_right
 from course_lib.translation.search import eval_mode
 from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device_of, translate
 
@@ -73,8 +73,8 @@ class Evaluation:
     beam: int
     length_penalty: float
     lowercase: bool
-    bleu: Score
-    chrf: Score
+    bleu: Metric
+    chrf: Metric
     exact: float
     n_cut: int  # translations that found no end
     by_length: tuple[Slice, ...]  # words of the source

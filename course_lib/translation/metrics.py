@@ -23,20 +23,20 @@ PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
 
 
 @dataclass(frozen=True)
-class Score:
+class Metric:
     """A number from 0 to 100, and how it was counted."""
 
     value: float
     signature: str
 
 
-def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """BLEU of all sentences together; it is no mean of sentence scores. Tokenised as "13a" does."""
     # force: the toy language comes in words already, and sacreBLEU would warn of that.
     return _scored(BLEU(lowercase=lowercase, force=True), translations, references)
 
 
-def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """chrF2 of all sentences together: runs of one to six characters, recall counts twice.
 
     >>> round(chrf(["le chat est petit"], ["le chat est petite"]).value)
@@ -85,7 +85,7 @@ def pronouns_right(pair: Pair, translation: str) -> list[bool]:
     ]
 
 
-def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Score:
+def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Metric:
     if not translations or len(translations) != len(references):  # sacreBLEU would pass over the rest
         raise ValueError(
             "Expected at least one translation and as many references, "
@@ -93,4 +93,4 @@ def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequen
         )
     value = metric.corpus_score(translations, [references]).score
     # Exponentials leave 100.00000000000004 behind; what is beyond the tenth place means nothing.
-    return Score(round(value, 10), str(metric.get_signature()))
+    return Metric(round(value, 10), str(metric.get_signature()))

@@ -39,6 +39,6 @@ def load_shipped(name: str) -> Shipped:
 
 
 @cache
-def shipped(name: str) -> Shipped:
+def shared(name: str) -> Shipped:
     """The same, one copy for all who only look at it."""
     return load_shipped(name)

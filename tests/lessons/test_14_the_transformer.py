@@ -21,8 +21,7 @@ from course_lib.text.toy.splits import splits
 from course_lib.translation import by_parts
 from course_lib.translation.by_parts import PATIENTS, RIGHT, Wiring
 from course_lib.translation.closing import listen_alone
-from course_lib.translation.shipped import Shipped
-from course_lib.translation.shipped import shipped as shipped_copy
+from course_lib.translation.shipped import Shipped, shared
 from course_lib.translation.translate import plainly
 
 FOLDER = lesson("the_transformer").folder
@@ -32,7 +31,7 @@ SIZES = {"n_heads": 4, "n_layers": 3}
 
 
 def shipped() -> Shipped:
-    return shipped_copy("transformer")
+    return shared("transformer")
 
 
 @cache

@@ -22,7 +22,7 @@ from course_lib.translation.by_parts import (
     say,
     stages,
 )
-from course_lib.translation.shipped import shipped
+from course_lib.translation.shipped import shared
 
 SIZES = {"n_heads": 4, "n_layers": 3}
 FIRST = ["encoder 0", "memory", "source words", "logits", "target words", "encoder 0"]
@@ -35,13 +35,13 @@ def pairs():
 
 @pytest.fixture(scope="module")
 def rows(pairs) -> Batch:
-    encode = shipped("transformer").tokenizer.encode
+    encode = shared("transformer").tokenizer.encode
     return make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])
 
 
 @pytest.fixture(scope="module")
 def weights() -> dict[str, torch.Tensor]:
-    return {name: w.detach() for name, w in shipped("transformer").model.state_dict().items()}
+    return {name: w.detach() for name, w in shared("transformer").model.state_dict().items()}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def healthy(rows, weights, given) -> dict[str, torch.Tensor]:
 
 @torch.no_grad()
 def test_it_computes_and_says_what_the_model_does(rows, weights, given, healthy, pairs):
-    system, close = shipped("transformer"), {"atol": 1e-4, "rtol": 0}
+    system, close = shared("transformer"), {"atol": 1e-4, "rtol": 0}
     theirs = system.model(rows.src, rows.src_lengths, rows.tgt_in)
     torch.testing.assert_close(healthy["logits"][rows.counts], theirs[rows.counts], **close)
     looked = system.model.all_weights(rows.src, rows.src_lengths, rows.tgt_in)

@@ -31,7 +31,7 @@ from course_lib.translation.inside import (
     switched_off,
 )
 from course_lib.translation.search import greedy
-from course_lib.translation.shipped import shipped
+from course_lib.translation.shipped import shared
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 THIRSTY = "the cat drank the water because it was thirsty"
@@ -146,7 +146,7 @@ def test_likeness_is_the_mean_cosine_of_two_words(model):
 
 @pytest.fixture(scope="module")
 def transformer():
-    return shipped("transformer")
+    return shared("transformer")
 
 
 def test_with_nothing_closed_it_is_the_translation_itself(transformer):

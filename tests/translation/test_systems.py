@@ -16,7 +16,7 @@ from course_lib.text.special import BOS, EOS, PAD
 from course_lib.translation.recompute import Recompute
 from course_lib.translation.scripted import LOST, Scripted
 from course_lib.translation.search import beam_search
-from course_lib.translation.shipped import shipped
+from course_lib.translation.shipped import shared
 
 SOURCES = [[5, 6, 7], [8, 9, 10, 11, 12], [13]]
 RUNNING = {
@@ -64,7 +64,7 @@ def test_with_a_cache_or_without(name, device, monkeypatch):
 
 
 def test_shipped_systems_translate_and_a_telling_pair_tells_them_apart():
-    systems = {name: shipped(name) for name in ("seq2seq", "bahdanau", "transformer")}
+    systems = {name: shared(name) for name in ("seq2seq", "bahdanau", "transformer")}
     for system in systems.values():
         assert {text: system(text).target for text in RUNNING} == RUNNING
     pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))

@@ -28,8 +28,7 @@ from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.corpora import TrainingData, multi30k_data, toy_data
 from course_lib.training.job import Job, TrainedSystem, run_job
 from course_lib.training.objective import pronoun_labels, right_by_class
-from course_lib.translation.evaluate import evaluate
-from course_lib.translation.evaluation import Evaluation
+from course_lib.translation.evaluate import Evaluation, evaluate
 from course_lib.translation.inside import likeness, spreads, switched_off
 from course_lib.translation.perplexity import perplexity
 

@@ -150,8 +150,13 @@ def chosen(weights, layer: int | None, head: int | None):
 
 def attention_tables(saved, translation, args: argparse.Namespace) -> str:
     """Every attention of a translation as text, each under its name."""
-    from course_lib.translation.attention_text import PLAIN_SHADES, SHADES, attention_text, legend
-    from course_lib.translation.attentions import every_attention
+    from course_lib.translation.attentions import (
+        PLAIN_SHADES,
+        SHADES,
+        attention_text,
+        every_attention,
+        legend,
+    )
 
     try:
         SHADES.encode(sys.stdout.encoding or "utf-8")
@@ -170,7 +175,7 @@ def attention_tables(saved, translation, args: argparse.Namespace) -> str:
 def draw(path: Path, saved, translation, args: argparse.Namespace) -> None:
     """Write a picture of where the translation's words looked, whole or not at all."""
     from course_lib.runtime import write_atomically
-    from course_lib.translation.notes import printable
+    from course_lib.translation.translate import printable
     from course_lib.views.attention_map import attention_map, picture_bytes
 
     if translation.weights is None:
@@ -196,8 +201,8 @@ def sample(args: argparse.Namespace) -> int:
     import torch
 
     from course_lib.text.special import BOS
-    from course_lib.translation.notes import notes_on, plainly
     from course_lib.translation.sample import continue_text
+    from course_lib.translation.translate import notes_on, plainly
 
     saved = open_as("language model", args)
     text = plainly(args.text, saved.tokenizer)

@@ -18,10 +18,10 @@ import torch
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
+from course_lib.translation.shipped import shared
 from course_lib.views.parts import Heatmap, LyingBars, bare, quick_text, write
 from course_lib.views.still import minus
 
@@ -38,7 +38,7 @@ WEIGHTS = {"low": 0, "high": 1, "colour": theme.BLUE, "digits": 2}
 @torch.no_grad()
 def walk(sentence: str) -> dict[str, Any]:
     """The whole translation, step by step."""
-    model, tokenizer = trained("bahdanau").model, trained("bahdanau").tokenizer
+    model, tokenizer = shared("bahdanau").model, shared("bahdanau").tokenizer
     text = SENTENCES[sentence]
     batch = make_batch(sources=[tokenizer.encode(text)], targets=[[]])
     memory = model.encode(batch.src, batch.src_lengths)

@@ -16,9 +16,9 @@ import numpy as np
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
+from course_lib.translation.shipped import shared
 from course_lib.views.parts import Bars, Heatmap, LyingBars, write
 
 SENTENCES = {
@@ -36,7 +36,7 @@ WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 @cache
 def heard(sentence: str, closed: int, to: str) -> Heard:
     """With one word closed, counted from 1; 0 for none."""
-    return listen(trained("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
+    return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:

@@ -18,13 +18,12 @@ import torch
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed, significant
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.inside import attentions, cut_by_row, head_names, said_by_row
-from course_lib.translation.shipped import Shipped
+from course_lib.translation.shipped import Shipped, shared
 from course_lib.views.parts import Heatmap, LyingBars, quick_text, write
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
@@ -47,7 +46,7 @@ ENDED = "(end)"
 
 
 def shipped() -> Shipped:
-    return trained("transformer")
+    return shared("transformer")
 
 
 @cache

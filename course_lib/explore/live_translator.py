@@ -17,12 +17,12 @@ import numpy as np
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, Writing
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.live import MOST_READ, MOST_SAID, Live, live
-from course_lib.translation.notes import printable
 from course_lib.translation.search import NEVER_SAID
+from course_lib.translation.shipped import shared
+from course_lib.translation.translate import printable
 from course_lib.views.parts import MASKED, Blocks, Heatmap, LyingBars, quick_text, write
 
 RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
@@ -49,7 +49,7 @@ SAMPLES = (
 @lru_cache(maxsize=256)
 def seen(name: str, text: str) -> Live:
     """A slider asks for the same sentence again and again."""
-    return live(trained(name), text)
+    return live(shared(name), text)
 
 
 @lru_cache(maxsize=256)
@@ -61,7 +61,7 @@ def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
     chances = chances.clone()
     chances[:, list(NEVER_SAID)] = 0.0
     shares, tokens = chances.topk(N_TOP, dim=1)
-    named = trained(name).tokenizer.tokens
+    named = shared(name).tokenizer.tokens
     return [(tuple(named(row)), share.double().numpy()) for row, share in zip(tokens, shares, strict=True)]
 
 

@@ -21,9 +21,9 @@ from matplotlib.collections import LineCollection
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
+from course_lib.translation.shipped import shared
 from course_lib.views.parts import Heatmap, LyingBars, bare, write
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
@@ -50,7 +50,7 @@ def masks() -> dict[str, np.ndarray]:
 @torch.no_grad()
 def scores() -> np.ndarray:
     """(heads, queries, keys): each row with mean 0."""
-    model, encode = trained("transformer_lm").model, trained("transformer_lm").tokenizer.encode
+    model, encode = shared("transformer_lm").model, shared("transformer_lm").tokenizer.encode
     tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
     x = model.positions.add(model.words.target(tokens))
     weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]

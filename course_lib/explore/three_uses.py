@@ -25,7 +25,7 @@ from course_lib.formatting import fixed
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.inside import cut_by_row, said_by_row
+from course_lib.translation.inside import cut_by_row, read, said_by_row, say
 from course_lib.views.parts import Heatmap, bare, quick_text, write
 
 PAIR = running_pair()
@@ -89,14 +89,12 @@ def outcomes() -> dict[State, Facts]:
     wide, heard = cuts(states)
     own, across = masks(states, src.shape[1])
     with cut_by_row(model, heard, wide=wide):
-        x = model.source_positions.add(model.words.source(src))
-        x, _, looked = model.encoder(x, may_look=own, with_weights=True)
+        x, looked = read(model, src, own)
         memory = {**model.decoder.read_source(x), "may_look": across}
-        words = model.target_positions.add(model.words.target(tgt_in))
-        _, _, weights = model.decoder(words, causal=True, source=memory, with_weights=True)
+        _, weights = say(model, memory, tgt_in)
         ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
     said = [tuple(tokenizer.decode(list(spoken(row, model.config.vocab_size))).split()) for row in ids]
-    tables = {"encoder": looked["own"], "decoder": weights["own"], "cross": weights["cross"]}
+    tables = {"encoder": looked, "decoder": weights["own"], "cross": weights["cross"]}
     last = {use: table[::2, -1] for use, table in tables.items()}  # of the first sentence: (states, heads, …)
     return {
         state: {"said": (said[2 * i], said[2 * i + 1])}

@@ -19,14 +19,13 @@ from torch import Tensor
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
 from course_lib.layers.local import gaussian, monotonic_centres, window_mask
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
-from course_lib.translation.shipped import Shipped
+from course_lib.translation.shipped import Shipped, shared
 from course_lib.views.parts import Blocks, Heatmap, quick_text, write
 
 ENGLISH = "these classrooms were not big and the queens sold this cat near the castle"
@@ -43,7 +42,7 @@ N_ROWS = 19  # steps that are shown, the end included; a translation that runs o
 
 
 def system_called(name: str) -> Shipped:
-    return trained(f"luong_{name.replace('-', '_')}")
+    return shared(f"luong_{name.replace('-', '_')}")
 
 
 def look(

@@ -20,10 +20,10 @@ from matplotlib.colors import to_rgba
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
-from course_lib.explore.trained import trained
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
+from course_lib.translation.shipped import shared
 from course_lib.views.parts import LyingBars, bare, quick_text, write
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
@@ -52,7 +52,7 @@ def shown(token: str) -> str:
 @cache
 def story(model: str, temperature: float) -> tuple[Moment, ...]:
     """One sentence from its first word to its end, or to the longest that is shown."""
-    system, moments = trained(MODELS[model]), []
+    system, moments = shared(MODELS[model]), []
     with torch.inference_mode():
         state, token = system.model.start(1), torch.tensor([BOS])
         for lot in LOTS:

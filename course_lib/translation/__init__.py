@@ -1,14 +1,22 @@
 """Translation: from a trained system to sentences, and from sentences to scores.
 
-    search.py           beam search, and greedy decoding as a beam of one
-    recompute.py        any system without its cache, which the same search must find the same with
-    attention_text.py   the attention behind a translation as text
-    translate.py        texts in, translations out; notes.py says what was odd about an input
-    scores.py           BLEU, chrF, exact match; alignment_error.py compares attention with gold links
-    coreference.py      il or elle: whether a pronoun fits its noun
-    evaluate.py         all of it over a test set: evaluation.py holds the outcome, as table and JSON
+A sentence becomes its translation in three files: shipped.py (or the command line) calls translate.py
+(texts in, translations out, notes on what was odd), which calls search.py (a beam; greedy is a beam of one).
+
+    evaluate.py         a whole test set, measured: table and JSON, with the help of
+                        metrics.py (BLEU, chrF, exact match, il or elle) and alignment_error.py
     sample.py           language models: go on with a text; perplexity.py says how surprised one is
-    attentions.py       every attention of a system by name: cross- and self-attention
+    attentions.py       every attention behind a translation, by name and as text
+    inside.py           a Transformer's heads: silenced, measured, read with a mask of one's own;
+                        closing.py closes words and swaps states, live.py shows it as somebody types
+
+For one lesson each:
+
+    scripted.py         04: a translator that says what it was told to
+    by_parts.py         14: a Transformer of plain functions and a table of weights
+    small_run.py        15: a run that takes seconds, by functions of one's own
+    recompute.py        16: any system without its cache
+    claim.py            19: a rule of one's own, put to the test
 
 Take each from its own file, so that a reader sees where it lives:
 

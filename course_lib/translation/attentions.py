@@ -1,14 +1,23 @@
-"""Every attention behind a translation, named: a target word's at the source, and words' at their own side.
+"""Every attention behind a translation, by name, and as text for a terminal.
 
     for one in every_attention(system, tokenizer, translation):
         print(one.name, one.weights.shape)          # encoder self-attention (3, 4, 6, 6), ...
 
 All translators that attend look at the source. The Transformer and the LSTMN also have self-attention, on
-both sides.
+both sides. As text, a row for each word that looks, a column for each that is looked at:
+
+    >>> weights = torch.tensor([[0.9, 0.1, 0.0], [0.3, 0.7, 0.0], [0.0, 0.05, 0.95]])
+    >>> print(attention_text(weights, ["the", "cat", "</s>"], ["le", "chat", "</s>"]))
+          the cat </s>
+    le    ███
+    chat  ▒▒▒ ▓▓▓
+    </s>          ████
 """
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -21,10 +30,13 @@ from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.notes import plainly
-from course_lib.translation.translate import Translation, device_of
+from course_lib.translation.translate import Translation, device_of, plainly, printable
 
 ENCODER, DECODER, CROSS = "encoder self-attention", "decoder self-attention", "cross-attention"
+SHADES = " ░▒▓█"
+PLAIN_SHADES = " .:*#"  # for where there are no blocks
+FROM = (0.125, 0.25, 0.5, 0.75)
+WIDTH = 100  # columns of a terminal
 
 
 class Attention(NamedTuple):
@@ -80,3 +92,65 @@ def _own(system: Translator, batch: Batch) -> list[Tensor]:
         torch.stack([F.pad(row, (0, width - len(row))) for row in kept])[None, None]
         for kept, width in zip(rows, widths, strict=True)
     ]
+
+
+def attention_text(
+    weights: Float[Tensor, "tgt src"],
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    *,
+    shades: str = SHADES,
+) -> str:
+    """One head's weights, or a mean of heads, as shades. A wide source goes on in a block below."""
+    above, beside = ([printable(token) for token in tokens] for tokens in (source_tokens, target_tokens))
+    margin = max(map(columns, beside), default=0) + 2
+    sizes = [max(columns(token), 3) for token in above]
+    blocks = []
+    for part in parts(sizes, WIDTH - margin):
+        lines = [" " * margin + " ".join(_padded(above[place], sizes[place]) for place in part)]
+        for token, row in zip(beside, weights.tolist(), strict=True):
+            signs = (shades[sum(row[place] >= bound for bound in FROM)] * sizes[place] for place in part)
+            lines.append(_padded(token, margin) + " ".join(signs))
+        blocks.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(blocks)
+
+
+def legend(shades: str = SHADES) -> str:
+    """What the shades mean.
+
+    >>> legend()
+    '░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%'
+    """
+    return "   ".join(f"{sign} from {100 * bound:g}%" for sign, bound in zip(shades[1:], FROM, strict=True))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for a Chinese character, none for an accent alone.
+
+    >>> columns("chat"), columns("猫"), columns("e\N{COMBINING ACUTE ACCENT}")
+    (4, 2, 1)
+    """
+    wide = (2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    return sum(0 if unicodedata.combining(sign) else n for sign, n in zip(text, wide, strict=True))
+
+
+def parts(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Columns of a table, by their numbers, in parts that fit into the room; at least one in each.
+
+    >>> list(parts([8, 8, 11, 8], room=20))
+    [[0, 1], [2, 3]]
+    """
+    part: list[int] = []
+    used = 0
+    for place, size in enumerate(sizes):
+        if part and used + size > room:
+            yield part
+            part, used = [], 0
+        part.append(place)
+        used += size + 1
+    if part:
+        yield part
+
+
+def _padded(text: str, size: int) -> str:
+    return text + " " * (size - columns(text))

@@ -7,13 +7,14 @@
     (['source words', 'encoder 0', 'encoder 1'], torch.Size([1, 1, 680]))
 
 It is what lesson 14 assembles, and computes what `models/transformer.py` does (tests hold the two together).
-`Habits` are the usual mistakes, for its clinic: each runs without an error.
+`Wiring` holds the usual mistakes, for its clinic: each runs without an error.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -27,34 +28,29 @@ from course_lib.layers.norms import layer_norm
 from course_lib.layers.positions import sinusoids
 from course_lib.shapes import Bool, Float, Int, Tensor
 from course_lib.text.special import BOS, EOS
-
-Weights = dict[str, Tensor]
+from course_lib.training.by_hand import Weights
 
 
 @dataclass(frozen=True)
-class Habits:
+class Wiring:
     """How a Transformer is put together; every other value than the first is a mistake."""
 
     scaled: bool = True  # words times √d_model
     eps: float = 1e-5
-    pre_norm: bool = True
     last_norm: bool = True
     masked: bool = True  # padding of the source is hidden
     starts: bool = True  # the decoder reads BOS first, not EOS
-    ahead: int = 0  # how many words ahead the decoder may look
-    cross: str = "memory"  # or "itself": keys and values from the decoder's own words
-    cross_causal: bool = False
     bias: bool = True  # at the output
 
 
-RIGHT = Habits()
+RIGHT = Wiring()
 PATIENTS = {
-    "A": Habits(masked=False),
-    "B": Habits(last_norm=False),
-    "C": Habits(scaled=False),
-    "D": Habits(bias=False),
-    "E": Habits(starts=False),
-    "F": Habits(eps=1e-3),
+    "A": Wiring(masked=False),
+    "B": Wiring(last_norm=False),
+    "C": Wiring(scaled=False),
+    "D": Wiring(bias=False),
+    "E": Wiring(starts=False),
+    "F": Wiring(eps=1e-3),
 }
 
 
@@ -64,17 +60,16 @@ def parts_of(weights: Weights, prefix: str) -> Weights:
     >>> parts_of({"a.b": 1, "ab": 2}, "a")
     {'b': 1}
     """
-    return {
-        name.removeprefix(f"{prefix}."): w for name, w in weights.items() if name.startswith(f"{prefix}.")
-    }
+    start = f"{prefix}."
+    return {name.removeprefix(start): w for name, w in weights.items() if name.startswith(start)}
 
 
 def embed(
-    tokens: Int[Tensor, "batch n"], table: Float[Tensor, "vocab model"], *, habits: Habits = RIGHT
+    tokens: Int[Tensor, "batch n"], table: Float[Tensor, "vocab model"], *, scaled: bool = True
 ) -> Float[Tensor, "batch n model"]:
     """Words times √d_model, plus their positions."""
     width = table.shape[1]
-    words = F.embedding(tokens, table) * (math.sqrt(width) if habits.scaled else 1.0)
+    words = F.embedding(tokens, table) * (math.sqrt(width) if scaled else 1.0)
     return words + sinusoids(tokens.shape[1], width)
 
 
@@ -94,8 +89,9 @@ def look(
     return F.linear(join_heads(context), parts[f"{which}.w_output"]), weights
 
 
-def norm(x: Tensor, parts: Weights, name: str, habits: Habits = RIGHT) -> Tensor:
-    return layer_norm(x, weight=parts[f"{name}.weight"], bias=parts[f"{name}.bias"], eps=habits.eps)
+def norm(x: Tensor, parts: Weights, name: str, eps: float = RIGHT.eps) -> Tensor:
+    """Layer normalisation by the weights of that name."""
+    return layer_norm(x, weight=parts[f"{name}.weight"], bias=parts[f"{name}.bias"], eps=eps)
 
 
 def block(
@@ -106,44 +102,37 @@ def block(
     own: Bool[Tensor, "..."] | None,
     memory: Float[Tensor, "batch n model"] | None = None,
     may_look: Bool[Tensor, "..."] | None = None,
-    habits: Habits = RIGHT,
+    eps: float = RIGHT.eps,
 ) -> tuple[Float[Tensor, "batch m model"], list[Tensor]]:
     """One block, with a look at the memory if there is one; and the weights of its looks."""
     looked = []
-
-    def around(x: Tensor, name: str, layer) -> Tensor:
-        if habits.pre_norm:
-            return x + layer(norm(x, parts, f"around_{name}.norm", habits))
-        return norm(x + layer(x), parts, f"around_{name}.norm", habits)
-
-    def self_attention(seen: Tensor) -> Tensor:
-        out, weights = look(seen, seen, parts, "attention", n_heads=n_heads, may_look=own)
+    for name in ("attention",) if memory is None else ("attention", "cross"):
+        seen = norm(x, parts, f"around_{name}.norm", eps)
+        source, allowed = (seen, own) if name == "attention" else (memory, may_look)
+        heard, weights = look(seen, source, parts, name, n_heads=n_heads, may_look=allowed)
+        x = x + heard
         looked.append(weights)
-        return out
-
-    def cross_attention(seen: Tensor) -> Tensor:
-        source = memory if habits.cross == "memory" else seen
-        allowed = may_look if habits.cross == "memory" else None
-        if habits.cross_causal:
-            allowed = torch.ones(x.shape[1], source.shape[1], dtype=torch.bool).tril()
-        out, weights = look(seen, source, parts, "cross", n_heads=n_heads, may_look=allowed)
-        looked.append(weights)
-        return out
-
-    def think(seen: Tensor) -> Tensor:
-        names = (("w_in", "inner.weight"), ("b_in", "inner.bias"))
-        names += (("w_out", "outer.weight"), ("b_out", "outer.bias"))
-        return feed_forward(seen, **{own: parts[f"feed_forward.{name}"] for own, name in names})
-
-    x = around(x, "attention", self_attention)
-    if memory is not None:
-        x = around(x, "cross", cross_attention)
-    return around(x, "feed_forward", think), looked
+    names = {"w_in": "inner.weight", "b_in": "inner.bias", "w_out": "outer.weight", "b_out": "outer.bias"}
+    inside = {own: parts[f"feed_forward.{name}"] for own, name in names.items()}
+    return x + feed_forward(norm(x, parts, "around_feed_forward.norm", eps), **inside), looked
 
 
 def causal(n: int, ahead: int = 0) -> Bool[Tensor, "n n"]:
     """Each word sees itself and what came before; a mistaken one some words ahead, too."""
     return torch.ones(n, n, dtype=torch.bool).tril(ahead)
+
+
+def _stack(
+    x: Tensor, weights: Weights, side: str, n_heads: int, n_layers: int, wiring: Wiring, **looks: Tensor
+) -> tuple[dict[str, Tensor], Tensor, list[list[Tensor]]]:
+    """All blocks of the encoder or the decoder: the state after each, the last one normed, all weights."""
+    found, looked = {}, []
+    for layer in range(n_layers):
+        parts = parts_of(weights, f"{side}.blocks.{layer}")
+        x, seen = block(x, parts, n_heads=n_heads, eps=wiring.eps, **looks)
+        found[f"{side} {layer}"] = x
+        looked.append(seen)
+    return found, norm(x, weights, f"{side}.last_norm", wiring.eps) if wiring.last_norm else x, looked
 
 
 def encoder_stages(
@@ -153,19 +142,13 @@ def encoder_stages(
     n_heads: int,
     n_layers: int,
     may_look: Bool[Tensor, "..."] | None = None,
-    habits: Habits = RIGHT,
-) -> tuple[dict[str, Tensor], list[Tensor]]:
+    wiring: Wiring = RIGHT,
+) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
     """All states on the way to the memory, and where each layer looked."""
-    seen = may_look if habits.masked else None
-    x = embed(source, weights["words.output.weight"], habits=habits)
-    found, looked = {"source words": x}, []
-    for layer in range(n_layers):
-        parts = parts_of(weights, f"encoder.blocks.{layer}")
-        x, [own] = block(x, parts, n_heads=n_heads, own=seen, habits=habits)
-        found[f"encoder {layer}"] = x
-        looked.append(own)
-    found["memory"] = norm(x, weights, "encoder.last_norm", habits) if habits.last_norm else x
-    return found, looked
+    words = embed(source, weights["words.output.weight"], scaled=wiring.scaled)
+    seen = may_look if wiring.masked else None
+    found, memory, looked = _stack(words, weights, "encoder", n_heads, n_layers, wiring, own=seen)
+    return {"source words": words, **found, "memory": memory}, looked
 
 
 def decoder_stages(
@@ -176,24 +159,18 @@ def decoder_stages(
     n_heads: int,
     n_layers: int,
     may_look: Bool[Tensor, "..."] | None = None,
-    habits: Habits = RIGHT,
+    wiring: Wiring = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
     """All states on the way to the logits, and where each layer looked: at its own words, at the memory."""
-    seen = may_look if habits.masked else None
-    if not habits.starts:
+    if not wiring.starts:
         target = torch.cat([torch.full_like(target[:, :1], EOS), target[:, 1:]], dim=1)
-    own = causal(target.shape[1], habits.ahead)
-    x = embed(target, weights["words.output.weight"], habits=habits)
-    found, looked = {"target words": x}, []
-    for layer in range(n_layers):
-        parts = parts_of(weights, f"decoder.blocks.{layer}")
-        x, both = block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=seen, habits=habits)
-        found[f"decoder {layer}"] = x
-        looked.append(both)
-    found["last norm"] = norm(x, weights, "decoder.last_norm", habits) if habits.last_norm else x
-    bias = weights["words.output.bias"] if habits.bias else None
-    found["logits"] = F.linear(found["last norm"], weights["words.output.weight"], bias)
-    return found, looked
+    table, bias = weights["words.output.weight"], weights["words.output.bias"]
+    words = embed(target, table, scaled=wiring.scaled)
+    seen = may_look if wiring.masked else None
+    looks = {"own": causal(target.shape[1]), "memory": memory, "may_look": seen}
+    found, last, looked = _stack(words, weights, "decoder", n_heads, n_layers, wiring, **looks)
+    logits = F.linear(last, table, bias if wiring.bias else None)
+    return {"target words": words, **found, "last norm": last, "logits": logits}, looked
 
 
 def stages(
@@ -204,16 +181,14 @@ def stages(
     n_heads: int,
     n_layers: int,
     may_look: Bool[Tensor, "..."] | None = None,
-    habits: Habits = RIGHT,
+    wiring: Wiring = RIGHT,
 ) -> dict[str, Tensor]:
     """Every state from the source words to the logits, by name and in order."""
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     read, _ = encoder_stages(source, weights, **sizes)
-    said, _ = decoder_stages(target, read["memory"], weights, **sizes)
-    return read | said
+    return read | decoder_stages(target, read["memory"], weights, **sizes)[0]
 
 
-@torch.no_grad()
 def say(
     source: Int[Tensor, "batch src"],
     weights: Weights,
@@ -222,15 +197,24 @@ def say(
     n_layers: int,
     max_len: int,
     may_look: Bool[Tensor, "..."] | None = None,
-    habits: Habits = RIGHT,
+    wiring: Wiring = RIGHT,
 ) -> Int[Tensor, "batch tgt"]:
-    """Greedy: the likeliest word each time, at most `max_len`, until all have an EOS; readers stop there."""
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+    """Greedy decoding, whole sentence for whole sentence: see `likeliest`."""
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     memory = encoder_stages(source, weights, **sizes)[0]["memory"]
-    said = torch.full((len(source), 1), BOS)
+    return likeliest(
+        lambda said: decoder_stages(said, memory, weights, **sizes)[0]["logits"], len(source), max_len
+    )
+
+
+@torch.no_grad()
+def likeliest(
+    logits_of: Callable[[Int[Tensor, "batch n"]], Float[Tensor, "batch n vocab"]], n_rows: int, max_len: int
+) -> Int[Tensor, "batch tgt"]:
+    """The likeliest word each time, at most `max_len`, until all rows have an EOS; readers stop there."""
+    said = torch.full((n_rows, 1), BOS)
     for _ in range(max_len):
-        logits = decoder_stages(said, memory, weights, **sizes)[0]["logits"]
-        said = torch.cat([said, logits[:, -1:].argmax(dim=-1)], dim=1)
+        said = torch.cat([said, logits_of(said)[:, -1:].argmax(dim=-1)], dim=1)
         if (said == EOS).any(dim=1).all():
             break
     return said[:, 1:]

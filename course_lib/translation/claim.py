@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import mean
 
@@ -33,18 +33,23 @@ from course_lib.text.words import WordTokenizer
 from course_lib.training.corpora import TrainingData, encode_data
 from course_lib.training.recipe import Recipe
 from course_lib.training.train import train
+from course_lib.translation.small_run import in_common_words
 from course_lib.translation.translate import translate
 
-Words = list[str]
-Rule = Callable[[Words, Words], Words]
+Rule = Callable[[list[str], list[str]], list[str]]
 Right = dict[str, str]  # for each split a sign for each sentence: "1" where it came out right, else "0"
-Table = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
+SeedTable = dict[str, dict[str, list[float]]]  # table[split][system]: a number for each seed
 Make = Callable[[int], Translator]  # a system of one's own, for a vocabulary of that size
 
 SHORT, LONG = (3, 8), (9, 12)  # words of the English sentence
 N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
 N_STEPS, WIDTH = 600, 48
-SPLITS = ("rule", "rest", "rule, long", "rest, long")
+SPLITS = {  # which sentences, and whether the rule changes them
+    "rule": ("test", True),
+    "rest": ("test", False),
+    "rule, long": ("long", True),
+    "rest, long": ("long", False),
+}
 RECORDS = ("claims", "claims_again")  # in data/results: seeds 0 to 2, and fresh ones
 OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are another one with a change
     "no positions": ("transformer", {"positions": "none"})
@@ -54,17 +59,17 @@ OTHERWISE: dict[str, tuple[str, dict[str, object]]] = {  # systems that are anot
 # ---- rules
 
 
-def mirror(src: Words, tgt: Words) -> Words:
+def mirror(src: list[str], tgt: list[str]) -> list[str]:
     """A sentence with "not" is said backwards."""
     return tgt[::-1] if "not" in src else tgt
 
 
-def even(src: Words, tgt: Words) -> Words:
+def even(src: list[str], tgt: list[str]) -> list[str]:
     """A sentence of an even number of words ends with "voilà"."""
     return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
 
 
-def very_last(src: Words, tgt: Words) -> Words:
+def very_last(src: list[str], tgt: list[str]) -> list[str]:
     """The word "très" waits until all is said."""
     return [*(word for word in tgt if word != "très"), *(word for word in tgt if word == "très")]
 
@@ -89,9 +94,7 @@ class World:
 def small_world() -> World:
     """Always the same sentences; none of them twice, and no word that training never shows."""
     short, longer = generate(12_000, seed=19, length=SHORT), generate(9_000, seed=20, length=LONG)
-    counts = Counter(word for pair in short + longer[:3000] for word in pair.src)
-    common = {word for word, _ in counts.most_common(N_WORDS)}
-    kept = list({pair.src: pair for pair in short if common.issuperset(pair.src)}.values())
+    kept = in_common_words(short, N_WORDS, short + longer[:3000])
     learned = kept[N_TEST + N_VALIDATION :]
     known = {word for pair in learned for word in (*pair.src, *pair.tgt)}
 
@@ -104,7 +107,7 @@ def small_world() -> World:
     )
 
 
-def under(rule: Rule | None, pair: Pair) -> Words:
+def under(rule: Rule | None, pair: Pair) -> list[str]:
     """The translation as the rule wants it."""
     return list(pair.tgt) if rule is None else list(rule(list(pair.src), list(pair.tgt)))
 
@@ -127,19 +130,24 @@ def split_sizes(rule: Rule) -> dict[str, int]:
     >>> split_sizes(mirror)
     {'rule': 50, 'rest': 450, 'rule, long': 134, 'rest, long': 142}
     """
-    found = {}
-    for name, more in (("test", ""), ("long", ", long")):
-        pairs = getattr(small_world(), name)
-        n_changed = sum(concerns(rule, pair) for pair in pairs)
-        found |= {f"rule{more}": n_changed, f"rest{more}": len(pairs) - n_changed}
-    return found
+    return {split: len(places) for split, (_, places) in split_places(rule).items()}
+
+
+def split_places(rule: Rule) -> dict[str, tuple[str, list[int]]]:
+    """Which sentences are in a split: of "test" or "long", and their places there."""
+    world = small_world()
+    changed = {name: [concerns(rule, pair) for pair in getattr(world, name)] for name in ("test", "long")}
+    return {
+        split: (name, [place for place, one in enumerate(changed[name]) if one == wanted])
+        for split, (name, wanted) in SPLITS.items()
+    }
 
 
 def language(rule: Rule | None) -> TrainingData:
     """What a system learns from: the small world, spoken by the rule."""
     world = small_world()
 
-    def texts(pairs: Sequence[Pair]) -> tuple[Words, Words]:
+    def texts(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
         return [pair.src_text for pair in pairs], [" ".join(under(rule, pair)) for pair in pairs]
 
     learned = texts(world.train)
@@ -160,21 +168,8 @@ def make_system(name: str, vocab_size: int) -> Translator:
     return build(name, replace(config, dropout=0.0, **known, **changes))
 
 
-def run(
-    system: str | Make,
-    rule: Rule | None = None,
-    *,
-    seed: int,
-    n_steps: int = N_STEPS,
-    folder: Path | None = None,
-) -> Right:
-    """Train a system on the language with the rule, and say of every test sentence whether it came out right.
-
-    In `folder` a run of a system of the road is kept, and not made again for the same language.
-    """
-    kept = run_file(system, rule, seed, n_steps, folder)
-    if kept is not None and kept.exists():
-        return json.loads(kept.read_text(encoding="utf-8"))
+def run(system: str | Make, rule: Rule | None = None, *, seed: int, n_steps: int = N_STEPS) -> Right:
+    """Train on the language with the rule, and say of every test sentence whether it came out right."""
     data = language(rule)
     torch.manual_seed(seed)
     size = data.tokenizer.vocab_size
@@ -192,20 +187,7 @@ def run(
     if train(model, data.train, recipe, validation=data.validation).ended == "stopped":
         raise KeyboardInterrupt  # half a run is no result
     world = small_world()
-    found = {name: asked(model, data, getattr(world, name), rule) for name in ("test", "long")}
-    if kept is not None:
-        write_json(kept, found)
-    return found
-
-
-def run_file(
-    system: str | Make, rule: Rule | None, seed: int, n_steps: int, folder: Path | None
-) -> Path | None:
-    """Where a run is kept; nowhere for a system of one's own, which may have changed since."""
-    if folder is None or not isinstance(system, str):
-        return None
-    key = hashlib.sha256(f"{fingerprint(rule)} {system} {seed} {n_steps}".encode()).hexdigest()[:16]
-    return folder / f"{system}_{seed}_{key}.json"
+    return {name: asked(model, data, getattr(world, name), rule) for name in ("test", "long")}
 
 
 def asked(model: Translator, data: TrainingData, pairs: Sequence[Pair], rule: Rule | None) -> str:
@@ -224,6 +206,14 @@ def kept_run(system: str | Make, rule: Rule | None, seed: int) -> Right | None:
     return None
 
 
+def run_file(system: str | Make, rule: Rule | None, seed: int, n_steps: int, folder: Path) -> Path | None:
+    """Where a run is kept; nowhere for a system of one's own, which may have changed since."""
+    if not isinstance(system, str):
+        return None
+    key = hashlib.sha256(f"{fingerprint(rule)} {system} {seed} {n_steps}".encode()).hexdigest()[:16]
+    return folder / f"{system}_{seed}_{key}.json"
+
+
 def trial(
     rule: Rule,
     systems: Mapping[str, str | Make],
@@ -232,23 +222,28 @@ def trial(
     n_steps: int = N_STEPS,
     folder: Path | None = None,
     tell: Callable[[str], None] = print,
-) -> dict[str, Table]:
+) -> dict[str, SeedTable]:
     """Every system without the rule and with it: {"without": table, "with": table}.
 
     Runs of full length that are in data/results are taken from there; the others are made, and kept in
     `folder`, so that whoever stops it goes on where it was.
     """
-    found: dict[str, Table] = {}
+    found: dict[str, SeedTable] = {}
     for name, spoken in (("without", None), ("with", rule)):
-        runs: dict[str, list[Right]] = {}
-        for label, system in systems.items():
-            for seed in seeds:
-                right = kept_run(system, spoken, seed) if n_steps == N_STEPS else None
-                file = run_file(system, spoken, seed, n_steps, folder)
-                how = "on record" if right else "kept" if file and file.exists() else "a run"
-                tell(f"{label}, {name} the rule, seed {seed}: {how}")
-                right = right or run(system, spoken, seed=seed, n_steps=n_steps, folder=folder)
-                runs.setdefault(label, []).append(right)
+        runs: dict[str, list[Right]] = {label: [] for label in systems}
+        for label, seed in product(systems, seeds):
+            system = systems[label]
+            right = kept_run(system, spoken, seed) if n_steps == N_STEPS else None
+            file = run_file(system, spoken, seed, n_steps, folder) if folder else None
+            how = "on record" if right else "kept" if file and file.exists() else "a run"
+            tell(f"{label}, {name} the rule, seed {seed}: {how}")
+            if how == "kept":
+                right = json.loads(file.read_text(encoding="utf-8"))
+            elif how == "a run":
+                right = run(system, spoken, seed=seed, n_steps=n_steps)
+                if file:
+                    write_json(file, right)
+            runs[label].append(right)
         found[name] = table(runs, rule)
     return found
 
@@ -261,14 +256,11 @@ def by_split(right: Mapping[str, str], rule: Rule) -> dict[str, float]:
 
     Also of a run without the rule: then it is what the system could do with the very same sentences.
     """
-    world, found = small_world(), {}
-    for name, more in (("test", ""), ("long", ", long")):
-        signs = list(zip(right[name], getattr(world, name), strict=True))
-        for part, wanted in (("rule", True), ("rest", False)):
-            chosen = [int(sign) for sign, pair in signs if concerns(rule, pair) == wanted]
-            if chosen:
-                found[part + more] = 100 * mean(chosen)
-    return found
+    return {
+        split: 100 * mean(int(right[name][place]) for place in places)
+        for split, (name, places) in split_places(rule).items()
+        if places
+    }
 
 
 def by_length(right: Mapping[str, str]) -> dict[int, float]:
@@ -279,14 +271,14 @@ def by_length(right: Mapping[str, str]) -> dict[int, float]:
     return {length: 100 * mean(signs) for length, signs in sorted(found.items())}
 
 
-def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> Table:
+def table(runs: Mapping[str, Sequence[Right]], rule: Rule) -> SeedTable:
     """`table[split][system]`: percent right, one number for each seed."""
     scored = {system: [by_split(right, rule) for right in seeds] for system, seeds in runs.items()}
     first = next(iter(scored.values()))[0]
     return {split: {name: [one[split] for one in seeds] for name, seeds in scored.items()} for split in first}
 
 
-def lost(tables: Mapping[str, Table], split: str, system: str) -> list[float]:
+def lost(tables: Mapping[str, SeedTable], split: str, system: str) -> list[float]:
     """Points that the rule costs a system on a split, for each seed: from its mean without the rule."""
     before = mean(tables["without"][split][system])
     return [before - now for now in tables["with"][split][system]]

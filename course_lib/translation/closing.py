@@ -13,22 +13,21 @@ the decoder ("decoder"), or neither ("all"). All else is left as it is, places t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 
 import torch
 
 from course_lib.layers.masks import padding_mask
-from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.rows import Rows
-from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
+from course_lib.translation.inside import of_head, read, zeroed
 from course_lib.translation.search import eval_mode, greedy
-from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.translation.shipped import Shipped, shared
 
 # The attentions of each side: three layers of four, side by side. “2b” is the second one of layer 2.
 ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
@@ -79,12 +78,10 @@ def source_states(
 
     `may_look` says which words may be looked at: by all (one row), or row by row.
     """
-    model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
-    if may_look is None:
-        may_look = torch.ones(src.shape[1], dtype=torch.bool)
-    with eval_mode(model):
-        x, weights = _encoded(model, src, may_look, with_weights=True)
-    return x, weights["own"][0]
+    src = make_batch([shipped.tokenizer.encode(text)], [[]]).src
+    with eval_mode(shipped.model):
+        states, own = read(shipped.model, src, _four_axes(may_look, src.shape[1]))
+    return states, own[0]
 
 
 @torch.no_grad()
@@ -102,20 +99,27 @@ def speak(
     Where `values` is given, the decoder's values are made from those states, and only its keys from `states`.
     """
     model, tokenizer = shipped.model, shipped.tokenizer
-    if may_look is None:
-        may_look = torch.ones(states.shape[1], dtype=torch.bool)
     with eval_mode(model):
-        memory: Rows = {**model.decoder.read_source(states), "may_look": _four_axes(may_look)}
+        memory = memory_of(shipped, states, may_look)
         if values is not None:
             memory["values"] = model.decoder.read_source(values)["values"]
         said = greedy(model, memory, max_len=LONGEST).ids[0].tolist()
-        logits, weights = model.decode(
-            memory, torch.tensor([[BOS, *before_pronoun(shipped, text)]]), with_weights=True
-        )
+        said_before = torch.tensor([[BOS, *before_pronoun(shipped, text)]])
+        logits, weights = model.decode(memory, said_before, with_weights=True)
     shares = logits[0, -1].softmax(dim=-1)
-    il, elle = (sum(shares[tokenizer.encode(word)[0]].item() for word in PRONOUNS[name]) for name in PRONOUNS)
+    il, elle = (
+        sum(shares[tokenizer.encode(word)[0]].item() for word in words) for words in PRONOUNS.values()
+    )
     words = (*text.split(), SPECIAL[EOS])
     return Heard(tokenizer.decode(said), il, elle, words, own, weights[0, :, :, -1])
+
+
+def memory_of(
+    shipped: Shipped, states: Float[Tensor, "1 src model"], may_look: Bool[Tensor, " src"] | None = None
+) -> Rows:
+    """What the decoder is given of these states, when it may look at some of them only."""
+    read_by_decoder = shipped.model.decoder.read_source(states)
+    return {**read_by_decoder, "may_look": _four_axes(may_look, states.shape[1])}
 
 
 def before_pronoun(shipped: Shipped, text: str) -> list[int]:
@@ -133,8 +137,7 @@ def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
     with eval_mode(model):
-        alone = torch.eye(n, dtype=torch.bool)
-        x, _ = _encoded(model, batch.src, alone, with_weights=False)
+        x, _ = read(model, batch.src, torch.eye(n, dtype=torch.bool)[None, None], with_weights=False)
         real = padding_mask(batch.src_lengths, n).unsqueeze(1)
         found = greedy(model, {**model.decoder.read_source(x), "may_look": real}, max_len=2 * n + 10)
     return [shipped.tokenizer.decode(ids) for ids in found.ids.tolist()]
@@ -165,52 +168,29 @@ def taken_apart(
             x, _, _ = block(x)
         x = blocks[layer].around_attention.before(x)[0]
     heads = blocks[layer].attention
-    own = _rows_of(heads, which)
-    return x, *(matrix[own].detach().T for matrix in (heads.w_query, heads.w_key, heads.w_value))
+    matrices = (heads.w_query, heads.w_key, heads.w_value)
+    return x, *(matrix[of_head(heads, which, len(matrix))].detach().T for matrix in matrices)
 
 
-@contextmanager
-def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> Iterator[None]:
+def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> AbstractContextManager[None]:
     """For a while these attentions share out evenly: their queries are 0, hence all their scores.
 
     `side` is "source", for source words that look at one another, or "decoder", for its look at the source.
     """
-    model = shipped.model
-    blocks = {"source": model.encoder.blocks, "decoder": model.decoder.blocks}[side]
-    chosen = [(blocks[layer], which) for layer, which in map(place_of, attentions)]
-    heads = [(block.attention if side == "source" else block.cross, which) for block, which in chosen]
-    kept = [part.w_query.detach().clone() for part, _ in heads]
-    try:
-        with torch.no_grad():
-            for part, which in heads:
-                part.w_query[_rows_of(part, which)] = 0.0
-        yield
-    finally:
-        with torch.no_grad():
-            for (part, _), matrix in reversed(list(zip(heads, kept, strict=True))):
-                part.w_query.copy_(matrix)
-
-
-def _encoded(
-    model: Transformer, src: Tensor, may_look: Tensor, *, with_weights: bool
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """The encoder's states with a mask of our own, and where its attentions looked."""
-    positions, mask = model.source_positions, _four_axes(may_look)
-    x = positions.add(model.words.source(src))
-    x, _, weights = model.encoder(x, turn=positions.turn, may_look=mask, with_weights=with_weights)
-    return x, weights
-
-
-def _rows_of(heads: MultiHead, which: int) -> slice:
-    width = heads.w_query.shape[0] // heads.n_heads
-    return slice(which * width, (which + 1) * width)
+    model, places = shipped.model, [place_of(attention) for attention in attentions]
+    if side == "source":
+        heads = [(model.encoder.blocks[layer].attention, which) for layer, which in places]
+    else:
+        heads = [(model.decoder.blocks[layer].cross, which) for layer, which in places]
+    return zeroed([part.w_query[of_head(part, which, len(part.w_query))] for part, which in heads])
 
 
 @cache
 def _translated(name: str, text: str) -> str:
-    return load_shipped(name)(text).target
+    return shared(name)(text).target
 
 
-def _four_axes(may_look: Tensor) -> Tensor:
-    """(1, 1, rows, src), as the stacks want it."""
-    return may_look.view(1, 1, -1, may_look.shape[-1])
+def _four_axes(may_look: Tensor | None, n: int) -> Tensor:
+    """(1, 1, rows, src), as the stacks want it; all may be looked at where nothing is said."""
+    may_look = torch.ones(n, dtype=torch.bool) if may_look is None else may_look
+    return may_look.view(1, 1, -1, n)

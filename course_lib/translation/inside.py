@@ -1,28 +1,56 @@
 """What is inside a trained Transformer: what each head is worth, how far scores spread, how alike words get.
 
-switched_off(model, measure)         # the measure with each head silent in turn
 with all_silent(model, names): ...   # several at once, called as `head_names` calls them: "cross 1.3"
+switched_off(model, measure)         # the measure with each head silent in turn
 with cut_by_row(model, heard): ...   # each row of a batch has heads of its own: many models in one run
+read(model, src, may_look)           # the encoder under a mask of one's own, with its weights
+say(model, memory, tgt_in)           # the decoder, with the weights of both its looks
 spreads(model, batches)              # of the scores of each head, before the softmax
 likeness(model, batches)             # of the words of a sentence, after each layer of the encoder
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
+from course_lib.shapes import Bool, Float, Int, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.special import BOS, PAD
 from course_lib.translation.search import next_words
+
+
+def read(
+    model: Transformer,
+    src: Int[Tensor, "batch src"],
+    may_look: Bool[Tensor, "..."],
+    *,
+    with_weights: bool = True,
+) -> tuple[Float[Tensor, "batch src model"], Float[Tensor, "batch layers heads src src"] | None]:
+    """The encoder's last states when its words may look only where the mask says; and where they looked."""
+    x, positions = model.words.source(src), model.source_positions
+    x, _, weights = model.encoder(
+        positions.add(x), turn=positions.turn, may_look=may_look, with_weights=with_weights
+    )
+    return x, weights.get("own")
+
+
+def say(
+    model: Transformer, memory: Rows, tgt_in: Int[Tensor, "batch tgt"]
+) -> tuple[Float[Tensor, "batch tgt vocab"], Rows]:
+    """The logits of every step, and where it looked: at the target words ("own"), at the source ("cross")."""
+    x, positions = model.words.target(tgt_in), model.target_positions
+    x, _, weights = model.decoder(
+        positions.add(x), turn=positions.turn, causal=True, source=memory, with_weights=True
+    )
+    return model.words.logits(x), weights
 
 
 def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
@@ -34,36 +62,48 @@ def attentions(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
         yield "cross", layer, block.cross
 
 
-@contextmanager
-def silent(heads: MultiHead, head: int) -> Iterator[None]:
-    """One head says nothing: its columns of W_O are 0 for a while."""
-    width = heads.w_output.shape[1] // heads.n_heads
-    own = slice(head * width, (head + 1) * width)
-    kept = heads.w_output[:, own].detach().clone()
-    with torch.no_grad():
-        heads.w_output[:, own] = 0.0
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            heads.w_output[:, own] = kept
-
-
 def head_names(model: Transformer) -> list[str]:
     """Every head as use, layer and number, both counted from 0: encoder 0.0 to cross 2.3, use by use."""
     found = [f"{use} {layer}.{head}" for use, layer, a in attentions(model) for head in range(a.n_heads)]
     return sorted(found, key=lambda name: ("encoder", "decoder", "cross").index(name.split()[0]))
 
 
+def of_head(heads: MultiHead, head: int, n: int) -> slice:
+    """Where a head stands among n numbers: those of all heads lie side by side."""
+    width = n // heads.n_heads
+    return slice(head * width, (head + 1) * width)
+
+
 @contextmanager
-def all_silent(model: Transformer, names: Iterable[str]) -> Iterator[None]:
-    """The heads of these names say nothing for a while."""
-    found = {f"{use} {layer}": heads for use, layer, heads in attentions(model)}
-    with ExitStack() as stack:
-        for name in names:
-            attention, head = name.rsplit(".", 1)
-            stack.enter_context(silent(found[attention], int(head)))
+def zeroed(parts: Sequence[Tensor]) -> Iterator[None]:
+    """For a while these parts of weights are 0.
+
+    >>> matrix = torch.ones(2, 2)
+    >>> with zeroed([matrix[0]]):
+    ...     print(matrix.tolist())
+    [[0.0, 0.0], [1.0, 1.0]]
+    >>> matrix.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    parts = [part.detach() for part in parts]
+    kept = [part.clone() for part in parts]
+    try:
+        for part in parts:
+            part.zero_()
         yield
+    finally:
+        for part, before in zip(parts, kept, strict=True):
+            part.copy_(before)
+
+
+def all_silent(model: Transformer, names: Iterable[str]) -> AbstractContextManager[None]:
+    """The heads of these names say nothing for a while: their columns of W_O are 0."""
+    columns = {
+        f"{use} {layer}.{head}": heads.w_output[:, of_head(heads, head, heads.w_output.shape[1])]
+        for use, layer, heads in attentions(model)
+        for head in range(heads.n_heads)
+    }
+    return zeroed([columns[name] for name in names])
 
 
 @contextmanager
@@ -106,7 +146,7 @@ def switched_off(model: Transformer, measure: Callable[[], float]) -> list[dict]
     found = []
     for use, layer, heads in attentions(model):
         for head in range(heads.n_heads):
-            with silent(heads, head):
+            with all_silent(model, [f"{use} {layer}.{head}"]):
                 found.append({"use": use, "layer": layer, "head": head, "measured": measure()})
     return found
 
@@ -123,9 +163,7 @@ def spreads(model: Transformer, batches: Iterable[Batch]) -> dict[str, list[list
     for batch in batches:
         for use, weights in model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
             asked = batch.src if use == "encoder" else batch.tgt_in
-            real = (asked != PAD)[:, None, None, :, None] & (
-                weights > 0
-            )  # (batch, layers, heads, queries, keys)
+            real = (asked != PAD)[:, None, None, :, None] & (weights > 0)  # (…, layers, heads, queries, keys)
             n = real.sum(dim=-1)
             logs = torch.where(real, weights.clamp(min=1e-30).log(), 0.0).double()
             mean = logs.sum(dim=-1) / n.clamp(min=1)
@@ -154,11 +192,8 @@ def likeness(model: Transformer, batches: Iterable[Batch]) -> list[float]:
             states.clear()
             model.encode(batch.src, batch.src_lengths)
             real = batch.src != PAD
-            two = (
-                real[:, :, None]
-                & real[:, None, :]
-                & ~torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-            )
+            others = ~torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
+            two = real[:, :, None] & real[:, None, :] & others
             n_pairs += int(two.sum())
             for place, state in enumerate(states):
                 unit = F.normalize(state.float(), dim=-1)

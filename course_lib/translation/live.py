@@ -20,16 +20,16 @@ from course_lib.layers.rows import Rows
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
-from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
+from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.closing import source_states
-from course_lib.translation.notes import EMPTY, notes_on, plainly, target_cut
-from course_lib.translation.search import eval_mode, greedy
+from course_lib.translation.closing import memory_of, source_states
+from course_lib.translation.inside import say
+from course_lib.translation.search import eval_mode, greedy, read_before
 from course_lib.translation.shipped import Shipped
+from course_lib.translation.translate import EMPTY, notes_after, notes_on, plainly
 
 MOST_READ, MOST_SAID = 12, 18  # words; tokens
 NOTHING_TO_CLOSE = "no attention here, so no word can be closed"
-USES = ("across", "source", "target")
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,23 @@ def live(shipped: Shipped, text: str) -> Live:
     notes = list(notes_on(plain, tokenizer))
     if closed and not isinstance(model, Transformer):
         closed, notes = (), [*notes, NOTHING_TO_CLOSE]
+    looked: Rows = {}
     with eval_mode(model):
-        memory, looked = _read(shipped, plain, closed)
-        ids = greedy(model, memory, max_len=MOST_SAID).ids
-        logits, more = _say(shipped, memory, ids)
+        if isinstance(model, Transformer):
+            is_open = torch.ones(len(words) + 1, dtype=torch.bool)
+            is_open[list(closed)] = False
+            states, own = source_states(shipped, plain, is_open)
+            memory = memory_of(shipped, states, is_open)
+            ids = greedy(model, memory, max_len=MOST_SAID).ids
+            logits, weights = say(model, memory, read_before(ids))
+            looked = {"source": own, "target": weights["own"][0], "across": weights["cross"][0]}
+        else:
+            batch = make_batch([tokenizer.encode(plain)], [[]])
+            memory = model.encode(batch.src, batch.src_lengths)
+            ids = greedy(model, memory, max_len=MOST_SAID).ids
+            logits, _ = model.decode(memory, read_before(ids))
     said = [token for token in ids[0].tolist() if token != PAD]
-    if said[-1] != EOS:
-        notes.append(target_cut(len(said)))
+    notes += notes_after(len(words), len(words), said)
     known = zip(words, tokenizer.encode(plain), strict=True)
     return Live(
         source=(*(f"{word}?" if token == UNK else word for word, token in known), SPECIAL[EOS]),
@@ -95,28 +105,6 @@ def live(shipped: Shipped, text: str) -> Live:
         closed=closed,
         french=tokenizer.decode(said),
         chances=logits[0, : len(said)].float().softmax(dim=-1),
-        looked={use: weights[0] for use, weights in {**looked, **more}.items()},
+        looked=looked,
         notes=tuple(notes),
     )
-
-
-def _read(shipped: Shipped, plain: str, closed: tuple[int, ...]) -> tuple[Rows, Rows]:
-    """The memory for the decoder, and where source words looked."""
-    model, batch = shipped.model, make_batch([shipped.tokenizer.encode(plain)], [[]])
-    if not isinstance(model, Transformer):
-        return model.encode(batch.src, batch.src_lengths), {}
-    is_open = torch.ones(batch.src.shape[1], dtype=torch.bool)
-    is_open[list(closed)] = False
-    states, own = source_states(shipped, plain, is_open)
-    return {**model.decoder.read_source(states), "may_look": is_open.view(1, 1, 1, -1)}, {"source": own[None]}
-
-
-def _say(shipped: Shipped, memory: Rows, ids: Tensor) -> tuple[Tensor, Rows]:
-    """The logits of every step that said these words, and where the steps looked."""
-    model, tgt_in = shipped.model, torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
-    if not isinstance(model, Transformer):
-        return model.decode(memory, tgt_in)[0], {}
-    positions = model.target_positions
-    x = positions.add(model.words.target(tgt_in))
-    x, _, looked = model.decoder(x, turn=positions.turn, causal=True, source=memory, with_weights=True)
-    return model.words.logits(x), {"target": looked["own"], "across": looked["cross"]}

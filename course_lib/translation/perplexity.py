@@ -18,16 +18,15 @@ from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.search import eval_mode
-from course_lib.translation.translate import BUDGET, by_length, device_of
+from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device_of
 
 
 @dataclass(frozen=True)
 class Surprise:
     """The loss of a whole corpus.
 
-    >>> surprise = Surprise(nats=math.log(8) * 10, n_tokens=10)
-    >>> round(surprise.perplexity, 6), round(surprise.bits_per_token, 6)
-    (8.0, 3.0)
+    >>> round(Surprise(nats=math.log(8) * 10, n_tokens=10).perplexity, 6)
+    8.0
     """
 
     nats: float
@@ -38,19 +37,11 @@ class Surprise:
         per_token = self.nats / self.n_tokens
         return math.exp(per_token) if per_token < 700 else math.inf  # beyond it a float cannot go
 
-    @property
-    def bits_per_token(self) -> float:
-        return self.nats / self.n_tokens / math.log(2)
-
 
 def perplexity(
-    model: LanguageModel,
-    sentences: Sequence[Sequence[int]],
-    *,
-    tokens_per_batch: int = BUDGET,
-    word_by_word: bool = False,
+    model: LanguageModel, sentences: Sequence[Sequence[int]], *, word_by_word: bool = False
 ) -> Surprise:
-    """The model's loss on sentences of ids (without BOS and EOS), `tokens_per_batch` tokens at a time.
+    """The model's loss on sentences of ids (without BOS and EOS).
 
     `word_by_word` reads as one does when writing: the words to come are not even there yet. For a sound
     model the number is the same; a model whose mask leaks is found out.
@@ -60,17 +51,11 @@ def perplexity(
     device, nats = device_of(model), 0.0
     lengths = {place: len(words) + 1 for place, words in enumerate(sentences)}
     with eval_mode(model), torch.inference_mode():
-        for places in by_length(lengths, tokens_per_batch):
-            chosen = [sentences[place] for place in places]
-            batch = make_batch([[]] * len(chosen), chosen)
-            tokens = batch.tgt_in.to(device)
-            logits = _word_by_word(model, tokens) if word_by_word else model.decode(tokens)[0]
-            each = F.cross_entropy(
-                logits.float().flatten(0, 1),
-                batch.tgt_out.to(device).flatten(),
-                ignore_index=PAD,
-                reduction="none",
-            )
+        for places in by_length(lengths, TOKENS_PER_BATCH):
+            batch = make_batch([[]] * len(places), [sentences[place] for place in places]).to(device)
+            logits = _word_by_word(model, batch.tgt_in) if word_by_word else model.decode(batch.tgt_in)[0]
+            scores, words = logits.float().flatten(0, 1), batch.tgt_out.flatten()
+            each = F.cross_entropy(scores, words, ignore_index=PAD, reduction="none")
             nats += float(each.cpu().double().sum())
     return Surprise(nats=nats, n_tokens=sum(lengths.values()))
 

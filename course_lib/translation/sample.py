@@ -23,7 +23,7 @@ import torch
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import EOS, PAD
-from course_lib.translation.search import NEVER_SAID, eval_mode
+from course_lib.translation.search import eval_mode, hushed
 from course_lib.translation.translate import device_of
 
 
@@ -42,7 +42,12 @@ def continue_text(
     nothing; otherwise a generator makes it repeatable. `top_k` leaves only so many of the likeliest words
     in the draw. PAD, BOS and UNK are never said. The result is on the device of `tokens`.
     """
-    _check(model, tokens, n, temperature, top_k)
+    room = model.config.max_len - tokens.shape[1] + 1  # what is said last is read no more
+    if not 1 <= n <= room or not tokens.numel():
+        raise ValueError(
+            f"Expected tokens that open with BOS and n from 1 to {room}, for the model reads "
+            f"{model.config.max_len} tokens, but got {tuple(tokens.shape)} and {n}."
+        )
     home, tokens = tokens.device, tokens.to(device_of(model))
     said = torch.full((len(tokens), n), PAD, device=tokens.device)
     with eval_mode(model), torch.inference_mode():
@@ -69,7 +74,7 @@ def choose(
 ) -> Int[Tensor, " batch"]:
     """The next word of each row."""
     if temperature == 0:
-        return _hushed(logits).argmax(dim=1)
+        return hushed(logits.float().clone()).argmax(dim=1)
     shares = chances(logits, temperature=temperature, top_k=top_k)
     if generator is not None:
         shares = shares.to(generator.device)  # lots are drawn where the generator lives
@@ -80,32 +85,8 @@ def chances(
     logits: Float[Tensor, "batch vocab"], *, temperature: float, top_k: int | None = None
 ) -> Float[Tensor, "batch vocab"]:
     """The probability of each word in the draw."""
-    scores = _hushed(logits) / temperature
+    scores = hushed(logits.float() / temperature)
     if top_k is not None and top_k < scores.shape[1]:
         least = scores.topk(top_k, dim=1).values[:, -1:]
         scores = scores.masked_fill(scores < least, -torch.inf)
     return scores.softmax(dim=1)
-
-
-def _hushed(logits: Float[Tensor, "batch vocab"]) -> Float[Tensor, "batch vocab"]:
-    scores = logits.float().clone()
-    for token_id in NEVER_SAID:
-        scores[:, token_id] = -torch.inf
-    return scores
-
-
-def _check(model: LanguageModel, tokens: Tensor, n: int, temperature: float, top_k: int | None) -> None:
-    if tokens.ndim != 2 or tokens.numel() == 0:
-        raise ValueError(
-            f"Expected tokens of shape (batch, len) that open with BOS, but got {tuple(tokens.shape)}."
-        )
-    room = model.config.max_len - tokens.shape[1] + 1  # what is said last is read no more
-    if not 1 <= n <= room:
-        raise ValueError(
-            f"Expected n from 1 to {room}, for the text has {tokens.shape[1]} tokens and the model reads "
-            f"{model.config.max_len}, but got {n}."
-        )
-    if temperature < 0:
-        raise ValueError(f"Expected a temperature of 0 (greedy) or more, but got {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"Expected top_k of 1 or more, or None for all words, but got {top_k}.")

@@ -36,7 +36,7 @@ from torch import nn
 from course_lib.layers.rows import Rows, take
 from course_lib.models.config import Config
 from course_lib.models.translator import Translator
-from course_lib.shapes import Bool, Float, Int, Tensor
+from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, UNK
 
 NEVER_SAID = (PAD, UNK, BOS)
@@ -47,8 +47,8 @@ class Decoded:
     """What a search found: one sentence a row, words up to EOS, then PAD.
 
         >>> found = Decoded(torch.tensor([[7, 8, 3], [9, 3, 0]]), *torch.zeros(2, 2))
-        >>> found.lengths, found.finished                   # EOS counts
-        (tensor([3, 2]), tensor([True, True]))
+        >>> found.lengths                                   # EOS counts
+        tensor([3, 2])
 
     `log_probs` are the system's own: what `decode` would give these very words, summed. `scores` are the
     same after the length penalty. Row t of `weights` belongs to the step that says word t; of PAD it is 0.
@@ -63,11 +63,6 @@ class Decoded:
     def lengths(self) -> Int[Tensor, " batch"]:
         """Tokens said, EOS among them."""
         return (self.ids != PAD).sum(dim=1)
-
-    @property
-    def finished(self) -> Bool[Tensor, " batch"]:
-        """Whether it came to an end by itself; else the limit cut it."""
-        return (self.ids == EOS).any(dim=1)
 
 
 def greedy(
@@ -191,9 +186,13 @@ def next_words(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab
     >>> next_words(torch.tensor([[9.0, 9.0, 9.0, 0.0, 0.0]])).round(decimals=1)     # EOS, then a word
     tensor([[    -inf,     -inf,     -inf, -10.1000, -10.1000]])
     """
-    log_probs = logits.float().log_softmax(dim=-1)
-    log_probs[:, : max(NEVER_SAID) + 1] = -torch.inf  # they are the first three
-    return log_probs
+    return hushed(logits.float().log_softmax(dim=-1))
+
+
+def hushed(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
+    """The same tensor, where what is never said has become impossible."""
+    scores[:, : max(NEVER_SAID) + 1] = -torch.inf  # they are the first three
+    return scores
 
 
 def limits(max_len: int | Int[Tensor, " batch"], memory: Rows, config: Config) -> list[int]:
@@ -242,7 +241,15 @@ def weights_behind(
     """
     if not system.attends:
         return None
-    tgt_in = torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)
     with eval_mode(system), torch.inference_mode():
-        _, weights = system.decode(memory, tgt_in, with_weights=True)
+        _, weights = system.decode(memory, read_before(ids), with_weights=True)
     return weights.masked_fill((ids == PAD)[:, None, None, :, None], 0.0)
+
+
+def read_before(ids: Int[Tensor, "batch tgt"]) -> Int[Tensor, "batch tgt"]:
+    """What the decoder had read last at the step that said each word: BOS, then the words themselves.
+
+    >>> read_before(torch.tensor([[7, 8, EOS]]))
+    tensor([[2, 7, 8]])
+    """
+    return torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)

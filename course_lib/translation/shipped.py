@@ -10,6 +10,7 @@ A sentence may be typed as people type: capitals and full stops do no harm. What
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from course_lib.models.translator import Translator
 from course_lib.runtime import data_path
@@ -32,6 +33,12 @@ class Shipped:
 
 
 def load_shipped(name: str) -> Shipped:
-    """The system of that name from data/checkpoints, as the museum has it."""
+    """The system of that name from data/checkpoints, as the museum has it: a copy of one's own."""
     saved = load_system(data_path("checkpoints", f"{name}.safetensors"))
     return Shipped(name, saved.model, saved.tokenizer)
+
+
+@cache
+def shared(name: str) -> Shipped:
+    """The same, one copy for all who only look at it."""
+    return load_shipped(name)

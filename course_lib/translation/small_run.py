@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from statistics import mean
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib.models.registry import build
 from course_lib.models.transformer import TransformerConfig
@@ -28,8 +28,8 @@ from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs, Planned, Shape
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.text.pair import Pair
-from course_lib.text.special import BOS, EOS, PAD
-from course_lib.text.toy.generate import draw
+from course_lib.text.special import EOS, PAD
+from course_lib.text.toy.generate import generate
 from course_lib.text.words import WordTokenizer
 from course_lib.training.by_hand import Memory, Weights, smoothed_loss, training_step
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
@@ -44,19 +44,23 @@ Batcher = Callable[[list[int], int], list[list[int]]]  # lengths, room: places
 N_HEADS, N_LAYERS, WIDTH = 4, 1, 64
 N_WORDS, LONGEST = 80, 6  # English words that are known; words of an English sentence
 N_DRAWN, N_TRAIN, N_VALIDATION = 16_000, 3000, 200
-N_STEPS, TOKENS, LOOK_EVERY = 240, 256, 24
+N_STEPS, TOKENS, VALIDATE_EVERY = 240, 256, 24
 
 
 # ---- the sentences
 
 
+def in_common_words(pairs: Iterable[Pair], n_words: int, counted: Iterable[Pair]) -> list[Pair]:
+    """The pairs, no two alike, whose English has only the words that are most frequent in `counted`."""
+    counts = Counter(word for pair in counted for word in pair.src)
+    known = {word for word, _ in counts.most_common(n_words)}
+    return list({pair.src: pair for pair in pairs if known.issuperset(pair.src)}.values())
+
+
 def short_pairs(*, seed: int = 0) -> list[Pair]:
     """Short toy sentences, no two alike, all made of the most frequent words."""
-    drawn = draw(random.Random(seed), length=(3, LONGEST))
-    found = {one.pair.src: one.pair for one in islice(drawn, N_DRAWN)}
-    counts = Counter(word for words in found for word in words)
-    known = {word for word, _ in counts.most_common(N_WORDS)}
-    return [pair for words, pair in found.items() if known.issuperset(words)]
+    drawn = {pair.src: pair for pair in generate(N_DRAWN, seed=seed, length=(3, LONGEST))}.values()
+    return in_common_words(drawn, N_WORDS, drawn)
 
 
 def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:
@@ -127,14 +131,13 @@ def loss_on(
     return loss_of
 
 
-@torch.no_grad()
 def said(weights: Weights, source: Tensor, n: int, forward: Forward = forward) -> Tensor:
     """n words for each source, greedily, each read in again; PAD behind the first EOS."""
-    may_look, words = (source != PAD)[:, None, None], torch.full((len(source), 1), BOS)
-    for _ in range(n):
-        words = torch.cat([words, forward(weights, source, words, may_look)[:, -1:].argmax(dim=-1)], dim=1)
-    ends = (words[:, 1:] == EOS).int()
-    return torch.where(ends.cumsum(dim=1) - ends > 0, PAD, words[:, 1:])
+    may_look = (source != PAD)[:, None, None]
+    words = by_parts.likeliest(lambda said: forward(weights, source, said, may_look), len(source), n)
+    words = F.pad(words, (0, n - words.shape[1]), value=PAD)
+    ends = (words == EOS).int()
+    return torch.where(ends.cumsum(dim=1) - ends > 0, PAD, words)
 
 
 def exact_match(weights: Weights, batch: Batch, forward: Forward = forward) -> float:
@@ -171,7 +174,7 @@ class Batches(Epochs):
 
 
 class SmallRun:
-    """Weights, Adam's memory, and how far it is. A step is the same after a resume as without one."""
+    """Weights, optimizer state, and how far it is. A step is the same after a resume as without one."""
 
     def __init__(
         self,
@@ -195,7 +198,7 @@ class SmallRun:
         self.weights: Weights = fresh_weights(data.tokenizer.vocab_size, seed=seed)
         self.memory: Memory = {}
         self.history: list[dict[str, float]] = []
-        self.losses: list[float] = []  # of the steps since the last look
+        self.losses: list[float] = []  # of the steps since the last validation
         self.n_done = 0
         given = {"tokens_per_batch": TOKENS, "seed": seed}
         self._batches = Batches(data.train, batcher, **given) if batcher else Epochs(data.train, **given)
@@ -212,7 +215,7 @@ class SmallRun:
         return learning_rate(step, peak=peak, warm_up=habits.warm_up, decay="linear", n_steps=self.n_steps)
 
     def learn(self) -> None:
-        """One step, and a look at the validation set now and then."""
+        """One step, and validation now and then."""
         number = self.n_done + 1
         loss_of = loss_on(next(self._batches), self.habits, self.forward, self._loss)
         loss, self.weights, self.memory = self._step(
@@ -220,12 +223,12 @@ class SmallRun:
         )
         self.losses.append(float(loss))
         self.n_done = number
-        if number % LOOK_EVERY == 0 or number == self.n_steps:
-            self.history.append({"step": number, "train_loss": mean(self.losses), **self._look()})
+        if number % VALIDATE_EVERY == 0 or number == self.n_steps:
+            self.history.append({"step": number, "train_loss": mean(self.losses), **self._validated()})
             self.losses = []
 
     @torch.no_grad()
-    def _look(self) -> dict[str, float]:
+    def _validated(self) -> dict[str, float]:
         """Loss on validation, without smoothing, and exact match."""
         plain = loss_on(self.exam, replace(self.habits, smoothing=0.0), self.forward, self._loss)
         exact = exact_match(self.weights, self.exam, self.forward)

@@ -22,10 +22,14 @@ from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.notes import EMPTY, SAID_NOTHING, notes_on, plainly, source_cut, target_cut
-from course_lib.translation.search import Decoded, beam_search, eval_mode
+from course_lib.translation.search import beam_search, eval_mode
 
-BUDGET = 4096
+EMPTY = "nothing to translate: the text is empty"
+ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
+SAID_NOTHING = "the system ended at once: it said no word"
+PUNCTUATION = '.,!?;:…"()«»“”'
+SHOWN = 8  # unknown words in a note
+TOKENS_PER_BATCH = 4096  # sentences × beam × length, padding included
 
 
 @dataclass(frozen=True)
@@ -72,15 +76,13 @@ def translate(
     beam: int = 1,
     length_penalty: float = 0.6,
     with_weights: bool = False,
-    tokens_per_batch: int = BUDGET,
     progress: Callable[[int], object] | None = None,
 ) -> list[Translation]:
     """Translate all texts, in the order given; a beam of 1 is greedy decoding.
 
     A translation may have 2 · source + 10 tokens, and never more than the system's `max_len`; a source may
-    have `max_len`, the rest is left unread, with a note. Texts of similar length are worked on together,
-    `tokens_per_batch` places (sentences × beam × length, padding included) at a time. `progress` is told
-    after each batch how many texts it held: `tqdm(...).update` will do.
+    have `max_len`, the rest is left unread, with a note. Texts of similar length are worked on together.
+    `progress` is told after each batch how many texts it held: `tqdm(...).update` will do.
     """
     if isinstance(texts, str):
         raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
@@ -89,25 +91,106 @@ def translate(
             f"Expected a tokenizer of {system.config.vocab_size} tokens, for which this system was built, "
             f"but it has {tokenizer.vocab_size}. Take the one that was saved with the system."
         )
-    for name, value in (("beam", beam), ("tokens_per_batch", tokens_per_batch)):
-        if value < 1:
-            raise ValueError(f"Expected a {name} of 1 or more, but got {value}.")
     longest = system.config.max_len - 1  # EOS needs a place
     plain = [plainly(text, tokenizer) for text in texts]
-    read = [tokenizer.encode(text) if text else [] for text in plain]
-    empty = [place for place, ids in enumerate(read) if not ids]  # of nothing a system would say anything
+    ids = [tokenizer.encode(text) if text else [] for text in plain]
+    lengths = {place: min(len(one), longest) + 1 for place, one in enumerate(ids) if one}
+    empty = [place for place, one in enumerate(ids) if not one]  # of nothing a system would say anything
     done = {place: Translation(texts[place], "", notes=(EMPTY,)) for place in empty}
-    if progress is not None and empty:
-        progress(len(empty))
-    lengths = {place: min(len(ids), longest) + 1 for place, ids in enumerate(read) if ids}
-    for places in by_length(lengths, tokens_per_batch // beam):
-        sources = [read[place][:longest] for place in places]
-        found = _search(sources, system, beam=beam, length_penalty=length_penalty, with_weights=with_weights)
-        for row, (place, ids) in enumerate(zip(places, sources, strict=True)):
-            done[place] = _told(texts[place], plain[place], len(read[place]), ids, found, row, tokenizer)
-        if progress is not None:
-            progress(len(places))
+    told = progress or (lambda n: None)
+    told(len(empty))
+    for places in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # the search refuses a beam of 0
+        batch = make_batch([ids[place][:longest] for place in places], [[]] * len(places))
+        limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
+        batch = batch.to(device_of(system))
+        with eval_mode(system), torch.inference_mode():
+            memory = system.encode(batch.src, batch.src_lengths)
+        found = beam_search(
+            system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
+        )
+        weights = [None] * len(places) if found.weights is None else found.weights.float().cpu()
+        rows = zip(places, found.ids.tolist(), found.scores.tolist(), weights, strict=True)
+        for place, row, score, looked in rows:
+            said = [token for token in row if token != PAD]
+            source = ids[place][:longest]
+            notes = [*notes_on(plain[place], tokenizer), *notes_after(len(ids[place]), len(source), said)]
+            done[place] = Translation(
+                source=texts[place],
+                target=tokenizer.decode(said),
+                source_tokens=(*tokenizer.tokens(source), SPECIAL[EOS]),
+                target_tokens=tuple(tokenizer.tokens(said)),
+                score=score,
+                # a copy: a view would keep the whole batch
+                weights=None if looked is None else looked[..., : len(said), : len(source) + 1].clone(),
+                notes=tuple(notes),
+            )
+        told(len(places))
     return [done[place] for place in range(len(texts))]
+
+
+def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What is odd about a text, before it is translated.
+
+    >>> from course_lib.text.words import WordTokenizer
+    >>> notes_on("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"]))
+    ('read as <unk>: axolotl',)
+    """
+    if not text.strip():
+        return (EMPTY,)
+    notes = []
+    if unknown := tokenizer.unknown(text):
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        notes.append(f"read as <unk>: {', '.join(map(printable, unknown[:SHOWN]))}{more}")
+        if all(token_id == UNK for token_id in tokenizer.encode(text)):
+            notes.append(ALL_UNKNOWN)
+    return tuple(notes)
+
+
+def plainly(text: str, tokenizer: Tokenizer) -> str:
+    """A text as people type it, as the vocabulary has it: a word known only in small letters is written so.
+
+    Signs are parted from words, and those that are not known are left out.
+
+    >>> from course_lib.text.words import WordTokenizer
+    >>> plainly("The Cat sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
+    'the cat sleeps'
+    """
+    unknown = set(tokenizer.unknown(text))
+    words = []
+    for word in text.split():
+        small = word.lower().strip(PUNCTUATION)
+        if word not in unknown or (small and tokenizer.unknown(small)):
+            words.append(word)
+        else:
+            signs = word.lower()[word.lower().rfind(small) + len(small) :] if small else word
+            words += [small, *(sign for sign in signs if not tokenizer.unknown(sign))]
+    return " ".join(filter(None, words))
+
+
+def notes_after(n_tokens: int, n_read: int, said: Sequence[int]) -> list[str]:
+    """What became of a text: how many of its tokens were read, and what was said.
+
+    >>> notes_after(300, 255, [7, 3])
+    ['too long: of its 300 tokens the first 255 were read']
+    """
+    notes = []
+    if n_tokens > n_read:
+        notes.append(f"too long: of its {n_tokens} tokens the first {n_read} were read")
+    if said[-1] != EOS:
+        notes.append(f"no end after {len(said)} tokens: the translation was cut there")
+    if said[0] == EOS:
+        notes.append(SAID_NOTHING)
+    return notes
+
+
+def printable(word: str) -> str:
+    r"""A word as it can be shown in one line: signs that would spoil it are written out.
+
+    >>> printable("a\x07b\u202e")
+    'a\\x07b\\u202e'
+    """
+    shown = word if len(word) <= 40 else word[:39] + "…"
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
 
 
 def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Tensor, " batch"]:
@@ -142,56 +225,3 @@ def device_of(system: nn.Module) -> torch.device:
     for tensor in (*system.parameters(), *system.buffers()):
         return tensor.device
     return torch.device("cpu")
-
-
-def _search(
-    sources: Sequence[Sequence[int]],
-    system: Translator,
-    *,
-    beam: int,
-    length_penalty: float,
-    with_weights: bool,
-) -> Decoded:
-    """The best translation of each source, on the CPU."""
-    batch = make_batch(sources, [[]] * len(sources))
-    limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
-    device = device_of(system)
-    with eval_mode(system), torch.inference_mode():
-        memory = system.encode(batch.src.to(device), batch.src_lengths.to(device))
-    found = beam_search(
-        system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
-    )
-    weights = None if found.weights is None else found.weights.float().cpu()
-    return Decoded(found.ids.cpu(), found.log_probs.cpu(), found.scores.cpu(), weights)
-
-
-def _told(
-    text: str,
-    plain: str,
-    n_tokens: int,
-    read: list[int],
-    found: Decoded,
-    row: int,
-    tokenizer: Tokenizer,
-) -> Translation:
-    """One row of a search as a translation, with notes."""
-    said = [token_id for token_id in found.ids[row].tolist() if token_id != PAD]
-    notes = [*notes_on(plain, tokenizer)]
-    if n_tokens > len(read):
-        notes.append(source_cut(n_tokens, len(read)))
-    if said[-1] != EOS:
-        notes.append(target_cut(len(said)))
-    if said[0] == EOS:
-        notes.append(SAID_NOTHING)
-    weights = None
-    if found.weights is not None:
-        weights = found.weights[row, :, :, : len(said), : len(read) + 1].clone()  # not the whole batch's
-    return Translation(
-        source=text,
-        target=tokenizer.decode(said),
-        source_tokens=(*tokenizer.tokens(read), SPECIAL[EOS]),
-        target_tokens=tuple(tokenizer.tokens(said)),
-        score=float(found.scores[row]),
-        weights=weights,
-        notes=tuple(notes),
-    )

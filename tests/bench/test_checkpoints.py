@@ -20,7 +20,7 @@ from course_lib.training.checkpoint import load_system
 from course_lib.training.corpora import toy_data
 from course_lib.training.job import Job
 from course_lib.training.recipe import Recipe, usual_recipe
-from course_lib.translation.scores import exact_matches
+from course_lib.translation.metrics import exact_matches
 from course_lib.translation.translate import translate
 
 CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"

@@ -30,7 +30,6 @@ from course_lib.explore.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, 
 from course_lib.explore.live_translator import ACROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
 from course_lib.explore.mask_painter import AFTER, BEFORE, BLIND, BOTH, CAUSAL, PADDING, RENORMED, TIMES_0
 from course_lib.explore.parameter_ledger import BASE, BATCH, BIG, N_SRC, N_TGT, ONE, OURS, THREE
-from course_lib.explore.trained import trained
 from course_lib.explore.window_lab import ENGLISH, FRENCH
 from course_lib.models.museum import COLUMNS, TOY, WITHOUT_ATTENTION, runs_of, table
 from course_lib.models.registry import make_config
@@ -42,6 +41,7 @@ from course_lib.translation.closing import listen, listen_alone
 from course_lib.translation.inside import all_silent, attentions
 from course_lib.translation.live import MOST_READ, live
 from course_lib.translation.sample import chances, continue_text
+from course_lib.translation.shipped import shared
 
 # -- word by word (01) -------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ def written(model: str, n: int = word_by_word.LONGEST, temperature: float = 0.0)
 
 @pytest.mark.parametrize("model", word_by_word.MODELS)
 def test_a_model_writes_what_the_librarys_sampler_writes(model):
-    system, facts = trained(word_by_word.MODELS[model]), written(model)
+    system, facts = shared(word_by_word.MODELS[model]), written(model)
     said = continue_text(system.model, torch.tensor([[BOS]]), n=len(word_by_word.LOTS) - 1, temperature=0.0)
     assert " ".join(facts["said"]) == system.tokenizer.decode(said[0].tolist())
     assert facts["ended"] == (EOS in said[0])
@@ -220,7 +220,7 @@ def test_every_head_has_its_place_and_its_turn():
 def test_which_heads_break_a_sentence(sentence, breaking):
     pair, found = head_switches.SENTENCES[sentence], head_switches.outcomes(sentence)
     whole = off(sentence, ALONE, 0)
-    assert whole["is_right"] and " ".join(whole["said"]) == trained("transformer")(pair.src_text).target
+    assert whole["is_right"] and " ".join(whole["said"]) == shared("transformer")(pair.src_text).target
     alone = {name for name in head_switches.names() if found[frozenset([name])]["said"] != pair.tgt}
     assert alone == breaking
 
@@ -241,7 +241,7 @@ def test_one_head_after_another():
 
 
 def test_a_silent_head_leaves_no_trace():
-    model = trained("transformer").model
+    model = shared("transformer").model
     before = [heads.w_output.detach().clone() for _, _, heads in attentions(model)]
     with all_silent(model, head_switches.names()):
         assert all((heads.w_output == 0).all() for _, _, heads in attentions(model))
@@ -253,7 +253,7 @@ def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS
 
 
 def test_masks_do_what_the_interventions_do():
-    system = trained("transformer")
+    system = shared("transformer")
     for place, pair in enumerate(three_uses.PAIR):
         hidden = listen(system, pair.src_text, closed=[8], to="decoder").french
         expected = {three_uses.AS_TRAINED: system(pair.src_text).target, three_uses.HIDDEN: hidden}
@@ -289,7 +289,7 @@ def test_what_lesson_14_tells():
 
 def test_flat_weights_alone_break_less_than_lost_numbers():
     """All scores a quarter as large: flatter than at d_k 4, and only the gender of cold is lost."""
-    looks = [look for _, _, look in attentions(trained("transformer").model)]
+    looks = [look for _, _, look in attentions(shared("transformer").model)]
     with torch.no_grad():
         for look in looks:
             look.w_query.mul_(0.25)
@@ -336,7 +336,7 @@ def test_the_ledger_counts_as_torch_counts():
         assert [n_in(layer) for layer in layers] == [3_152_384, 4_204_032]
         assert n_in(nn.Transformer(batch_first=True)) == total(BASE) - found["word tables"] + 2 * 1024
     assert total(BASE) == 63_082_496 and total(BIG) == 214_245_376
-    assert total(OURS) == n_in(trained("transformer").model) == 392_360
+    assert total(OURS) == n_in(shared("transformer").model) == 392_360
     assert total(BASE, THREE) - total(BASE) == 37_888_000
     shares = [parameter_ledger.compute(model=m, place=0, tables=THREE)["tables_share"] for m in (BASE, BIG)]
     assert shares[0] > 0.5 > shares[1]
@@ -395,7 +395,7 @@ def seen(text: str, system: str = ACROSS, head: str = "mean", step: int = 1) -> 
 )
 def test_frozen_translations(text, french):
     assert seen(text)["french"] == french
-    assert "[" in text or trained("transformer")(text).target == french
+    assert "[" in text or shared("transformer")(text).target == french
 
 
 def test_rctm_has_no_map_and_nothing_to_close():
@@ -442,9 +442,9 @@ def test_odd_texts_are_answered(text, says):
 
 
 def test_brackets_and_what_is_written():
-    assert live(trained("transformer"), "the [old woman] sees").closed == (1, 2)
+    assert live(shared("transformer"), "the [old woman] sees").closed == (1, 2)
     assert seen(WOMAN.replace("a small dog", "a [small dog]"))["closed_words"] == (5, 6)
-    assert len(live(trained("rctm"), "the " * MOST_READ).source) == MOST_READ + 1
+    assert len(live(shared("rctm"), "the " * MOST_READ).source) == MOST_READ + 1
     assert seen(DOG)["changed"] == 1 and seen(WOMAN)["changed"] == 0
     drawable = live_translator.drawable
     assert drawable("猫") == "□" and drawable("sœur") == "sœur" and len(drawable("x" * 60)) <= 11

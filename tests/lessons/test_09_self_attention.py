@@ -23,7 +23,7 @@ from course_lib.translation.closing import (
     speak,
     translate_alone,
 )
-from course_lib.translation.coreference import pronouns_right
+from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate
 

@@ -22,7 +22,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
 from course_lib.translation.inside import all_silent, attentions, head_names
-from course_lib.translation.shipped import load_shipped
+from course_lib.translation.shipped import shared
 
 SOURCE = (lesson("many_heads").folder / "lesson.py").read_text(encoding="utf-8")
 
@@ -31,11 +31,8 @@ def runs(experiment: str) -> list[dict]:
     return json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))["runs"]
 
 
-@cache
 def shipped():
-    found = load_shipped("transformer")
-    found.model.eval()
-    return found
+    return shared("transformer")
 
 
 @cache

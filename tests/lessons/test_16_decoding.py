@@ -21,8 +21,8 @@ from course_lib.text.special import BOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.alignment_error import error_rate, links_from
 from course_lib.translation.live import live
+from course_lib.translation.metrics import bleu
 from course_lib.translation.recompute import Recompute
-from course_lib.translation.scores import bleu
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate
 

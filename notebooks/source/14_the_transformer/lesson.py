@@ -34,8 +34,8 @@ from course_lib.teaching.at_work import called
 from course_lib.text.batch import make_batch
 from course_lib.text.toy.splits import splits
 from course_lib.translation import by_parts
-from course_lib.translation.notes import plainly
 from course_lib.translation.shipped import load_shipped
+from course_lib.translation.translate import plainly
 
 start_lesson("the_transformer", seed=14)
 
@@ -498,22 +498,22 @@ exam = make_batch(*zip(*pairs, strict=True))
 open_to = (exam.src != 0)[:, None, None]
 
 
-def words_said(source, seen, habits):
+def words_said(source, seen, wiring):
     said = by_parts.say(source, weights, n_heads=4, n_layers=3, max_len=30,
-                        may_look=seen, habits=habits)
+                        may_look=seen, wiring=wiring)
     return [shipped.tokenizer.decode(row).strip() for row in said.tolist()]
 
 
-for patient, habits in {"well": by_parts.RIGHT, **by_parts.PATIENTS}.items():
-    sick = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, habits=habits)
+for patient, wiring in {"well": by_parts.RIGHT, **by_parts.PATIENTS}.items():
+    sick = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, wiring=wiring)
     told = stage = first_difference(sick, theirs, 1e-3)
     if stage != "nowhere":
         gap = (sick[stage] - theirs[stage]).abs().max()
         told = f"first at {stage!r}, by {significant(gap, 1)}"
-    answers = words_said(exam.src, open_to, habits)
+    answers = words_said(exam.src, open_to, wiring)
     right = sum(a == p.tgt_text for a, p in zip(answers, heard, strict=True))
     print(f"{patient}: {told}; right {right} of 40")
-    print("  ", words_said(batch.src[:1], may_look[:1], habits)[0])
+    print("  ", words_said(batch.src[:1], may_look[:1], wiring)[0])
 
 # %% kind="quiz" minutes=3.5
 quiz("14", "clinic")

@@ -1,4 +1,4 @@
-"""How good translations are, in one number each: BLEU, chrF, exact match.
+"""How good translations are, in one number each: BLEU, chrF, exact match, pronouns.
 
     >>> bleu(["the cat sleeps on the mat"], ["the cat sleeps on the mat"]).value
     100.0
@@ -17,32 +17,31 @@ from dataclasses import dataclass
 
 from sacrebleu.metrics import BLEU, CHRF
 
+from course_lib.text.pair import Pair
+
+PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
+
 
 @dataclass(frozen=True)
-class Score:
+class Metric:
     """A number from 0 to 100, and how it was counted."""
 
     value: float
     signature: str
 
-    def __str__(self) -> str:
-        return f"{self.value:.1f} ({self.signature})"
 
-
-def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """BLEU of all sentences together; it is no mean of sentence scores. Tokenised as "13a" does."""
-    _check(translations, references)
     # force: the toy language comes in words already, and sacreBLEU would warn of that.
     return _scored(BLEU(lowercase=lowercase, force=True), translations, references)
 
 
-def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """chrF2 of all sentences together: runs of one to six characters, recall counts twice.
 
     >>> round(chrf(["le chat est petit"], ["le chat est petite"]).value)
     93
     """
-    _check(translations, references)
     return _scored(CHRF(lowercase=lowercase), translations, references)
 
 
@@ -54,7 +53,6 @@ def exact_matches(
     >>> exact_matches(["Le  chat ", "le chien"], ["le chat", "la chienne"], lowercase=True)
     [True, False]
     """
-    _check(translations, references)
 
     def words(text: str) -> list[str]:
         return (text.lower() if lowercase else text).split()
@@ -62,18 +60,37 @@ def exact_matches(
     return [words(ours) == words(theirs) for ours, theirs in zip(translations, references, strict=True)]
 
 
-def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Score:
-    value = metric.corpus_score(list(translations), [list(references)]).score
-    # Exponentials leave 100.00000000000004 behind; what is beyond the tenth place means nothing.
-    return Score(round(value, 10), str(metric.get_signature()))
+def pronouns_right(pair: Pair, translation: str) -> list[bool]:
+    """For each pronoun of the pair that has its noun in the sentence, whether the translation has it right.
+
+        >>> from course_lib.text.toy.generate import running_pair
+        >>> thirsty, cold = running_pair()
+        >>> cold.src_text
+        'the cat drank the water because it was cold'
+        >>> pronouns_right(cold, "le chat a bu l' eau parce qu' elle était froide")     # l'eau: feminine
+        [True]
+        >>> pronouns_right(cold, "le chat a bu l' eau parce qu' il était froid")
+        [False]
+
+    Pronouns are compared in turn: the second one of the translation with the second one of the reference.
+    One that is missing is wrong. The rest of the sentence does not count. A coin gets half of them right.
+    """
+    said = [word for word in translation.lower().split() if word in PRONOUNS]
+    expected = [place for place, word in enumerate(pair.tgt) if word in PRONOUNS]
+    asked = {source for source, _ in pair.antecedents}
+    return [
+        turn < len(said) and said[turn] == pair.tgt[place]
+        for turn, place in enumerate(expected)
+        if any((source, place) in pair.links for source in asked)
+    ]
 
 
-def _check(translations: Sequence[str], references: Sequence[str]) -> None:
-    for name, texts in (("translations", translations), ("references", references)):
-        if isinstance(texts, str):
-            raise TypeError(f"Expected several {name}, but got one string. Wrap it in a list.")
-    if not translations or len(translations) != len(references):
+def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Metric:
+    if not translations or len(translations) != len(references):  # sacreBLEU would pass over the rest
         raise ValueError(
             "Expected at least one translation and as many references, "
             f"but got {len(translations)} and {len(references)}."
         )
+    value = metric.corpus_score(translations, [references]).score
+    # Exponentials leave 100.00000000000004 behind; what is beyond the tenth place means nothing.
+    return Metric(round(value, 10), str(metric.get_signature()))

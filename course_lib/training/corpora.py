@@ -23,7 +23,7 @@ from course_lib.text.multi30k import load_multi30k
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 TOY = "toy"
 PIECES = 8000

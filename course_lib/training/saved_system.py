@@ -21,7 +21,7 @@ from course_lib.models.registry import build, config_from_json, config_to_json
 from course_lib.runtime import device as usual_device
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.checkpoint import About, CheckpointError, load_checkpoint, put_weights
 from course_lib.training.corpora import TrainingData
 from course_lib.training.recipe import Recipe

@@ -1,6 +1,6 @@
 """What is odd about a text that is to be translated, said in a sentence each.
 
->>> from course_lib.text.words import WordTokenizer
+>>> from course_lib.text.word_tokenizer import WordTokenizer
 >>> tokenizer = WordTokenizer(["the", "cat", "sleeps"])
 >>> notes_on("the axolotl sleeps", tokenizer)
 ('read as <unk>: axolotl',)

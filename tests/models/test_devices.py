@@ -21,7 +21,7 @@ from course_lib.models.registry import SYSTEMS, build, make_config, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,7 +14,7 @@ from course_lib.models.registry import build, language_models, make_config, syst
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 N_SENTENCES, LOOK_EVERY = 8, 10
 

@@ -23,7 +23,7 @@ from course_lib.models.registry import (
 )
 from course_lib.models.translator import Translator
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 NAMES = [one.name for one in SYSTEMS]
 every_system = pytest.mark.parametrize("name", NAMES)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from course_lib.models.registry import build, make_config
 from course_lib.text.batching import Epochs
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.checkpoint import load_checkpoint
 from course_lib.training.corpora import encode_data
 from course_lib.training.counting import count

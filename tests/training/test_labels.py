@@ -7,7 +7,7 @@ import torch
 
 from course_lib.text.encoded import encode_ids
 from course_lib.text.toy.generate import generate, running_pair
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.corpora import encode_data
 from course_lib.training.labels import CLASSES, label_of, pronoun_labels, right_by_class, target_ids
 

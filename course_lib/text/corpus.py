@@ -32,13 +32,6 @@ class Sentences:
     tgt: tuple[str, ...]
     dropped: tuple[str, ...] = ()  # file and line, counted from 1, of each pair that was left out
 
-    def __post_init__(self) -> None:
-        if len(self.src) != len(self.tgt):
-            raise ValueError(
-                f"Expected a translation for each sentence, but got {len(self.src)} sentences "
-                f"and {len(self.tgt)} translations."
-            )
-
     def __len__(self) -> int:
         return len(self.src)
 

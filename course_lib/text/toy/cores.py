@@ -29,7 +29,7 @@ from course_lib.text.toy.sense import (
     rivals_of_somebody,
     said_of,
 )
-from course_lib.text.toy.sentence import PLURAL, DeadEnd, Sentence
+from course_lib.text.toy.sentence import PLURAL, DeadEnd, Sentence, avoid
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
 TRIES = 60
@@ -104,8 +104,7 @@ def contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
     names = plan.reason.names[1 - plan.of]
     fitting = [one for one in said_of(plan.nouns[1 - plan.of][0]) if one.en in names]
     turned = plan._replace(of=1 - plan.of, quality=sentence.pick(fitting))
-    if not turned.clear:
-        raise DeadEnd
+    avoid(not turned.clear)
     sentence.banned = plan.rivals | turned.rivals
     clause, phrases = _reasoned(sentence, plan)
     states = [_reason(sentence, one, phrases) for one in (plan, turned)]
@@ -179,16 +178,14 @@ def linked(sentence: Sentence) -> None:
     """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
     verb, (subjects, things) = sentence.verb(first_steps())
     who, what = sentence.noun(subjects), sentence.noun(things)
-    if who[0] is what[0]:
-        raise DeadEnd
+    avoid(who[0] is what[0])
     then, agents = sentence.verb([one for one in done_to(what[0]) if one[0].after <= verb.step < one[0].step])
     sentence.banned = rivals(*what, could_be_done_to(then), then.lasts)  # l' aimait
     # Who does it cannot be what it is done to, and is no rival.
     same = bool(who[0].tags & agents) and (then.lasts or sentence.chance(0.5))
     # "bought the cake and liked it" would be a passé composé, "but the king did not find it" a riddle.
     negated = then.lasts or (same and sentence.chance(0.5))
-    if (who in sentence.banned and not same) or (negated and not same):
-        raise DeadEnd
+    avoid((who in sentence.banned and not same) or (negated and not same))
     sentence.spend(4 if negated else 2)  # and … it, but did not … it
     subject = sentence.phrase(who)
     # "saw the cat that slept and followed it": what lies behind the object must not take the second verb.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from course_lib.text.toy.grammar import Preposition, grammar
 from course_lib.text.toy.lexicon import Tags
 from course_lib.text.toy.sense import beside, does, done_to, frames, hangs_on, said_of, where
-from course_lib.text.toy.sentence import DeadEnd, Sentence
+from course_lib.text.toy.sentence import DeadEnd, Sentence, avoid
 from course_lib.text.toy.tree import Clause, Phrase, Place
 
 PATIENCE = 30  # growths tried in vain before a sentence is given up
@@ -40,9 +40,8 @@ def grow(sentence: Sentence, *, least_depth: int = 0) -> None:
                 clause = sentence.pick(sentence.clauses)
                 sentence.pick(STATE if clause.quality else CLAUSE)(sentence, clause)
             else:
-                sentence.pick(PHRASE if sentence.room > 1 else ADJECTIVE)(
-                    sentence, sentence.pick(sentence.phrases)
-                )
+                growth = sentence.pick(PHRASE if sentence.room > 1 else ADJECTIVE)
+                growth(sentence, sentence.pick(sentence.phrases))
         except DeadEnd:
             sentence.undo(mark)
             vain += 1
@@ -53,8 +52,7 @@ def grow(sentence: Sentence, *, least_depth: int = 0) -> None:
 def _deepest(sentence: Sentence) -> list[Phrase]:
     """Where to go on going deeper; a dead end for the whole sentence where there is nothing."""
     found = [one for one in sentence.phrases if one.depth == sentence.depth and not one.closed]
-    if not found or sentence.room < 2:
-        raise DeadEnd
+    avoid(not found or sentence.room < 2)
     return found
 
 
@@ -65,12 +63,10 @@ def adjective(sentence: Sentence, phrase: Phrase) -> None:
     """`old`, `old white`: two only where the second is a colour."""
     quality = sentence.pick(beside(phrase.noun))
     if quality.place == "before":
-        if phrase.before or phrase.very or (phrase.after and not phrase.after.colour):
-            raise DeadEnd
-    elif phrase.after or (phrase.before and not quality.colour):
-        raise DeadEnd
-    if "contents" in phrase.sorts and "size" not in quality.sorts:
-        raise DeadEnd  # "a red cup of tea"
+        avoid(phrase.before or phrase.very or (phrase.after and not phrase.after.colour))
+    else:
+        avoid(phrase.after or (phrase.before and not quality.colour))
+    avoid("contents" in phrase.sorts and "size" not in quality.sorts)  # "a red cup of tea"
     sentence.spend(1)
     sentence.describe(phrase, quality.sorts)
     sentence.combinations.append((quality.en, phrase.noun.name))
@@ -82,8 +78,7 @@ def adjective(sentence: Sentence, phrase: Phrase) -> None:
 
 def very_adjective(sentence: Sentence, phrase: Phrase) -> None:
     first = phrase.before or phrase.after
-    if not first or not first.graded or phrase.very:
-        raise DeadEnd
+    avoid(not first or not first.graded or phrase.very)
     sentence.spend(1)
     phrase.very = True
 
@@ -104,16 +99,15 @@ def behind(sentence: Sentence, phrase: Phrase) -> None:
 
 def _deeper(sentence: Sentence, phrase: Phrase) -> int:
     """The depth of what comes to stand behind a phrase, if something may."""
-    if phrase.behind or phrase.closed or phrase.depth == sentence.most_depth:
-        raise DeadEnd
+    avoid(phrase.behind or phrase.closed or phrase.depth == sentence.most_depth)
     return phrase.depth + 1
 
 
 def place(sentence: Sentence, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase) -> Place:
     """`near the house`."""
     preposition, ground = sentence.pick(choices)
-    if preposition.name in head.sorts or (preposition.head_the and head.determiner != "the"):
-        raise DeadEnd  # the house behind the church behind the hotel: once is enough
+    avoid(preposition.name in head.sorts)  # the house behind the church behind the hotel: once is enough
+    avoid(preposition.head_the and head.determiner != "the")
     sentence.spend(preposition.n_words)
     number = False if preposition.one and not head.plural else None
     definite = sentence.chance(0.5)
@@ -133,8 +127,7 @@ def contents(sentence: Sentence, phrase: Phrase) -> None:
     deeper, of = _deeper(sentence, phrase), grammar().preposition("full of")
     grounds = [ground for heads, ground in of.frames if heads & phrase.noun.tags]
     described = phrase.sorts - {"size", "big", "small"}
-    if not grounds or described or not (phrase.role and phrase.role.verb):
-        raise DeadEnd
+    avoid(not grounds or described or not (phrase.role and phrase.role.verb))
     sentence.spend(1)
     noun, plural = sentence.noun(grounds[0], plural=True)
     inside = sentence.add(Phrase(noun, plural, "none", depth=deeper, closed=True))
@@ -147,8 +140,8 @@ def relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
     """`that is old`, `that drinks the milk`, `that the boy saw`."""
     sentence.spend(1)
     kind, past, last = sentence.random(), sentence.past, sentence.parts[-1:]
-    if last and last[0].because and last[0].last.end is head:
-        raise DeadEnd  # "the water that the boy bought because it was cold"
+    # "the water that the boy bought because it was cold"
+    avoid(last and last[0].because and last[0].last.end is head)
     # "the bird that sleeps runs", "the key that the boy saw fell"
     piled = kind >= 0.25 and any(one.verb and one.subject.end is head for one in sentence.clauses)
     if kind < 0.25:
@@ -156,18 +149,16 @@ def relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
     elif kind < 0.6:
         verb, things = sentence.verb(does(head.noun))
         vague = not verb.tells if past else head.noun.kind == "thing"  # "takes the cup that falls"
-        if not verb.transitive and (piled or vague):
-            raise DeadEnd
+        avoid(not verb.transitive and (piled or vague))
         clause = Clause(head, verb, depth=depth)
         complete(sentence, clause, things)
     else:
         verb, subjects = sentence.verb(done_to(head.noun))
-        if piled or (verb.uses_up and not (head.role and head.role.quality)):
-            raise DeadEnd  # "the man buys the apple that the boy ate"
-        number = head.plural if verb.same_number else None
-        who = sentence.noun(subjects, number)
-        who = sentence.phrase(who, depth=depth, closed=True, definite=verb.same_number)
-        clause = Clause(who, verb, head, depth=depth)
+        # "the man buys the apple that the boy ate"
+        avoid(piled or (verb.uses_up and not (head.role and head.role.quality)))
+        who = sentence.noun(subjects, head.plural if verb.same_number else None)
+        subject = sentence.phrase(who, depth=depth, closed=True, definite=verb.same_number)
+        clause = Clause(subject, verb, head, depth=depth)
     return sentence.add_clause(clause)
 
 
@@ -195,8 +186,7 @@ def complete(sentence: Sentence, clause: Clause, things: Tags) -> None:
     """The object or the place that the verb cannot do without."""
     verb, subject = clause.verb, clause.subject
     if verb.transitive:
-        number = subject.plural if verb.same_number else None
-        thing = sentence.noun(things, number)
+        thing = sentence.noun(things, subject.plural if verb.same_number else None)
         clause.object = sentence.phrase(thing, depth=clause.depth, definite=verb.definite, closed=verb.bare)
     elif verb.needs_where:
         clause.place = place_of_verb(sentence, clause)
@@ -204,8 +194,7 @@ def complete(sentence: Sentence, clause: Clause, things: Tags) -> None:
 
 def deny(sentence: Sentence, clause: Clause) -> None:
     """Not in a question, nor before because. "a dog does not sleep" would say less than it seems to."""
-    if clause.negated or sentence.question or clause.firm:
-        raise DeadEnd
+    avoid(clause.negated or sentence.question or clause.firm)
     sentence.spend(1 if clause.quality else 2)
     clause.negated = True
     for one in (clause.subject, clause.object):
@@ -214,16 +203,15 @@ def deny(sentence: Sentence, clause: Clause) -> None:
 
 
 def very_state(sentence: Sentence, state: Clause) -> None:
-    if state.very or not state.quality.graded:
-        raise DeadEnd
+    avoid(state.very or not state.quality.graded)
     sentence.spend(1)
     state.very = True
 
 
 def often(sentence: Sentence, clause: Clause) -> None:
     last = clause.subject.end
-    if clause.often or clause.adverb or not _again(clause) or (last.behind and not clause.depth):
-        raise DeadEnd  # "the boy who finds the key often sleeps"
+    avoid(clause.often or clause.adverb or not _again(clause))
+    avoid(last.behind and not clause.depth)  # "the boy who finds the key often sleeps"
     sentence.spend(1)
     clause.often = last.closed = True
 
@@ -238,13 +226,11 @@ def _again(clause: Clause) -> bool:
 
 def when(sentence: Sentence, clause: Clause) -> None:
     """`yesterday`, only behind something short: "the man she saw yesterday yesterday" helps nobody."""
-    if clause.depth or clause.often or clause.adverb or clause.verb.lasts:
-        raise DeadEnd
+    avoid(clause.depth or clause.often or clause.adverb or clause.verb.lasts)
     adverb = sentence.pick(grammar().adverbs)
     last = clause.last
     fits = sentence.past if adverb.tense == "past" else not sentence.past and _again(clause)
-    if not fits or (isinstance(last, Phrase) and last.behind):
-        raise DeadEnd
+    avoid(not fits or (isinstance(last, Phrase) and last.behind))
     sentence.spend(len(adverb.en.split()))
     clause.adverb = adverb
     if isinstance(last, Phrase):
@@ -253,16 +239,14 @@ def when(sentence: Sentence, clause: Clause) -> None:
 
 def somewhere(sentence: Sentence, clause: Clause) -> None:
     """A place behind the verb; behind an object it would belong to the object."""
-    if clause.verb.transitive or clause.place or clause.adverb:
-        raise DeadEnd
+    avoid(clause.verb.transitive or clause.place or clause.adverb)
     clause.place = place_of_verb(sentence, clause)
 
 
 def another(sentence: Sentence) -> None:
     """One more clause, before the others or behind them."""
     parts = sentence.parts
-    if sentence.question:
-        raise DeadEnd
+    avoid(sentence.question)
     sentence.spend(1)
     clause = plain(sentence)
     used = {part.joined_by for part in parts}

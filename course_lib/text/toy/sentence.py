@@ -33,6 +33,12 @@ class DeadEnd(Exception):
     """These words cannot be spent here: try others."""
 
 
+def avoid(riddle: object) -> None:
+    """A dead end, where this is so."""
+    if riddle:
+        raise DeadEnd
+
+
 class Sentence:
     """A sentence with room for so many more words."""
 
@@ -57,14 +63,12 @@ class Sentence:
 
     def pick(self, choices: Sequence[T]) -> T:
         """One of these, all alike likely."""
-        if choices:
-            return choices[int(self.random() * len(choices))]
-        raise DeadEnd
+        avoid(not choices)
+        return choices[int(self.random() * len(choices))]
 
     def spend(self, n_words: int) -> None:
         """So many words fewer are left."""
-        if n_words > self.room:
-            raise DeadEnd
+        avoid(n_words > self.room)
         self.room -= n_words
 
     def verb(self, choices: Sequence[tuple[Verb, T]]) -> tuple[Verb, T]:
@@ -120,8 +124,7 @@ class Sentence:
 
     def describe(self, phrase: Phrase, sorts: Tags) -> None:
         """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        if sorts & phrase.sorts:
-            raise DeadEnd
+        avoid(sorts & phrase.sorts)
         phrase.sorts |= sorts
 
     def mark(self) -> tuple[int, int, int, int]:

@@ -86,7 +86,7 @@ class Plan(NamedTuple):
     def telling(self) -> bool:
         """Whether the English pronoun fits both, so that only sense decides between il and elle."""
         one, other = self.nouns
-        return pronoun_word(*one) == pronoun_word(*other) and one[0].gender != other[0].gender
+        return pronoun_word(*one) == pronoun_word(*other) and one.noun.gender != other.noun.gender
 
 
 def because(sentence: Sentence) -> None:
@@ -102,7 +102,7 @@ def contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
     """A clause and two reasons for it: the first is said of its subject, the second of its object."""
     plan = plan_because(sentence, telling=True)
     names = plan.reason.names[1 - plan.of]
-    fitting = [one for one in said_of(plan.nouns[1 - plan.of][0]) if one.en in names]
+    fitting = [one for one in said_of(plan.nouns[1 - plan.of].noun) if one.en in names]
     turned = plan._replace(of=1 - plan.of, quality=sentence.pick(fitting))
     avoid(not turned.clear)
     sentence.banned = plan.rivals | turned.rivals
@@ -126,10 +126,10 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
         if telling and pronoun_word(*subject) not in ("it", "they"):
             continue
         thing = sentence.noun(_things(sentence, reason, subject, things), number)
-        name, (noun, _) = sentence.pick(reason.names[of]), (subject, thing)[of]
-        quality = next((one for one in said_of(noun) if one.en == name), None)
-        alone = reason.where and thing[1] and not subject[1]  # one cat sleeps in one house
-        if not quality or subject[0] is thing[0] or alone:
+        name, meant = sentence.pick(reason.names[of]), (subject, thing)[of]
+        quality = next((one for one in said_of(meant.noun) if one.en == name), None)
+        alone = reason.where and thing.plural and not subject.plural  # one cat sleeps in one house
+        if not quality or subject.noun is thing.noun or alone:
             continue
         plan = Plan(reason, verb, (subject, thing), of, quality)
         if plan.telling == telling and plan.clear:
@@ -143,14 +143,14 @@ def _things(sentence: Sentence, reason: Reason, subject: Counted, things: Tags) 
     if not reason.where:
         return things
     frames = grammar().preposition(reason.where).frames
-    return sentence.pick([ground for head, ground in frames if head & subject[0].tags])
+    return sentence.pick([ground for head, ground in frames if head & subject.noun.tags])
 
 
 def _reasoned(sentence: Sentence, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
     """The clause of a plan, its subject and its object."""
     (subject, thing), verb, where = plan.nouns, plan.verb, plan.reason.where
     sentence.spend(verb.n_words + bool(where) + 4)  # because it was cold
-    several = bool(where) and thing[1]  # nobody sleeps in three schools
+    several = bool(where) and thing.plural  # nobody sleeps in three schools
     phrases = (
         sentence.phrase(subject),
         sentence.phrase(thing, definite=verb.definite or several, closed=verb.bare),
@@ -178,14 +178,15 @@ def linked(sentence: Sentence) -> None:
     """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
     verb, (subjects, things) = sentence.verb(first_steps())
     who, what = sentence.noun(subjects), sentence.noun(things)
-    avoid(who[0] is what[0])
-    then, agents = sentence.verb([one for one in done_to(what[0]) if one[0].after <= verb.step < one[0].step])
+    avoid(who.noun is what.noun)
+    later = [one for one in done_to(what.noun) if one[0].after <= verb.step < one[0].step]
+    then, agents = sentence.verb(later)
     sentence.banned = rivals(*what, could_be_done_to(then), then.lasts)  # l' aimait
     # Who does it cannot be what it is done to, and is no rival.
-    same = bool(who[0].tags & agents) and (then.lasts or sentence.chance(0.5))
+    same = bool(who.noun.tags & agents) and (then.lasts or sentence.chance(0.5))
     # "bought the cake and liked it" would be a passé composé, "but the king did not find it" a riddle.
     negated = then.lasts or (same and sentence.chance(0.5))
-    avoid((who in sentence.banned and not same) or (negated and not same))
+    avoid(not same and (negated or who in sentence.banned))
     sentence.spend(4 if negated else 2)  # and … it, but did not … it
     subject = sentence.phrase(who)
     # "saw the cat that slept and followed it": what lies behind the object must not take the second verb.

@@ -88,7 +88,7 @@ class Sentence:
             noun = self.pick(choices)
             number = (self.chance(PLURAL) if plural is None else plural) and noun.countable
             if noun not in self.taken and (noun, number) not in self.banned:
-                return noun, number
+                return Counted(noun, number)
         raise DeadEnd
 
     def phrase(

@@ -96,7 +96,7 @@ def multi30k(args: argparse.Namespace) -> int:
     try:
         if wrong := report(folder, why):
             if not args.download:
-                command = multi30k.command(folder, why)
+                command = multi30k.command(args.folder)
                 print(f"\nMulti30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The")
                 print(f"command\n    {command}\ngets what is missing. By hand: put these files into")
                 print(folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")

@@ -38,10 +38,21 @@ def load_multi30k(
             raise ValueError(f"Expected {name} to be one of {', '.join(LANGUAGES)}, but got {language!r}.")
     if split not in FILE_OF:
         raise ValueError(f"Expected split to be train, validation or test, but got {split!r}.")
-    found, why = find_folder(folder)
-    for language in (src, tgt):
-        _check(found, why, f"{FILE_OF[split]}.{language}.gz")
-    return read_split(found, FILE_OF[split], src, tgt)
+    place, why = find_folder(folder)
+    for name in (f"{FILE_OF[split]}.{language}.gz" for language in (src, tgt)):
+        found = state(place, name)
+        if found == "missing":
+            raise FileNotFoundError(
+                f"Multi30k is not part of the course, and {name} is not in {place} ({why}). "
+                f"`{command(folder)}` gets it. By hand: {SOURCE}/{name}"
+            )
+        if found == "wrong":
+            raise CorpusError(
+                f"{name} in {place} ({why}) is not the file that Multi30k published: its SHA-256 differs. "
+                f"`{command(folder)}` gets the right one; "
+                "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
+            )
+    return read_split(place, FILE_OF[split], src, tgt)
 
 
 def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
@@ -53,10 +64,10 @@ def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
     return user_folder() / "multi30k", "the course's own place for it"
 
 
-def command(folder: Path, why: str) -> str:
-    """What fills this folder, as the command line was called (which it says in COURSE_CALLED)."""
+def command(folder: str | Path | None = None) -> str:
+    """What fills the folder of this name: the command line as it was called, which COURSE_CALLED says."""
     words = f"{os.environ.get('COURSE_CALLED', 'python3 -m course_lib')} data multi30k --download"
-    return f'{words} "{folder}"' if why == "the folder you named" else words
+    return words if folder is None else f'{words} "{folder}"'
 
 
 @cache
@@ -90,19 +101,3 @@ def fetch(folder: Path, *, source: str = SOURCE, tell: Callable[[str], None] = p
         if state(folder, name) != "right":
             download(f"{source}/{name}", folder / name, sha256=checksums()[name])
             tell(f"  {name} is there, and its checksum is right.")
-
-
-def _check(folder: Path, why: str, name: str) -> None:
-    """Missing or wrong: say so, and how to get the right one."""
-    found = state(folder, name)
-    if found == "missing":
-        raise FileNotFoundError(
-            f"Multi30k is not part of the course, and {name} is not in {folder} ({why}). "
-            f"`{command(folder, why)}` gets it. By hand: {SOURCE}/{name}"
-        )
-    if found == "wrong":
-        raise CorpusError(
-            f"{name} in {folder} ({why}) is not the file that Multi30k published: its SHA-256 differs. "
-            f"`{command(folder, why)}` gets the right one; "
-            "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
-        )

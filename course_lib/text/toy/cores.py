@@ -14,21 +14,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from course_lib.text.toy import sense
 from course_lib.text.toy.grammar import Reason, grammar
 from course_lib.text.toy.grow import plain
-from course_lib.text.toy.lexicon import Quality, Tags, Verb, lexicon
-from course_lib.text.toy.sense import (
-    Counted,
-    could_be,
-    could_be_done_to,
-    done_to,
-    first_steps,
-    frames,
-    pronoun_word,
-    rivals,
-    rivals_of_somebody,
-    said_of,
-)
+from course_lib.text.toy.lexicon import LAST, Quality, Tags, Verb, lexicon
 from course_lib.text.toy.sentence import PLURAL, DeadEnd, Sentence, avoid
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
@@ -69,14 +58,14 @@ class Plan(NamedTuple):
 
     reason: Reason
     verb: Verb
-    nouns: tuple[Counted, Counted]
+    nouns: tuple[sense.Counted, sense.Counted]
     of: int
     quality: Quality
 
     @property
-    def rivals(self) -> frozenset[Counted]:
+    def rivals(self) -> frozenset[sense.Counted]:
         """What else the pronoun could mean."""
-        return rivals(*self.nouns[self.of], could_be(self.quality.en))
+        return sense.rivals(*self.nouns[self.of], sense.could_be(self.quality.en))
 
     @property
     def clear(self) -> bool:
@@ -86,7 +75,7 @@ class Plan(NamedTuple):
     def telling(self) -> bool:
         """Whether the English pronoun fits both, so that only sense decides between il and elle."""
         one, other = self.nouns
-        return pronoun_word(*one) == pronoun_word(*other) and one.noun.gender != other.noun.gender
+        return sense.pronoun_word(*one) == sense.pronoun_word(*other) and one.noun.gender != other.noun.gender
 
 
 def because(sentence: Sentence) -> None:
@@ -102,7 +91,7 @@ def contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
     """A clause and two reasons for it: the first is said of its subject, the second of its object."""
     plan = plan_because(sentence, telling=True)
     names = plan.reason.names[1 - plan.of]
-    fitting = [one for one in said_of(plan.nouns[1 - plan.of].noun) if one.en in names]
+    fitting = [one for one in sense.said_of(plan.nouns[1 - plan.of].noun) if one.en in names]
     turned = plan._replace(of=1 - plan.of, quality=sentence.pick(fitting))
     avoid(not turned.clear)
     sentence.banned = plan.rivals | turned.rivals
@@ -123,11 +112,11 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
         verb = lexicon().verb(reason.verb)
         subjects, things = sentence.pick(verb.frames)
         subject = sentence.noun(subjects, number)
-        if telling and pronoun_word(*subject) not in ("it", "they"):
+        if telling and sense.pronoun_word(*subject) not in ("it", "they"):
             continue
         thing = sentence.noun(_things(sentence, reason, subject, things), number)
         name, meant = sentence.pick(reason.names[of]), (subject, thing)[of]
-        quality = next((one for one in said_of(meant.noun) if one.en == name), None)
+        quality = next((one for one in sense.said_of(meant.noun) if one.en == name), None)
         alone = reason.where and thing.plural and not subject.plural  # one cat sleeps in one house
         if not quality or subject.noun is thing.noun or alone:
             continue
@@ -137,7 +126,7 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
     raise DeadEnd
 
 
-def _things(sentence: Sentence, reason: Reason, subject: Counted, things: Tags) -> Tags:
+def _things(sentence: Sentence, reason: Reason, subject: sense.Counted, things: Tags) -> Tags:
     if reason.object_tag:
         return frozenset({reason.object_tag})
     if not reason.where:
@@ -176,12 +165,13 @@ def _reason(sentence: Sentence, plan: Plan, phrases: tuple[Phrase, Phrase]) -> C
 
 def linked(sentence: Sentence) -> None:
     """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
-    verb, (subjects, things) = sentence.verb(first_steps())
+    earlier = [one for one in sense.frames(True) if one[0].step < LAST]
+    verb, (subjects, things) = sentence.verb(earlier)
     who, what = sentence.noun(subjects), sentence.noun(things)
     avoid(who.noun is what.noun)
-    later = [one for one in done_to(what.noun) if one[0].after <= verb.step < one[0].step]
+    later = [one for one in sense.done_to(what.noun) if one[0].after <= verb.step < one[0].step]
     then, agents = sentence.verb(later)
-    sentence.banned = rivals(*what, could_be_done_to(then), then.lasts)  # l' aimait
+    sentence.banned = sense.rivals(*what, sense.could_be_done_to(then), then.lasts)  # l' aimait
     # Who does it cannot be what it is done to, and is no rival.
     same = bool(who.noun.tags & agents) and (then.lasts or sentence.chance(0.5))
     # "bought the cake and liked it" would be a passé composé, "but the king did not find it" a riddle.
@@ -204,10 +194,9 @@ def linked(sentence: Sentence) -> None:
 def about_somebody(sentence: Sentence) -> None:
     """`the boy sees her`: somebody outside. Not loved: `l' aimait` is him, her or it."""
     gender = "f" if sentence.chance(0.5) else "m"
-    sentence.banned = rivals_of_somebody(gender)
-    people: Tags = frozenset({"person"})
-    choices = [(verb, left) for verb, (left, right) in frames(True) if right & people and not verb.lasts]
-    verb, subjects = sentence.verb(choices)
+    sentence.banned = sense.rivals_of_somebody(gender)
+    to_people = [one for one in sense.frames(True) if "person" in one[1][1] and not one[0].lasts]
+    verb, (subjects, _) = sentence.verb(to_people)
     sentence.spend(1)
     subject = sentence.phrase(sentence.noun(subjects))
     sentence.parts.append(sentence.add_clause(Clause(subject, verb, Pronoun(gender))))

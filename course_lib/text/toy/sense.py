@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from course_lib.text.toy.grammar import Preposition, grammar
-from course_lib.text.toy.lexicon import LAST, Noun, Quality, Tags, Verb, lexicon
+from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb, lexicon
 
 With = tuple[tuple[Verb, Tags], ...]
 
@@ -62,12 +62,6 @@ def done_to(noun: Noun) -> With:
 def frames(transitive: bool) -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
     """Every verb with, or without, an object, once for each of its frames."""
     return tuple((v, frame) for v in lexicon().verbs if v.transitive == transitive for frame in v.frames)
-
-
-@cache
-def first_steps() -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
-    """What is done to a thing before something else is: `bought` it and ate it."""
-    return tuple(one for one in frames(True) if one[0].step < LAST)
 
 
 @cache

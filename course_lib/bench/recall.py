@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from course_lib.models.registry import build, make_config, n_parameters
 from course_lib.runtime import device as usual_device
-from course_lib.text.tasks import FIRST_SYMBOL, Task, recall
+from course_lib.text.tasks import FIRST_SYMBOL, RecallTask, recall
 
 N_SYMBOLS, LONGEST, BATCH = 10, 100, 64
 VOCAB = FIRST_SYMBOL + N_SYMBOLS
@@ -94,7 +94,7 @@ def train(
     return torch.stack(losses).cpu()
 
 
-def loss_of(model: nn.Module, task: Task) -> Tensor:
+def loss_of(model: nn.Module, task: RecallTask) -> Tensor:
     """Cross-entropy where something is asked."""
     place = next(model.parameters()).device
     logits = model(task.tokens.to(place))

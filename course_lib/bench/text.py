@@ -56,6 +56,8 @@ def run(folder: str | None = None) -> int:
         for name, lengths in (("free", None), ("fixed", FIXED_LENGTHS)):
             title = f"Multi30k, {name} lengths"
             epochs = timed(title, lambda lengths=lengths: Epochs(encoded, seed=SEED, lengths=lengths))
-            notes.append(f"{name} lengths, {epochs.tokens_per_batch:,} tokens a batch: {epochs.report()}")
+            notes.append(
+                f"{name} lengths, {epochs.tokens_per_batch:,} tokens a batch: {epochs.padding:.1%} padding"
+            )
     print(columns(["", "seconds"], rows), "", *notes, sep="\n")
     return 0

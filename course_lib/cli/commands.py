@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Callable
 
 from course_lib import __version__
 from course_lib.cli import arguments, data, lab, learning, measuring, testing, trying
-from course_lib.cli.door import PROJECT_ROOT, Trouble, called, enter
+from course_lib.cli.door import CALLED, PROJECT_ROOT, Trouble, called, enter
 
 COMMANDS = {
     "lab": "set up on the first run, then open JupyterLab",
@@ -67,6 +68,7 @@ def run_command(argv: list[str]) -> int:
                 f"{PROJECT_ROOT} is not the whole course.", "Get it with git clone, and run it there."
             )
         enter(args.stage, argv)
+        os.environ.setdefault(CALLED, called())  # for messages of those who cannot ask: text/multi30k.py
         return args.run(args)
 
     return ended(run)

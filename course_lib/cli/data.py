@@ -92,17 +92,18 @@ def multi30k(args: argparse.Namespace) -> int:
     from course_lib.text import multi30k
     from course_lib.text.download import DownloadError
 
-    place = multi30k.find_place(args.folder)
+    folder, why = multi30k.find_folder(args.folder)
     try:
-        if wrong := report(place.folder, place.why):
+        if wrong := report(folder, why):
             if not args.download:
+                command = multi30k.command(args.folder)
                 print(f"\nMulti30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The")
-                print(f"command\n    {place.command}\ngets what is missing. By hand: put these files into")
-                print(place.folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
+                print(f"command\n    {command}\ngets what is missing. By hand: put these files into")
+                print(folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
                 if not agreed():
                     return 1
-            multi30k.fetch(place.folder)
-            report(place.folder, place.why)
+            multi30k.fetch(folder)
+            report(folder, why)
     except (DownloadError, OSError) as error:
         raise Trouble(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
     print("All nine files are there, and every checksum is right.")

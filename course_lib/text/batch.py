@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 
 import torch
 
@@ -96,20 +97,11 @@ def make_batch(
 
     The second row above is blank: see `Batch`.
     """
-    if not sources or len(sources) != len(targets):
-        raise ValueError(
-            "Expected at least one pair, and as many targets as sources, "
-            f"but got {len(sources)} sources and {len(targets)} targets."
-        )
-    for words in (*sources, *targets):
-        check_words(words)
+    check_pairs(sources, targets)
     src_len = _room("src_len", src_len, max(map(len, sources)) + 1)
     tgt_len = _room("tgt_len", tgt_len, max(map(len, targets)) + 1)
     blank = _room("n_rows", n_rows, len(sources)) - len(sources)
     pairs = range(len(sources)) if pairs is None else pairs
-    if len(pairs) != len(sources):
-        raise ValueError(f"Expected one number in pairs for each source, but got {len(pairs)}.")
-
     nothing: list[list[int]] = [[]] * blank
     return Batch(
         src=_rectangle([[*words, EOS] for words in [*sources, *nothing]], src_len),
@@ -121,15 +113,15 @@ def make_batch(
     )
 
 
-def check_words(words: Sequence[int], vocab_size: int | None = None) -> None:
-    """A sentence is made of words of the vocabulary (or UNK); BOS, EOS and PAD are put on by the batch."""
-    for token_id in words:
-        if token_id < 0 or (vocab_size is not None and token_id >= vocab_size):
-            expected = "ids of 0 or more" if vocab_size is None else f"ids from 0 to {vocab_size - 1}"
-            raise ValueError(
-                f"Expected {expected}, but got {token_id}. Were they made with another vocabulary?"
-            )
-        if token_id in (PAD, BOS, EOS):
+def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
+    """A source for each target, made of words of the vocabulary (or UNK): the batch adds BOS, EOS and PAD."""
+    if not sources or len(sources) != len(targets):
+        raise ValueError(
+            "Expected at least one pair, and as many targets as sources, "
+            f"but got {len(sources)} sources and {len(targets)} targets."
+        )
+    for token_id in chain(*sources, *targets):
+        if token_id < 0 or token_id in (PAD, BOS, EOS):
             raise ValueError(
                 f"Expected the ids of words alone ({UNK} for an unknown one, else 4 and up), but got "
                 f"{token_id}. PAD, BOS and EOS are added when a batch is made: leave them out."

@@ -5,8 +5,8 @@
     >>> epochs = Epochs(corpus, tokens_per_batch=8, seed=1)
     >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
     [[0, 3], [1, 2]]
-    >>> print(epochs.report())
-    4 pairs in 2 batches, 0 left out; of 24 places 2 are padding (8.3%)
+    >>> print(f"{epochs.padding:.1%}")                      # 2 of 24 places
+    8.3%
 
 Sentences of similar length lie together, since a batch is as long as its longest pair. Tokens per batch are
 the places of one side, padding included: rows times length, as in the Transformer paper's 25,000 source
@@ -17,7 +17,8 @@ Every epoch has an order of its own, the same on every machine, and two numbers 
     >>> batch, position = next(epochs), epochs.position
     >>> position
     Position(epoch=0, step=1)
-    >>> again = Epochs(corpus, tokens_per_batch=8, seed=1, start=position)      # goes on as if never stopped
+    >>> again = Epochs(corpus, tokens_per_batch=8, seed=1)
+    >>> again.seek(*position)                               # goes on as if never stopped
     >>> torch.equal(next(again).src, next(epochs).src)
     True
 
@@ -31,7 +32,6 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
@@ -65,30 +65,6 @@ class Planned(NamedTuple):
     pairs: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Report:
-    """What an epoch's batches hold, and what of it is padding."""
-
-    n_pairs: int
-    n_left_out: int  # too long for a batch or for the largest fixed shape
-    n_batches: int
-    n_places: int  # on both sides
-    n_padding: int
-    shapes: frozenset[Shape]
-
-    @property
-    def waste(self) -> float:
-        """The part of all places that is padding, blank rows included."""
-        return self.n_padding / self.n_places
-
-    def __str__(self) -> str:
-        verb = "is" if self.n_padding == 1 else "are"
-        return (
-            f"{self.n_pairs:,} pairs in {self.n_batches:,} batches, {self.n_left_out:,} left out; "
-            f"of {self.n_places:,} places {self.n_padding:,} {verb} padding ({self.waste:.1%})"
-        )
-
-
 class Epochs:
     """The batches of a corpus, epoch after epoch without end; `next` gives one and moves on."""
 
@@ -100,16 +76,19 @@ class Epochs:
         seed: int,
         lengths: Sequence[int] | None = None,
         over_long: Literal["refuse", "leave out"] = "refuse",
-        start: tuple[int, int] = (0, 0),
     ):
-        """Pairs that fit no batch are `over_long`: an error, or left out and counted."""
-        _check(tokens_per_batch, lengths, over_long)
+        """Pairs that fit no batch are `over_long`: an error, or left out. Fixed `lengths` go up."""
         self.corpus, self.tokens_per_batch, self.seed = corpus, tokens_per_batch, seed
         self.lengths = None if lengths is None else tuple(lengths)
         longest = self.lengths[-1] if self.lengths else tokens_per_batch
+        if longest > tokens_per_batch:
+            raise ValueError(
+                f"Expected tokens_per_batch of at least {longest}, one row of the longest shape, "
+                f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
+            )
         self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
         n_over = len(corpus) - len(self.kept)
-        if not self.kept or (n_over and over_long == "refuse"):
+        if not self.kept or (n_over and over_long != "leave out"):
             raise ValueError(
                 f"Expected pairs of at most {longest} tokens a side (EOS included), but {n_over} of "
                 f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch or "
@@ -117,7 +96,7 @@ class Epochs:
             )
         self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
-        self.seek(*start)
+        self._epoch, self._step = 0, 0
 
     @property
     def position(self) -> Position:
@@ -151,18 +130,11 @@ class Epochs:
         """What will be in each batch of an epoch."""
         return self._look_ahead(epoch)[0]
 
-    def report(self, epoch: int = 0) -> Report:
-        """Counts of an epoch; without fixed shapes the padding differs a little from epoch to epoch."""
-        shapes = [planned.shape for planned in self.plan(epoch)]
-        n_places = sum(rows * (src_len + tgt_len) for rows, src_len, tgt_len in shapes)
-        return Report(
-            n_pairs=len(self.kept),
-            n_left_out=len(self.corpus) - len(self.kept),
-            n_batches=len(shapes),
-            n_places=n_places,
-            n_padding=n_places - sum(sum(self.corpus.lengths[pair]) for pair in self.kept),
-            shapes=frozenset(shapes),
-        )
+    @property
+    def padding(self) -> float:
+        """The share of all places of the first epoch, on both sides, that is padding; blank rows are, too."""
+        places = sum(rows * (src_len + tgt_len) for (rows, src_len, tgt_len), _ in self.plan(0))
+        return 1 - sum(sum(self.corpus.lengths[pair]) for pair in self.kept) / places
 
     def _make(self, epoch: int, step: int) -> Batch:
         plan, pairs = self._look_ahead(epoch)
@@ -223,19 +195,3 @@ def plan_epoch(
         rows = tokens_per_batch // length if lengths else len(members)
         batches.append((draw(), Planned(Shape(rows, src_len, tgt_len), members)))
     return [planned for _, planned in sorted(batches)]
-
-
-def _check(tokens_per_batch: int, lengths: Sequence[int] | None, over_long: str) -> None:
-    if not isinstance(tokens_per_batch, int) or tokens_per_batch < 1:
-        raise ValueError(
-            f"Expected tokens_per_batch to be a whole number of 1 or more, got {tokens_per_batch!r}."
-        )
-    if lengths is not None and (not lengths or lengths[0] < 1 or sorted(set(lengths)) != list(lengths)):
-        raise ValueError(f"Expected lengths that go up, such as {FIXED_LENGTHS}, but got {tuple(lengths)}.")
-    if lengths and lengths[-1] > tokens_per_batch:
-        raise ValueError(
-            f"Expected tokens_per_batch of at least {lengths[-1]}, one row of the longest shape, "
-            f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
-        )
-    if over_long not in ("refuse", "leave out"):
-        raise ValueError(f'Expected over_long to be "refuse" or "leave out", but got {over_long!r}.')

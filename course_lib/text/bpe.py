@@ -32,9 +32,10 @@ from tokenizers import Tokenizer as Library
 
 from course_lib.text.merges import MARKER
 from course_lib.text.special import SPECIAL, UNK
-from course_lib.text.tokenizer import Tokenizer, check_training, readable
+from course_lib.text.tokenizer import Tokenizer, check_texts, readable
 
 ASCII = "".join(map(chr, range(0x21, 0x7F)))
+MIN_FREQUENCY = 2  # a pair met once is not merged
 
 # Merges never cross these borders: a word with the space before it, a number, a run of other signs.
 PIECE = rf"{MARKER}?[\p{{L}}\p{{M}}]+|{MARKER}?\p{{N}}+|{MARKER}?[^\p{{L}}\p{{M}}\p{{N}}{MARKER}]+|{MARKER}"
@@ -51,40 +52,33 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def from_texts(
-        cls,
-        texts: Iterable[str],
-        *,
-        vocab_size: int = 8000,
-        lowercase: bool = False,
-        min_frequency: int = 2,
-        alphabet: str = ASCII,
+        cls, texts: Iterable[str], *, vocab_size: int = 8000, lowercase: bool = False
     ) -> BpeTokenizer:
-        """Learn merges until there are `vocab_size` tokens or no pair is met `min_frequency` times.
+        """Learn merges until there are `vocab_size` tokens or no pair is met twice.
 
-        Every character of the texts becomes a token, and those of `alphabet` too, met or not.
+        Every character of the texts becomes a token, and those of printable ASCII too, met or not.
         The same texts in any order give the same tokenizer.
         """
-        check_training(texts, min_frequency)
+        check_texts(texts)
         prepared = [readable(text) for text in texts]
         if not any(prepared):
             raise ValueError(
                 "Expected texts with at least one character, but there is none. Is the file empty?"
             )
         library = _untrained(lowercase)
-        extra = library.normalizer.normalize_str(alphabet) if alphabet else ""
+        letters = library.normalizer.normalize_str(ASCII)
         trainer = trainers.BpeTrainer(
             vocab_size=max(vocab_size, 0),
-            min_frequency=min_frequency,
+            min_frequency=MIN_FREQUENCY,
             special_tokens=list(SPECIAL),
-            initial_alphabet=sorted({MARKER, *extra}),
+            initial_alphabet=sorted({MARKER, *letters}),
             show_progress=False,
         )
         library.train_from_iterator(prepared, trainer)
         if library.get_vocab_size() > vocab_size:  # the letters alone are more
             raise ValueError(
                 f"Expected a vocab_size of at least {library.get_vocab_size()}, for special tokens and "
-                f"every character there is, but got {vocab_size}. Give more room, lower-case the texts, "
-                'or pass alphabet="".'
+                f"every character there is, but got {vocab_size}. Give more room, or lower-case the texts."
             )
         return cls(library)
 
@@ -101,7 +95,7 @@ class BpeTokenizer(Tokenizer):
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(
                 f"{path} is no tokenizer that this version of `tokenizers` can read ({error}). "
-                "A word vocabulary is loaded with WordTokenizer.load; a newer file needs a newer course."
+                "A word vocabulary is read with WordTokenizer.from_text; a newer file needs a newer course."
             ) from error
         if tokenizer.vocabulary[:4] != SPECIAL:
             raise ValueError(

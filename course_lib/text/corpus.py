@@ -32,13 +32,6 @@ class Sentences:
     tgt: tuple[str, ...]
     dropped: tuple[str, ...] = ()  # file and line, counted from 1, of each pair that was left out
 
-    def __post_init__(self) -> None:
-        if len(self.src) != len(self.tgt):
-            raise ValueError(
-                f"Expected a translation for each sentence, but got {len(self.src)} sentences "
-                f"and {len(self.tgt)} translations."
-            )
-
     def __len__(self) -> int:
         return len(self.src)
 
@@ -65,27 +58,25 @@ def read_aligned(src_path: str | Path, tgt_path: str | Path) -> Sentences:
     return _whole_pairs(src_path, zip(src, tgt, strict=True))
 
 
-def read_tsv(path: str | Path, *, columns: tuple[int, int] = (0, 1)) -> Sentences:
-    r"""One file, a pair a line, with tabs between the columns, as Tatoeba has them:
+def read_tsv(path: str | Path) -> Sentences:
+    r"""One file, a pair a line, with a tab between source and target; further columns are not read.
 
-        Run!\tCours !\tCC-BY 2.0 (France) ...       manythings.org: the first two columns
-        1276\tLet's try.\t3091\tEssayons.           tatoeba.org: columns=(1, 3)
+        Run!\tCours !\tCC-BY 2.0 (France) ...       as manythings.org has them
 
-    `columns` are those of source and target, counted from 0: (1, 0) turns the first form round. Quotation
-    marks are text. A line with another number of columns than the first is refused: a sentence that holds a
-    tab would be read shifted.
+    Quotation marks are text. A line with another number of columns than the first is refused: a sentence that
+    holds a tab would be read shifted.
     """
     path = Path(path)
     rows = [line.split("\t") if line.strip() else [] for line in read_lines(path)]
     wanted = next((len(row) for row in rows if row), 0)
-    if rows and wanted <= max(columns):
-        raise CorpusError(f"Expected {max(columns) + 1} columns with tabs between, but {path} has {wanted}.")
+    if rows and wanted < 2:
+        raise CorpusError(f"Expected 2 columns with a tab between, but {path} has {wanted}.")
     for number, row in enumerate(rows, start=1):
         if row and len(row) != wanted:
             raise CorpusError(
                 f"{path}, line {number}: expected {wanted} columns, as before, but it has {len(row)}."
             )
-    return _whole_pairs(path, ((row[columns[0]], row[columns[1]]) if row else ("", "") for row in rows))
+    return _whole_pairs(path, (row[:2] or ("", "") for row in rows))
 
 
 def read_split(folder: str | Path, split: str, src: str, tgt: str) -> Sentences:

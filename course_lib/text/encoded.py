@@ -21,7 +21,7 @@ from itertools import chain
 import torch
 
 from course_lib.shapes import Int, Tensor
-from course_lib.text.batch import Batch, check_words
+from course_lib.text.batch import Batch, check_pairs
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.tokenizer import Tokenizer
 
@@ -86,7 +86,7 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Tokenise the sentences of a corpus; with one tokenizer, both languages share it.
 
-    >>> from course_lib.text.words import WordTokenizer
+    >>> from course_lib.text.word_tokenizer import WordTokenizer
     >>> english, french = WordTokenizer(["the", "cat"]), WordTokenizer(["le", "chat"])
     >>> encode_corpus(["the cat"], ["le chat"], english, french).lengths
     ((3, 3),)
@@ -95,36 +95,20 @@ def encode_corpus(
     return encode_ids(src_tokenizer.encode_all(sources), tgt_tokenizer.encode_all(targets))
 
 
-def encode_ids(
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
-    *,
-    src_vocab_size: int | None = None,
-    tgt_vocab_size: int | None = None,
-) -> EncodedCorpus:
-    """Sentences that are ids already, without BOS and EOS. Given a vocabulary's size, ids are held to it."""
-    if not sources or len(sources) != len(targets):
-        raise ValueError(
-            "Expected a corpus of at least one pair, with as many targets as sources, "
-            f"but got {len(sources)} sources and {len(targets)} targets."
-        )
-    for name, sentences, size in (("source", sources, src_vocab_size), ("target", targets, tgt_vocab_size)):
-        for place, words in enumerate(sentences):
-            try:
-                check_words(words, size)
-            except ValueError as error:
-                raise ValueError(f"In {name} {place}: {error}") from None
+def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> EncodedCorpus:
+    """Sentences that are ids already, without BOS and EOS."""
+    check_pairs(sources, targets)
     # The EOS in front makes every start at least 1, so the id before a sentence exists; blank rows read it.
     flat = chain([EOS], *([*words, EOS] for words in chain(sources, targets)))
     n_pairs = len(sources)
     length = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
     start = length.cumsum(0) - length + 1
-    blank, none = torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
+    none = torch.zeros(1, dtype=torch.int64)
     return EncodedCorpus(
         ids=torch.tensor(list(flat), dtype=torch.int32),
-        src_start=torch.cat([start[:n_pairs], blank]),
-        src_len=torch.cat([length[:n_pairs], blank + 1]),
-        tgt_start=torch.cat([start[n_pairs:], blank + 1]),
+        src_start=torch.cat([start[:n_pairs], none]),
+        src_len=torch.cat([length[:n_pairs], none + 1]),
+        tgt_start=torch.cat([start[n_pairs:], none + 1]),
         tgt_len=torch.cat([length[n_pairs:], none]),
         lengths=tuple((len(src) + 1, len(tgt) + 1) for src, tgt in zip(sources, targets, strict=True)),
     )

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,19 +24,9 @@ from course_lib.text.download import download
 HOME = "https://github.com/multi30k/dataset"
 SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 VARIABLE = "COURSE_MULTI30K"
-COMMAND = "python3 -m course_lib data multi30k --download"
 
 LANGUAGES = ("de", "en", "fr")
 FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}
-
-
-@dataclass(frozen=True)
-class Place:
-    """The folder where Multi30k is looked for, and why there."""
-
-    folder: Path
-    why: str
-    command: str = COMMAND  # what fills it
 
 
 def load_multi30k(
@@ -49,19 +38,36 @@ def load_multi30k(
             raise ValueError(f"Expected {name} to be one of {', '.join(LANGUAGES)}, but got {language!r}.")
     if split not in FILE_OF:
         raise ValueError(f"Expected split to be train, validation or test, but got {split!r}.")
-    place, stem = find_place(folder), FILE_OF[split]
-    for language in (src, tgt):
-        _check(place, f"{stem}.{language}.gz")
-    return read_split(place.folder, stem, src, tgt)
+    place, why = find_folder(folder)
+    for name in (f"{FILE_OF[split]}.{language}.gz" for language in (src, tgt)):
+        found = state(place, name)
+        if found == "missing":
+            raise FileNotFoundError(
+                f"Multi30k is not part of the course, and {name} is not in {place} ({why}). "
+                f"`{command(folder)}` gets it. By hand: {SOURCE}/{name}"
+            )
+        if found == "wrong":
+            raise CorpusError(
+                f"{name} in {place} ({why}) is not the file that Multi30k published: its SHA-256 differs. "
+                f"`{command(folder)}` gets the right one; "
+                "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
+            )
+    return read_split(place, FILE_OF[split], src, tgt)
 
 
-def find_place(folder: str | Path | None = None) -> Place:
-    """Where to look: the one place that is named, never a second one behind it."""
+def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
+    """Where to look, and why there: the one folder that is named, never a second one behind it."""
     if folder is not None:
-        return Place(Path(folder).expanduser(), "the folder you named", f'{COMMAND} "{folder}"')
+        return Path(folder).expanduser(), "the folder you named"
     if chosen := os.environ.get(VARIABLE):
-        return Place(Path(chosen).expanduser(), f"named by {VARIABLE}")
-    return Place(user_folder() / "multi30k", "the course's own place for it")
+        return Path(chosen).expanduser(), f"named by {VARIABLE}"
+    return user_folder() / "multi30k", "the course's own place for it"
+
+
+def command(folder: str | Path | None = None) -> str:
+    """What fills the folder of this name: the command line as it was called, which COURSE_CALLED says."""
+    words = f"{os.environ.get('COURSE_CALLED', 'python3 -m course_lib')} data multi30k --download"
+    return words if folder is None else f'{words} "{folder}"'
 
 
 @cache
@@ -95,20 +101,3 @@ def fetch(folder: Path, *, source: str = SOURCE, tell: Callable[[str], None] = p
         if state(folder, name) != "right":
             download(f"{source}/{name}", folder / name, sha256=checksums()[name])
             tell(f"  {name} is there, and its checksum is right.")
-
-
-def _check(place: Place, name: str) -> None:
-    """Missing or wrong: say so, and how to get the right one."""
-    found = state(place.folder, name)
-    where = f"{place.folder} ({place.why})"
-    if found == "missing":
-        raise FileNotFoundError(
-            f"Multi30k is not part of the course, and {name} is not in {where}. "
-            f"`{place.command}` gets it. By hand: {SOURCE}/{name}"
-        )
-    if found == "wrong":
-        raise CorpusError(
-            f"{name} in {where} is not the file that Multi30k published: its SHA-256 differs. "
-            f"`{place.command}` gets the right one; "
-            "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
-        )

@@ -1,6 +1,6 @@
 """What every tokenizer of the course can do, so that one can stand in for another.
 
->>> from course_lib.text.words import WordTokenizer
+>>> from course_lib.text.word_tokenizer import WordTokenizer
 >>> tokenizer: Tokenizer = WordTokenizer.from_texts(["the cat sleeps", "the dog sleeps"])
 >>> ids = tokenizer.encode("the cat purrs")
 >>> tokenizer.tokens(ids)
@@ -8,7 +8,8 @@
 >>> tokenizer.unknown("the cat purrs")
 ['purrs']
 
-All of it is done by Hugging Face's `tokenizers`; `words.py` and `bpe.py` say which of its models is used.
+All of it is done by Hugging Face's `tokenizers`; `word_tokenizer.py` and `bpe.py` say which of its models is
+used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import Self
 
 from tokenizers import Tokenizer as Library
 
-from course_lib.runtime import write_atomically
 from course_lib.text.merges import MARKER
 from course_lib.text.special import SPECIAL, UNK, check_id, spoken
 
@@ -91,13 +91,6 @@ class Tokenizer:
         """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
         raise NotImplementedError
 
-    def save(self, path: Path) -> None:
-        write_atomically(Path(path), self.to_text())
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        return cls.from_text(Path(path).read_text(encoding="utf-8"), path=path)
-
 
 def readable(text: str) -> str:
     r"""The text with a `\N{REPLACEMENT CHARACTER}` for each sign that the library cannot take.
@@ -108,15 +101,13 @@ def readable(text: str) -> str:
     return UNREADABLE.sub(REPLACEMENT, text)
 
 
-def check_training(texts: Iterable[str], min_frequency: int) -> None:
-    """What every `from_texts` insists on before it counts anything."""
+def check_texts(texts: Iterable[str]) -> None:
+    """Several texts: one string would be taken for a list of letters."""
     if isinstance(texts, str):
         raise TypeError(
             "Expected several texts, such as a list of sentences, but got one string. "
             "Wrap it: from_texts([text])."
         )
-    if min_frequency < 1:
-        raise ValueError(f"Expected a min_frequency of 1 or more, but got {min_frequency}. 1 keeps all.")
 
 
 def _words(ids: list[int]) -> list[int]:

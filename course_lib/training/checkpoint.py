@@ -34,7 +34,7 @@ from course_lib.runtime import device as usual_device
 from course_lib.runtime import write_atomically
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.corpora import TrainingData
 from course_lib.training.recipe import Recipe
 

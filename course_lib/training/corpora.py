@@ -22,7 +22,7 @@ from course_lib.text.encoded import EncodedCorpus, encode_corpus
 from course_lib.text.multi30k import load_multi30k
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 PIECES = 8000
 VALIDATION_SHARE = 0.05  # of a corpus that has no validation sentences of its own

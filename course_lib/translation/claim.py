@@ -29,7 +29,7 @@ from course_lib.recorded import runs as recorded_runs
 from course_lib.runtime import write_json
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.corpora import TrainingData, encode_data
 from course_lib.training.recipe import Recipe
 from course_lib.training.train import train

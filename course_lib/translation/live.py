@@ -53,7 +53,7 @@ class Live:
 def parted(text: str, tokenizer: Tokenizer) -> tuple[list[str], tuple[int, ...]]:
     """The words as the vocabulary has them, and the places of those in brackets, from 0.
 
-    >>> from course_lib.text.words import WordTokenizer
+    >>> from course_lib.text.word_tokenizer import WordTokenizer
     >>> parted("The [old cat] sleeps.", WordTokenizer(["the", "old", "cat", "sleeps"]))
     (['the', 'old', 'cat', 'sleeps'], (1, 2))
     """

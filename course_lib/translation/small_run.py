@@ -30,7 +30,7 @@ from course_lib.text.encoded import EncodedCorpus
 from course_lib.text.pair import Pair
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.by_hand import Memory, Weights, smoothed_loss, training_step
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.training.corpora import TrainingData, encode_data

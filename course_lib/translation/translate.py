@@ -131,7 +131,7 @@ def translate(
 def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     """What is odd about a text, before it is translated.
 
-    >>> from course_lib.text.words import WordTokenizer
+    >>> from course_lib.text.word_tokenizer import WordTokenizer
     >>> notes_on("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"]))
     ('read as <unk>: axolotl',)
     """
@@ -151,7 +151,7 @@ def plainly(text: str, tokenizer: Tokenizer) -> str:
 
     Signs are parted from words, and those that are not known are left out.
 
-    >>> from course_lib.text.words import WordTokenizer
+    >>> from course_lib.text.word_tokenizer import WordTokenizer
     >>> plainly("The Cat sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
     'the cat sleeps'
     """

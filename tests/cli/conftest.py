@@ -33,7 +33,7 @@ def refused(capsys):
 def tiny_data():
     """Forty pairs of the toy language to learn from, twenty to look at."""
     from course_lib.text.toy.generate import generate
-    from course_lib.text.words import WordTokenizer
+    from course_lib.text.word_tokenizer import WordTokenizer
     from course_lib.training.corpora import encode_data
 
     pairs = generate(60, seed=0, length=(3, 8))

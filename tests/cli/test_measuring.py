@@ -86,7 +86,9 @@ def test_multi30k_is_compared_in_small_letters_as_it_was_learned(checkpoint, mon
     monkeypatch.setattr(
         "course_lib.text.multi30k.load_multi30k", lambda *where: wanted.append(where) or sentences
     )
-    monkeypatch.setattr("course_lib.text.words.WordTokenizer.normalise", lambda self, text: text.lower())
+    monkeypatch.setattr(
+        "course_lib.text.word_tokenizer.WordTokenizer.normalise", lambda self, text: text.lower()
+    )
     path = checkpoint("transformer", data="multi30k-de-en")
     words = ["--split", "validation", "--multi30k", "there", "--first", "1"]
     assert ask("--checkpoint", path, *words) == 0

@@ -18,7 +18,7 @@ from course_lib.layers.rows import Rows
 from course_lib.models.registry import make_config, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 VOCAB = 17
 # Lengths of all kinds, an empty source and an empty target among them; words that come twice.

@@ -26,7 +26,7 @@ from course_lib.models.registry import (
 )
 from course_lib.models.translator import Translator
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 
 # The road as the syllabus has it.
 LANGUAGE_MODELS = [

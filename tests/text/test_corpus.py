@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 import unicodedata
 from pathlib import Path
 
@@ -69,10 +68,8 @@ def test_any_text_comes_back_composed_and_in_as_many_lines(tmp_path_factory, lin
 
 
 def test_aligned_files_a_folder_and_tabs_give_the_same_pairs(write, tmp_path):
-    french, english = (
-        write("train.fr", FRENCH),
-        write("train.en.gz", gzip.compress("\n".join(ENGLISH).encode())),
-    )
+    french = write("train.fr", FRENCH)
+    english = write("train.en.gz", gzip.compress("\n".join(ENGLISH).encode()))
     found = read_aligned(french, str(english))
     assert found == Sentences(tuple(FRENCH), tuple(ENGLISH)) and len(found) == 3
     assert list(found)[1] == (FRENCH[1], ENGLISH[1])
@@ -83,12 +80,9 @@ def test_aligned_files_a_folder_and_tabs_give_the_same_pairs(write, tmp_path):
     assert read_tsv(write("a.tsv", [f"{src}\t{tgt}\tCC-BY" for src, tgt in found])) == found
 
 
-def test_both_of_tatoebas_forms(write):
-    manythings = write("fra.txt.gz", gzip.compress(b"Run!\tCours !\tCC-BY 2.0 (France)\r\n"))
-    assert list(read_tsv(manythings)) == [("Run!", "Cours !")]
-    assert list(read_tsv(manythings, columns=(1, 0))) == [("Cours !", "Run!")]
-    with_ids = write("pairs.tsv", '1276\t"Let\'s try.\t3091\tEssayons."\n')  # quotation marks are text
-    assert list(read_tsv(with_ids, columns=(1, 3))) == [("\"Let's try.", 'Essayons."')]
+def test_further_columns_are_not_read_and_quotation_marks_are_text(write):
+    path = write("fra.txt.gz", gzip.compress(b'"Run!\tCours !"\tCC-BY 2.0 (France)\r\n'))
+    assert list(read_tsv(path)) == [('"Run!', 'Cours !"')]
 
 
 def test_a_pair_with_an_empty_side_is_left_out_and_named(write):
@@ -115,12 +109,8 @@ def test_a_pair_with_an_empty_side_is_left_out_and_named(write):
         (read_aligned, [FRENCH, ENGLISH[:2]], r"a has 3 and .*b has 2\. From some line on.*both files again"),
         (read_aligned, ["\n\n", "\n\n"], r"There is no sentence pair in .*a"),
         (read_tsv, [""], r"There is no sentence pair in .*a"),
-        (read_tsv, ["a b\nc d\n"], r"Expected 2 columns with tabs between, but .*a has 1"),
-        (
-            read_tsv,
-            ["a\tb\n\na\tb\tc\n"],
-            r"a, line 3: expected 2 columns, as before, but it has 3",
-        ),
+        (read_tsv, ["a b\nc d\n"], r"Expected 2 columns with a tab between, but .*a has 1"),
+        (read_tsv, ["a\tb\n\na\tb\tc\n"], r"a, line 3: expected 2 columns, as before, but it has 3"),
     ],
 )
 def test_what_cannot_be_read_is_refused(write, read, contents, message):
@@ -134,16 +124,3 @@ def test_a_split_that_is_not_there(write, tmp_path):
         read_split(tmp_path, "train", "fr", "en")
     with pytest.raises(ValueError, match="Expected two languages, but source and target are both 'fr'"):
         read_split(tmp_path, "train", "fr", "fr")
-    with pytest.raises(ValueError, match="2 sentences and 1 translations"):
-        Sentences(("a", "b"), ("c",))
-
-
-def test_a_corpus_of_29000_pairs_is_read_in_well_under_a_second(write):
-    sentence = "Deux jeunes hommes sont dehors près de nombreux buissons."
-    paths = [write(name, [f"{sentence} {n}" for n in range(29_000)]) for name in ("a.fr", "a.en")]
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        assert len(read_aligned(*paths)) == 29_000
-        times.append(time.process_time() - start)
-    assert min(times) < 1.0, times

@@ -9,7 +9,7 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.checkpoint import describe
 from course_lib.training.corpora import encode_data
 from course_lib.training.recipe import Recipe

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training import corpora
 from course_lib.training.corpora import encode_data, toy_data
 

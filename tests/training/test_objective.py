@@ -14,7 +14,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.encoded import encode_ids
 from course_lib.text.special import PAD
 from course_lib.text.toy.generate import generate, running_pair
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss, triton
 from course_lib.training.objective import (
     CLASSES,

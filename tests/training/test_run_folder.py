@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.checkpoint import CheckpointError, describe, load_checkpoint
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import Average, RunFolder, RunState

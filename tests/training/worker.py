@@ -15,7 +15,7 @@ import torch
 from course_lib.cli import main
 from course_lib.models.registry import SYSTEMS, System, build, make_config
 from course_lib.text.batch import Batch, make_batch
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training import job, run_folder
 from course_lib.training.checkpoint import describe
 from course_lib.training.corpora import TrainingData, encode_data

@@ -16,7 +16,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.splits import splits
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.translation import evaluate as module
 from course_lib.translation import translate as translate_module
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from

@@ -9,7 +9,7 @@ from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.translation import translate as module
 from course_lib.translation.attentions import PLAIN_SHADES, attention_text, legend
 from course_lib.translation.translate import (

@@ -2,6 +2,8 @@
 
 >>> for pair in generate(2, seed=0, length=(5, 7)):
 ...     print(pair.src_text, "→", pair.tgt_text)
+some queens find the very good bean → des reines trouvent le très bon haricot
+the very happy father looks at her → le père très heureux la regarde
 >>> first, second = running_pair()
 >>> second.tgt_text
 "le chat a bu l' eau parce qu' elle était froide"
@@ -14,12 +16,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.cores import compose, contrast, with_reason
-from course_lib.text.toy.draft import DeadEnd, Draft
+from course_lib.text.toy.cores import compose, contrast
 from course_lib.text.toy.grow import grow
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.say import say
-from course_lib.text.toy.tree import Clause, Part, Phrase, Pronoun, Sentence, State
+from course_lib.text.toy.sentence import DeadEnd, Sentence
+from course_lib.text.toy.tree import Clause, Phrase, Pronoun
 
 SHORTEST, LONGEST = 3, 40
 USUAL = (3, 20)
@@ -49,17 +51,15 @@ def draw(
     rng: random.Random, *, length: tuple[int, int] | None = None, nesting: tuple[int, int] = SHALLOW
 ) -> Iterator[Drawn]:
     """Pairs without end, nested at least and at most so deep."""
-    shortest, longest = _check_length(length)
-    while True:
-        size = shortest + int(rng.random() * (longest - shortest + 1))
+    for size in _sizes(rng, length or USUAL):
         for _ in range(PATIENCE):
-            draft = Draft(rng, size, depth=nesting[1])
+            sentence = Sentence(rng, size, depth=nesting[1])
             try:
-                compose(draft)
-                grow(draft, least_depth=nesting[0])
+                compose(sentence)
+                grow(sentence, least_depth=nesting[0])
             except DeadEnd:
                 continue
-            yield Drawn(say(draft.sentence), tuple(draft.combinations), draft.depth)
+            yield Drawn(sentence.said(), tuple(sentence.combinations), sentence.depth)
             break
         else:
             raise ValueError(
@@ -70,37 +70,41 @@ def draw(
 
 def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Drawn, Drawn]]:
     """Pairs of pairs without end that differ in one English word, and in French flip il and elle."""
-    shortest, longest = _check_length(length)
-    while True:
-        draft = Draft(rng, shortest + int(rng.random() * (longest - shortest + 1)))
+    for size in _sizes(rng, length):
+        sentence = Sentence(rng, size)
         try:
-            states = contrast(draft)
-            grow(draft)
+            clause, reasons = contrast(sentence)
+            grow(sentence)
         except DeadEnd:
             continue
-        said = [say(with_reason(draft.sentence, state)) for state in states]
-        first, second = (Drawn(pair, tuple(draft.combinations), draft.depth) for pair in said)
-        yield first, second
+        both = []
+        for reason in reasons:
+            clause.because = reason
+            both.append(Drawn(sentence.said(), tuple(sentence.combinations), sentence.depth))
+        yield tuple(both)
 
 
 def running_pair() -> tuple[Pair, Pair]:
     """The two sentences that go through the whole course: who was thirsty, and what was cold?"""
     words = lexicon()
     cat, water = Phrase(words.noun("cat")), Phrase(words.noun("water"))
-    drank = Clause(cat, words.verb("drink"), water)
-    thirsty, cold = words.quality("thirsty", cat.noun), words.quality("cold", water.noun)
+    reasons = [
+        Clause(Pronoun.of(meant), quality=words.quality(name, meant.noun))
+        for meant, name in ((cat, "thirsty"), (water, "cold"))
+    ]
     first, second = (
-        say(Sentence([Part(drank, because=State(Pronoun.of(meant), quality))], past=True))
-        for meant, quality in ((cat, thirsty), (water, cold))
+        say([Clause(cat, words.verb("drink"), water, because=reason)], past=True) for reason in reasons
     )
     return first, second
 
 
-def _check_length(length: tuple[int, int] | None) -> tuple[int, int]:
-    shortest, longest = length or USUAL
+def _sizes(rng: random.Random, length: tuple[int, int]) -> Iterator[int]:
+    """How many words the next sentence has, without end."""
+    shortest, longest = length
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise ValueError(
             f"A sentence of the toy language has {SHORTEST} to {LONGEST} words, and length gives the "
             f"shortest and the longest wanted, such as (5, 12). It was {length}."
         )
-    return shortest, longest
+    while True:
+        yield shortest + int(rng.random() * (longest - shortest + 1))

@@ -8,12 +8,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from course_lib.runtime import data_path
-from course_lib.text.toy.lexicon import Frames, Tags, check_tags, lexicon, read_entry, read_frames, read_table
+from course_lib.text.toy.lexicon import Frames, as_frames, read_tables
 
 VOWELS = frozenset("aàâeéèêëiîïoôœuùûü")
 
@@ -33,12 +31,14 @@ class Preposition:
     bars: tuple[str, ...] = ()  # what is not said of the place: who is in it, it is not empty
 
     def __post_init__(self) -> None:
-        self.frames = read_frames(self.frames)
+        self.frames = as_frames(self.frames)
         self.n_words = len(self.en.split())
 
 
 @dataclass(frozen=True, eq=False)
 class Adverb:
+    """Words for when: `every day`, tous les jours, with the links between them."""
+
     en: str
     fr: str
     links: tuple[tuple[int, int], ...]
@@ -57,6 +57,7 @@ class Reason:
 
     @property
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is said of the subject, and of the object."""
         return self.subject, self.object
 
 
@@ -77,24 +78,14 @@ class Grammar:
     rules: dict[str, str]
 
     def preposition(self, name: str) -> Preposition:
+        """The preposition of this name; two are `in` in English: `in` and `part of`."""
         return next(one for one in self.prepositions if one.name == name)
 
 
 @cache
 def grammar() -> Grammar:
     """The rules of the course."""
-    return read_grammar(data_path("toy", "grammar.json"))
-
-
-def read_grammar(path: Path) -> Grammar:
-    """Rules from a file of that form."""
-    table = read_table(path, tuple(field.name for field in fields(Grammar)))
-    for name, kind in (("prepositions", Preposition), ("adverbs", Adverb), ("reasons", Reason)):
-        table[name] = tuple(read_entry(path, entry, kind) for entry in table[name])
-    known: Tags = frozenset().union(*(noun.tags for noun in lexicon().nouns))
-    for one in table["prepositions"]:
-        check_tags(path, one.name, frozenset().union(*(head | ground for head, ground in one.frames)), known)
-    return Grammar(**table)
+    return Grammar(**read_tables("grammar.json", prepositions=Preposition, adverbs=Adverb, reasons=Reason))
 
 
 @cache
@@ -103,8 +94,7 @@ def starts_with_vowel(word: str) -> bool:
     return word[0] in VOWELS or (word[0] == "h" and word not in grammar().h_aspire)
 
 
-def check_rule(rule: str) -> str:
-    """The same rule, or an error that names the ones there are."""
+def check_rule(rule: str) -> None:
+    """An error that names the rules there are, unless this is one."""
     if rule not in grammar().rules:
         raise ValueError(f"The toy language has no rule {rule}. It has: {', '.join(grammar().rules)}.")
-    return rule

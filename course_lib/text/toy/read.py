@@ -13,15 +13,15 @@ sentence can be meant in two ways, both are given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
-from course_lib.text.toy.grammar import grammar
+from course_lib.text.toy.grammar import Adverb, grammar
 from course_lib.text.toy.lexicon import Noun, lexicon
 from course_lib.text.toy.say import BE, DO, JOINTS, say
-from course_lib.text.toy.sense import beside, done_to, hangs_on, said_of, where
-from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Sentence, State
+from course_lib.text.toy.sense import beside, does, hangs_on, said_of, where
+from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
-Words = Sequence[str]
 PRONOUNS = frozenset({"he", "she", "it", "they"})
 
 
@@ -29,125 +29,105 @@ def translations_of(text: str) -> set[str]:
     """Every French sentence that this English one can become; none where it is not understood."""
     words = text.split()
     found = (
-        say(Sentence(parts, past=past)) for past in (False, True) for parts in _parts(words, 0, "", past)
+        say(clauses, past=past) for past in (False, True) for clauses in _Reader(words, past).sentences(0)
     )
     return {pair.tgt_text for pair in found if list(pair.src) == words}
 
 
-def _parts(words: Words, at: int, joint: str, past: bool) -> Iterator[list[Part]]:
-    for clause, end in _clauses(words, at, past):
-        reasons = [(None, end)]
-        if words[end : end + 1] == ["because"]:
-            reasons = list(_reasons(words, end + 1, clause))
-        for reason, stop in reasons:
-            part = Part(clause, joint, reason)
-            if stop == len(words):
-                yield [part]
-            elif words[stop] in JOINTS:
-                yield from ([part, *rest] for rest in _parts(words, stop + 1, words[stop], past))
+class _Reader:
+    """Each method gives whatever can be read from a place on, and the place behind it."""
 
+    def __init__(self, words: list[str], past: bool) -> None:
+        self.words, self.past, self.tense = words, past, "past" if past else "present"
 
-def _clauses(words: Words, at: int, past: bool) -> Iterator[tuple[Clause | State, int]]:
-    for subject, end in _phrases(words, at):
-        yield from _states(words, end, subject, subject.noun)
-        yield from _deeds(words, end, subject, past)
+    def here(self, at: int, text: str) -> bool:
+        """Whether these words stand here."""
+        said = text.split()
+        return self.words[at : at + len(said)] == said
 
+    def skip(self, at: int, word: str) -> tuple[bool, int]:
+        """Whether this word stands here, and the place behind it."""
+        return self.here(at, word), at + self.here(at, word)
 
-def _states(words: Words, at: int, subject: Phrase | Pronoun, noun: Noun) -> Iterator[tuple[State, int]]:
-    """`is (not) (very) cold`"""
-    if not any(words[at : at + 1] == [BE[tense][subject.plural]] for tense in ("present", "past")):
-        return
-    negated, at = _skip(words, at + 1, "not")
-    very, at = _skip(words, at, "very")
-    for quality in said_of(noun):
-        if words[at : at + 1] == [quality.en]:
-            yield State(subject, quality, negated, very), at + 1
+    def sentences(self, at: int, joint: str = "") -> Iterator[list[Clause]]:
+        for clause, end in self.clauses(at):
+            reasons = self.reasons(end + 1, clause) if self.here(end, "because") else [(None, end)]
+            for reason, stop in reasons:
+                first = replace(clause, joined_by=joint, because=reason)
+                if stop == len(self.words):
+                    yield [first]
+                elif self.words[stop] in JOINTS:
+                    yield from ([first, *rest] for rest in self.sentences(stop + 1, self.words[stop]))
 
+    def clauses(self, at: int) -> Iterator[tuple[Clause, int]]:
+        for subject, end in self.phrases(at):
+            yield from self.states(end, subject, subject.noun)
+            yield from self.deeds(end, subject)
 
-def _deeds(words: Words, at: int, subject: Phrase, past: bool) -> Iterator[tuple[Clause, int]]:
-    """`(did not) (often) sees (the cat) (in the garden) (yesterday)`"""
-    helped, at = _skip(words, at, DO["past" if past else "present"][subject.plural])
-    negated, at = _skip(words, at, "not")
-    often, at = _skip(words, at, "often")
-    for verb in lexicon().verbs:
-        said = [verb.en[0 if helped else 2 if past else 1 - subject.plural], *verb.particle.split()]
-        after = at + len(said)
-        if list(words[at:after]) != said or not any(left & subject.noun.tags for left, _ in verb.frames):
-            continue
-        things: list[tuple[Phrase | None, int]] = [(None, after)]
-        if verb.transitive:
-            things = [one for one in _phrases(words, after) if _fits(verb, subject, one[0])]
-        for thing, end in things:
-            for place, stop in [(None, end), *_places(words, end, where(verb, subject.noun), 1)]:
-                for adverb, last in [(None, stop), *_adverbs(words, stop)]:
-                    yield Clause(subject, verb, thing, negated, often, place, adverb), last
+    def reasons(self, at: int, clause: Clause) -> Iterator[tuple[Clause, int]]:
+        """`it was cold`, said of whatever the clause named."""
+        if any(self.here(at, word) for word in PRONOUNS):
+            for meant in (clause.subject, clause.object, clause.place and clause.place.phrase):
+                if meant:
+                    yield from self.states(at + 1, Pronoun.of(meant), meant.noun)
 
+    def states(self, at: int, subject: Phrase | Pronoun, noun: Noun) -> Iterator[tuple[Clause, int]]:
+        """`is (not) (very) cold`"""
+        if self.here(at, BE[self.tense][subject.plural]):
+            negated, at = self.skip(at + 1, "not")
+            very, at = self.skip(at, "very")
+            for quality in said_of(noun):
+                if self.here(at, quality.en):
+                    yield Clause(subject, quality=quality, negated=negated, very=very), at + 1
 
-def _fits(verb: object, subject: Phrase, thing: Phrase) -> bool:
-    return any(one is verb and left & subject.noun.tags for one, left in done_to(thing.noun))
+    def deeds(self, at: int, subject: Phrase) -> Iterator[tuple[Clause, int]]:
+        """`(did not) (often) sees (the cat) (in the garden) (yesterday)`"""
+        helped, at = self.skip(at, DO[self.tense][subject.plural])
+        negated, at = self.skip(at, "not")
+        often, at = self.skip(at, "often")
+        for verb, tags in does(subject.noun):
+            form = verb.en[0 if helped else 2 if self.past else 1 - subject.plural]
+            if self.here(at, f"{form} {verb.particle}"):
+                after = at + verb.n_words
+                things = [one for one in self.phrases(after) if one[0].noun.tags & tags]
+                for thing, end in things if verb.transitive else [(None, after)]:
+                    for place, stop in [(None, end), *self.places(end, where(verb, subject.noun), 1)]:
+                        for adverb, last in [(None, stop), *self.adverbs(stop)]:
+                            clause = Clause(subject, verb, thing, negated=negated, often=often)
+                            yield replace(clause, place=place, adverb=adverb), last
 
-
-def _reasons(words: Words, at: int, clause: Clause | State) -> Iterator[tuple[State, int]]:
-    """`it was cold`, said of whatever the clause named."""
-    places = [clause.place.phrase] if isinstance(clause, Clause) and clause.place else []
-    if words[at : at + 1] and words[at] in PRONOUNS:
-        for meant in (clause.subject, clause.object, *places):
-            if isinstance(meant, Phrase):
-                yield from _states(words, at + 1, Pronoun.of(meant), meant.noun)
-
-
-def _phrases(words: Words, at: int, depth: int = 2) -> Iterator[tuple[Phrase, int]]:
-    """`the very old house (near the river)`"""
-    for determiner, plural in product(grammar().determiners, (False, True)):
-        article = grammar().determiners[determiner]["en"][plural]
-        if article is None or (article and words[at : at + 1] not in ([article], [article + "n"])):
-            continue
-        very, start = _skip(words, at + bool(article), "very")
-        for noun in lexicon().nouns:
-            if plural and not noun.countable:
+    def phrases(self, at: int, depth: int = 2) -> Iterator[tuple[Phrase, int]]:
+        """`the very old house (near the river)`"""
+        for determiner, plural in product(grammar().determiners, (False, True)):
+            article = grammar().determiners[determiner]["en"][plural]
+            if article is None or not (self.here(at, article) or self.here(at, article + "n")):
                 continue
-            name = noun.en[plural].split()
-            for n_adjectives in range(3):
+            very, start = self.skip(at + bool(article), "very")
+            for noun, n_adjectives in product(lexicon().nouns, range(3)):
                 first = start + n_adjectives
-                end = first + len(name)
-                if list(words[first:end]) == name:
-                    for phrase in _described(words[start:first], noun, plural, determiner, very):
-                        yield phrase, end
-                        for place, stop in _places(words, end, hangs_on(noun), depth - 1) if depth else ():
-                            yield _with(phrase, place), stop
+                if (plural and not noun.countable) or not self.here(first, noun.en[plural]):
+                    continue
+                for adjectives in self.adjectives(self.words[start:first], noun):
+                    phrase, end = Phrase(noun, plural, determiner, *adjectives, very), first + noun.n_words
+                    yield phrase, end
+                    for place, stop in self.places(end, hangs_on(noun), depth - 1) if depth else ():
+                        yield replace(phrase, behind=place), stop
 
+    def adjectives(self, words: list[str], noun: Noun) -> Iterator[tuple]:
+        """One that French puts before the noun, and one that it puts after it."""
+        for qualities in product(*([one for one in beside(noun) if one.en == word] for word in words)):
+            placed = {quality.place: quality for quality in qualities}
+            if len(placed) == len(qualities):
+                yield placed.get("before"), placed.get("after")
 
-def _described(adjectives: Words, noun: Noun, plural: bool, determiner: str, very: bool) -> Iterator[Phrase]:
-    """The noun with these adjectives: one that French puts before it, one that it puts after it."""
-    chosen = [[one for one in beside(noun) if one.en == name] for name in adjectives]
-    for qualities in product(*chosen):
-        placed = {quality.place: quality for quality in qualities}
-        if len(placed) == len(qualities):
-            yield Phrase(noun, plural, determiner, placed.get("before"), placed.get("after"), very)
+    def places(self, at: int, choices: Sequence, depth: int) -> Iterator[tuple[Place, int]]:
+        for preposition, grounds in choices:
+            if self.here(at, preposition.en):
+                for phrase, stop in self.phrases(at + preposition.n_words, depth):
+                    if phrase.noun.tags & grounds:
+                        yield Place(preposition, phrase), stop
 
-
-def _with(phrase: Phrase, place: Place) -> Phrase:
-    parts = phrase.before, phrase.after, phrase.very
-    return Phrase(phrase.noun, phrase.plural, phrase.determiner, *parts, behind=place)
-
-
-def _places(words: Words, at: int, choices: Sequence, depth: int = 0) -> Iterator[tuple[Place, int]]:
-    for preposition, grounds in choices:
-        end = at + preposition.n_words
-        if words[at:end] == preposition.en.split():
-            for phrase, stop in _phrases(words, end, depth):
-                if phrase.noun.tags & grounds:
-                    yield Place(preposition, phrase), stop
-
-
-def _adverbs(words: Words, at: int) -> Iterator[tuple[object, int]]:
-    for adverb in grammar().adverbs:
-        end = at + len(adverb.en.split())
-        if list(words[at:end]) == adverb.en.split():
-            yield adverb, end
-
-
-def _skip(words: Words, at: int, word: str) -> tuple[bool, int]:
-    """Whether this word stands here, and the place behind it."""
-    here = words[at : at + 1] == [word]
-    return here, at + here
+    def adverbs(self, at: int) -> Iterator[tuple[Adverb, int]]:
+        for adverb in grammar().adverbs:
+            if self.here(at, adverb.en):
+                yield adverb, at + len(adverb.en.split())

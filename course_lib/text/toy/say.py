@@ -1,7 +1,7 @@
 """Says a tree in both languages at once, and notes which word became which.
 
     >>> woman, water = (Phrase(lexicon().noun(name)) for name in ("woman", "water"))
-    >>> pair = say(Sentence([Part(Clause(woman, lexicon().verb("drink"), water))]))
+    >>> pair = say([Clause(woman, lexicon().verb("drink"), water)])
     >>> pair.src_text, pair.tgt_text
     ('the woman drinks the water', "la femme boit l' eau")
     >>> sorted(pair.links)
@@ -14,14 +14,14 @@ le eau → l' eau, de le → du.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import starmap
+from itertools import product, starmap
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.grammar import VOWELS, Adverb, grammar, starts_with_vowel
 from course_lib.text.toy.lexicon import Noun, Quality
-from course_lib.text.toy.tree import Clause, Part, Phrase, Place, Pronoun, Relative, Sentence, State
+from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
 RULES = grammar()
 CONTRACTIONS = {tuple(two.split()): one for two, one in RULES.contractions.items()}
@@ -34,14 +34,21 @@ INDEFINITE = frozenset({"a", "some", "two", "three"})
 Places = Sequence[int]
 
 
-def say(sentence: Sentence) -> Pair:
+def say(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
-    speaker = _Speaker(sentence.past)
-    for part in sentence.parts:
-        speaker.part(part, sentence.question)
-    speaker.mark("past", sentence.past)
-    speaker.mark("questions", sentence.question)
-    speaker.fr("?", speaker.en("?", sentence.question))
+    speaker = _Speaker(past)
+    for clause in clauses:
+        if clause.joined_by:
+            speaker.mark("coordination")
+            speaker.fr(JOINTS[clause.joined_by], speaker.en(clause.joined_by))
+        speaker.clause(clause, question)
+        if clause.because:
+            speaker.mark("because")
+            speaker.fr("parce que", speaker.en("because"))
+            speaker.clause(clause.because)
+    speaker.mark("past", past)
+    speaker.mark("questions", question)
+    speaker.fr("?", speaker.en("?", question))
     speaker.join()
     return Pair(
         tuple(speaker.src),
@@ -77,12 +84,9 @@ class _Speaker:
 
     def fr(self, words: str, places: Places) -> None:
         """Says the French words that the English ones at these places became. From nothing comes nothing."""
-        if places:
-            for word in words.split():
-                here = len(self.tgt)
-                for at in places:
-                    self.links.append((at, here))
-                self.tgt.append(word)
+        for word in words.split() if places else ():
+            self.links += product(places, [len(self.tgt)])
+            self.tgt.append(word)
 
     def mark(self, rule: str, at_work: object = True) -> None:
         if at_work:
@@ -110,12 +114,12 @@ class _Speaker:
         self.fr(french, self.en(english))
         self.phrase(place.phrase)
 
-    def relative(self, head: Phrase, relative: Relative) -> None:
+    def relative(self, head: Phrase, clause: Clause) -> None:
         self.mark("relatives")
-        does = relative.clause.subject is head
+        does = clause.subject is head
         who = does and head.noun.kind == "person"
         self.fr("qui" if does else "que", self.en("who" if who else "that"))
-        self.clause(relative.clause)
+        self.clause(clause)
 
     def pronoun(self, pronoun: Pronoun, role: str) -> None:
         english, french = RULES.pronouns[pronoun.key][role]
@@ -128,42 +132,31 @@ class _Speaker:
 
     # ---- clauses
 
-    def part(self, part: Part, question: bool) -> None:
-        if part.joined_by:
-            self.mark("coordination")
-            self.fr(JOINTS[part.joined_by], self.en(part.joined_by))
-        self.clause(part.clause, question)
-        if part.because:
-            self.mark("because")
-            self.fr("parce que", self.en("because"))
-            self.clause(part.because)
-
-    def clause(self, clause: Clause | State, question: bool = False) -> None:
+    def clause(self, clause: Clause, question: bool = False) -> None:
         subject = clause.subject
         # does, did or is at the front, where French says est-ce que
-        auxiliary = (BE if isinstance(clause, State) else DO)[self.tense][subject.plural]
-        asking = self.en(auxiliary, question)
+        asking = self.en((BE if clause.quality else DO)[self.tense][subject.plural], question)
         self.fr("est-ce que", asking)
         if isinstance(subject, Pronoun):
             self.pronoun(subject, "subject")
         elif subject not in self.noun_at:
             self.phrase(subject)
         self.mark("negation", clause.negated)
-        if isinstance(clause, State):
+        if clause.quality:
             self.state(clause, asking)
         else:
             self.verb(clause, asking)
 
-    def state(self, state: State, asking: Places) -> None:
+    def state(self, clause: Clause, asking: Places) -> None:
         """`(is) not very cold`, n' est pas très froide."""
-        subject, quality, feeling = state.subject, state.quality, not state.quality.place
+        subject, quality, feeling = clause.subject, clause.quality, not clause.quality.place
         be = asking or self.en(BE[self.tense][subject.plural])
-        denied, very, at = self.en("not", state.negated), self.en("very", state.very), self.en(quality.en)
+        denied, very, at = self.en("not", clause.negated), self.en("very", clause.very), self.en(quality.en)
         self.fr("ne", denied)
         self.fr((AVOIR if feeling else ÊTRE)[self.tense][subject.plural], be)
         self.fr("pas", denied)
         self.fr("très", very)
-        self.fr(quality.fr[0 if feeling else (subject.gender == "f") + 2 * subject.plural], at)
+        self.fr(quality.fr[0 if feeling else _form(subject)], at)
         self.mark("states")
         self.mark("adverbs", very)
 
@@ -197,15 +190,11 @@ class _Speaker:
 
     def participle(self, clause: Clause) -> str:
         """It agrees with the subject of être, or with an object that was said before it."""
-        agrees_with = None
-        if clause.verb.aux == "être":
-            agrees_with = clause.subject
-        elif isinstance(clause.object, Pronoun) or clause.object in self.noun_at:
-            agrees_with = clause.object
-        if agrees_with is None:
-            return clause.verb.participle[0]
-        self.mark("participle_agreement")
-        return clause.verb.participle[(agrees_with.gender == "f") + 2 * agrees_with.plural]
+        agrees_with = clause.subject if clause.verb.aux == "être" else clause.object
+        if isinstance(agrees_with, Phrase) and agrees_with not in self.noun_at:
+            agrees_with = None
+        self.mark("participle_agreement", agrees_with)
+        return clause.verb.participle[_form(agrees_with) if agrees_with else 0]
 
     def adverb(self, adverb: Adverb) -> None:
         at, french = self.en(adverb.en), adverb.fr.split()
@@ -231,6 +220,11 @@ class _Speaker:
                 tgt[at : at + 2] = [CONTRACTIONS[word, following]]
                 self.links = [(left, right - (right > at)) for left, right in self.links]
                 self.mark("contractions")
+
+
+def _form(one: Phrase | Pronoun) -> int:
+    """Which of four forms agrees with it: m, f, m plural, f plural."""
+    return (one.gender == "f") + 2 * one.plural
 
 
 @cache

@@ -13,12 +13,19 @@ noun is a rival as soon as one of its kind would do, in English or in French.
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 from course_lib.text.toy.grammar import Preposition, grammar
-from course_lib.text.toy.lexicon import LAST, Noun, Quality, Tags, Verb, lexicon
+from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb, lexicon
 
-Counted = tuple[Noun, bool]  # a noun, and whether it is plural
 With = tuple[tuple[Verb, Tags], ...]
+
+
+class Counted(NamedTuple):
+    """A noun, and whether it is plural."""
+
+    noun: Noun
+    plural: bool
 
 
 @cache
@@ -55,12 +62,6 @@ def done_to(noun: Noun) -> With:
 def frames(transitive: bool) -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
     """Every verb with, or without, an object, once for each of its frames."""
     return tuple((v, frame) for v in lexicon().verbs if v.transitive == transitive for frame in v.frames)
-
-
-@cache
-def first_steps() -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
-    """What is done to a thing before something else is: `bought` it and ate it."""
-    return tuple(one for one in frames(True) if one[0].step < LAST)
 
 
 @cache
@@ -107,7 +108,7 @@ def rivals(noun: Noun, plural: bool, kinds: Tags, either: bool = False) -> froze
     """What else of these kinds its pronoun could mean: by the English word, or a French gender that shows."""
     word = pronoun_word(noun, plural)
     return frozenset(
-        (other, plural)
+        Counted(other, plural)
         for other in lexicon().nouns
         if other is not noun and other.tags & kinds and (other.countable or not plural)
         if either or other.gender == noun.gender or pronoun_word(other, plural) == word
@@ -118,5 +119,5 @@ def rivals(noun: Noun, plural: bool, kinds: Tags, either: bool = False) -> froze
 def rivals_of_somebody(gender: str) -> frozenset[Counted]:
     """What him or her, said of nobody in the sentence, could mean; to many an animal is he or she."""
     return frozenset(
-        (noun, False) for noun in lexicon().nouns if noun.gender == gender or noun.kind == "animal"
+        Counted(noun, False) for noun in lexicon().nouns if noun.gender == gender or noun.kind == "animal"
     )

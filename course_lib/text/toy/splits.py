@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Drawn, draw, minimal_pairs, running_pair
@@ -65,12 +65,13 @@ class Splits:
 
 
 def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
-    """All splits from one seed; a split that `sizes` leaves out is empty."""
-    _check(sizes)
+    """All splits from one seed; a split that `sizes` leaves out is empty. Coreference comes in pairs."""
+    if unknown := sizes.keys() - SIZES.keys():
+        raise ValueError(f"There is no split {', '.join(unknown)}. There are: {', '.join(SIZES)}.")
     rng = random.Random(seed)
     held_out = _hold_out(rng)
-    seen: set[tuple[str, ...]] = set()
-    found: dict[str, list[Pair]] = {name: [] for name in SIZES}
+    found: dict[str, list[Pair]] = {name: [] for name in SIZES} | {"coreference": [*running_pair()]}
+    seen = {pair.src for pair in running_pair()}  # kept out of every other split, whatever is asked for
 
     def collect(names: tuple[str, ...], stream: Iterable[tuple[Drawn, ...]]) -> None:
         """Fill these splits in turn; combinations that are held out go to their own split or nowhere."""
@@ -84,8 +85,6 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
                 found[name] += [one.pair for one in drawn]
 
     # First the tests, then what must differ from them.
-    seen.update(pair.src for pair in running_pair())  # kept out of every other split, whatever is asked for
-    found["coreference"] += running_pair()
     collect(("coreference",), minimal_pairs(rng, length=COREFERENCE_LENGTH))
     del found["coreference"][sizes.get("coreference", 0) :]
     collect(("long",), zip(draw(rng, length=LONG_LENGTH)))
@@ -109,15 +108,3 @@ def _hold_out(rng: random.Random) -> frozenset[Combination]:
             chosen.append(one)
             lost.update(one)
     return frozenset(chosen)
-
-
-def _check(sizes: Mapping[str, int]) -> None:
-    names = [field.name for field in fields(Splits) if field.name != "held_out"]
-    if unknown := [name for name in sizes if name not in names]:
-        raise ValueError(f"There is no split {', '.join(unknown)}. There are: {', '.join(names)}.")
-    if wrong := {name: size for name, size in sizes.items() if size < 0}:
-        raise ValueError(f"A split has 0 sentences or more; sizes asks for {wrong}.")
-    if sizes.get("coreference", 0) % 2:
-        raise ValueError(
-            f"Coreference sentences come in pairs, so their number is even; it was {sizes['coreference']}."
-        )

@@ -1,9 +1,8 @@
 """What a sentence is made of before it is said in any language.
 
     >>> cat, water = (Phrase(lexicon().noun(name)) for name in ("cat", "water"))
-    >>> drank = Clause(cat, lexicon().verb("drink"), water)
-    >>> cold = State(Pronoun.of(water), lexicon().quality("cold", water.noun))
-    >>> running = Sentence([Part(drank, because=cold)], past=True)
+    >>> cold = Clause(Pronoun.of(water), quality=lexicon().quality("cold", water.noun))
+    >>> drank = Clause(cat, lexicon().verb("drink"), water, because=cold)
 
 `say.py` says it: "the cat drank the water because it was cold". Whatever is said before is not said again:
 the cat who drinks is in a relative clause the very phrase on which that clause hangs.
@@ -11,7 +10,7 @@ the cat who drinks is in a relative clause the very phrase on which that clause 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from course_lib.text.toy.grammar import Adverb, Preposition
 from course_lib.text.toy.lexicon import Noun, Quality, Verb
@@ -27,15 +26,16 @@ class Phrase:
     before: Quality | None = None  # its adjectives, by their place in French
     after: Quality | None = None
     very: bool = False  # strengthens the first adjective
-    behind: Place | Relative | None = None
+    behind: Place | Clause | None = None  # `near the river`, or a relative clause: `that the boy saw`
     # For whoever draws it:
     depth: int = 0  # behind how many nouns it stands, one in the other
     closed: bool = False  # nothing may stand behind it
-    role: Clause | State | None = None  # the clause whose subject or object it is
+    role: Clause | None = None  # the clause whose subject or object it is
     sorts: frozenset[str] = frozenset()  # of what is said of it: its colour, its age
 
     @property
     def gender(self) -> str:
+        """That of its noun."""
         return self.noun.gender
 
     @property
@@ -55,20 +55,21 @@ class Pronoun:
 
     @classmethod
     def of(cls, phrase: Phrase) -> Pronoun:
+        """The pronoun for this phrase."""
         return cls(phrase.gender, phrase.plural, phrase.noun.kind == "person", phrase)
 
     @property
     def key(self) -> str:
         """Its row in the grammar's table."""
-        if self.plural:
-            return f"they {self.gender}"
-        if self.human:
-            return "he" if self.gender == "m" else "she"
-        return f"it {self.gender}"
+        if self.plural or not self.human:
+            return f"{'they' if self.plural else 'it'} {self.gender}"
+        return "he" if self.gender == "m" else "she"
 
 
 @dataclass(slots=True, eq=False)
 class Place:
+    """A preposition and what follows it: `near the river`."""
+
     preposition: Preposition
     phrase: Phrase
 
@@ -78,54 +79,24 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Clause:
-    """Who does what to whom."""
+    """Who does what to whom (`verb`, `object`), or who is how (`quality`): `the water was very cold`."""
 
     subject: Phrase | Pronoun
-    verb: Verb
+    verb: Verb | None = None
     object: Phrase | Pronoun | None = None
+    quality: Quality | None = None
     negated: bool = False
     often: bool = False
+    very: bool = False
     place: Place | None = None
     adverb: Adverb | None = None
+    joined_by: str = ""  # and, but: what joins it to the clause before
+    because: Clause | None = None  # the reason given for it
+    # For whoever draws it:
     depth: int = 0
     firm: bool = False  # never to be denied
 
     @property
     def last(self) -> Phrase | Pronoun | None:
+        """What stands at its end."""
         return self.place.phrase if self.place else self.object
-
-
-@dataclass(slots=True, eq=False)
-class State:
-    """Who is how: `the water was very cold`."""
-
-    subject: Phrase | Pronoun
-    quality: Quality
-    negated: bool = False
-    very: bool = False
-    depth: int = 0
-    firm: bool = False
-    object = None  # nothing is done
-
-
-@dataclass(slots=True, eq=False)
-class Relative:
-    """`that drank the milk` or `that the boy saw`: the head is the subject or the object of the clause."""
-
-    clause: Clause | State
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """One clause of a sentence, what joins it to the one before, and the reason given for it."""
-
-    clause: Clause | State
-    joined_by: str = ""
-    because: State | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Sentence:
-    parts: list[Part] = field(default_factory=list)
-    past: bool = False
-    question: bool = False

@@ -37,7 +37,7 @@ from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.toy.generate import generate
-from course_lib.text.words import WordTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.recipe import Recipe
 from course_lib.training.train import train
 from course_lib.translation.shipped import load_shipped

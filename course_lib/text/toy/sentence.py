@@ -1,8 +1,8 @@
 """One sentence in the making: how many words are left, and what has been said so far.
 
-    >>> draft = Draft(random.Random(0), 9)
-    >>> phrase = draft.phrase(frozenset({"fruit"}))     # such as "the apple": two of nine words
-    >>> draft.room
+    >>> sentence = Sentence(random.Random(0), 9)
+    >>> apple = sentence.phrase(sentence.noun(frozenset({"fruit"})))  # such as "the apple": 2 of 9 words
+    >>> sentence.room
     7
 
 Every choice is one number from one generator, so the same seed says the same on every machine. Where nothing
@@ -15,9 +15,11 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
+from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import Noun, Tags, Verb
+from course_lib.text.toy.say import say
 from course_lib.text.toy.sense import Counted, pool
-from course_lib.text.toy.tree import Clause, Phrase, Sentence, State
+from course_lib.text.toy.tree import Clause, Phrase
 
 T = TypeVar("T")
 TRIES = 8
@@ -31,30 +33,42 @@ class DeadEnd(Exception):
     """These words cannot be spent here: try others."""
 
 
-class Draft:
+def avoid(riddle: object) -> None:
+    """A dead end, where this is so."""
+    if riddle:
+        raise DeadEnd
+
+
+class Sentence:
     """A sentence with room for so many more words."""
 
     def __init__(self, rng: random.Random, size: int, *, depth: int = 2) -> None:
         self.random = rng.random
         self.room, self.most_depth, self.depth = size, depth, 0
-        self.sentence = Sentence(past=self.chance(0.55))
+        self.past, self.question = self.chance(0.55), False
+        self.parts: list[Clause] = []  # the clauses that it says, one after the other
         self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
         self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
         self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
         self.phrases: list[Phrase] = []  # what can still grow: `grow.py`
-        self.clauses: list[Clause | State] = []
+        self.clauses: list[Clause] = []
+
+    def said(self) -> Pair:
+        """The sentence in both languages."""
+        return say(self.parts, past=self.past, question=self.question)
 
     def chance(self, probability: float) -> bool:
+        """True as often as that."""
         return self.random() < probability
 
     def pick(self, choices: Sequence[T]) -> T:
-        if choices:
-            return choices[int(self.random() * len(choices))]
-        raise DeadEnd
+        """One of these, all alike likely."""
+        avoid(not choices)
+        return choices[int(self.random() * len(choices))]
 
     def spend(self, n_words: int) -> None:
-        if n_words > self.room:
-            raise DeadEnd
+        """So many words fewer are left."""
+        avoid(n_words > self.room)
         self.room -= n_words
 
     def verb(self, choices: Sequence[tuple[Verb, T]]) -> tuple[Verb, T]:
@@ -74,30 +88,19 @@ class Draft:
             noun = self.pick(choices)
             number = (self.chance(PLURAL) if plural is None else plural) and noun.countable
             if noun not in self.taken and (noun, number) not in self.banned:
-                return noun, number
+                return Counted(noun, number)
         raise DeadEnd
 
     def phrase(
-        self,
-        tags: Tags,
-        *,
-        depth: int = 0,
-        definite: bool = False,
-        closed: bool = False,
-        plural: bool | None = None,
-    ) -> Phrase:
-        """A determiner and a noun with one of these tags."""
-        return self.phrase_of(*self.noun(tags, plural), depth=depth, definite=definite, closed=closed)
-
-    def phrase_of(
-        self, noun: Noun, plural: bool, *, depth: int = 0, definite: bool = False, closed: bool = False
+        self, counted: Counted, *, depth: int = 0, definite: bool = False, closed: bool = False
     ) -> Phrase:
         """A determiner and this noun."""
+        noun, plural = counted
         if definite or not noun.countable:
             determiner = self.pick(DEFINITE)
         else:
             determiner = self.pick(SEVERAL if plural else ONE)
-            if determiner == "some" and self.sentence.question:
+            if determiner == "some" and self.question:
                 determiner = "the"  # a question would say any
         return self.add(Phrase(noun, plural, determiner, depth=depth, closed=closed))
 
@@ -108,25 +111,24 @@ class Draft:
         self.phrases.append(phrase)
         return phrase
 
-    def add_clause(self, clause: Clause | State) -> Clause | State:
+    def add_clause(self, clause: Clause) -> Clause:
         """Remember a clause, and whose clause it is; it can grow from now on."""
         self.clauses.append(clause)
         for at, one in enumerate((clause.subject, clause.object)):
             if isinstance(one, Phrase):
                 one.role = one.role or clause
-                self.describe(one, clause.verb.bars[at] if isinstance(clause, Clause) else frozenset())
+                self.describe(one, clause.verb.bars[at] if clause.verb else frozenset())
         if isinstance(clause.object, Phrase):
             self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
 
     def describe(self, phrase: Phrase, sorts: Tags) -> None:
         """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        if sorts & phrase.sorts:
-            raise DeadEnd
+        avoid(sorts & phrase.sorts)
         phrase.sorts |= sorts
 
     def mark(self) -> tuple[int, int, int, int]:
-        """Where the draft stands, for `undo`."""
+        """Where the sentence stands, for `undo`."""
         return self.room, len(self.taken), len(self.phrases), len(self.clauses)
 
     def undo(self, mark: tuple[int, int, int, int]) -> None:

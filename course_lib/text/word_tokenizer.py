@@ -1,4 +1,4 @@
-"""Words as tokens: every word of the training text that is frequent enough gets a number.
+"""Words as tokens: every word of the training text gets a number.
 
     >>> tokenizer = WordTokenizer.from_texts(["the cat sees the dog", "the cat sleeps"])
     >>> tokenizer.vocabulary
@@ -26,7 +26,7 @@ from tokenizers import Tokenizer as Library
 from tokenizers import models, normalizers, pre_tokenizers
 
 from course_lib.text.special import SPECIAL, UNK
-from course_lib.text.tokenizer import Tokenizer, check_training, readable
+from course_lib.text.tokenizer import Tokenizer, check_texts, readable
 
 FORMAT, VERSION = "attention-course word vocabulary", 1
 
@@ -51,25 +51,13 @@ class WordTokenizer(Tokenizer):
         super().__init__(library)
 
     @classmethod
-    def from_texts(
-        cls, texts: Iterable[str], *, min_frequency: int = 1, max_size: int | None = None
-    ) -> WordTokenizer:
-        """The words of the texts, the most frequent first, equally frequent ones in alphabetical order.
-
-        Only words met at least `min_frequency` times, and at most `max_size` tokens, special ones included.
-        """
-        check_training(texts, min_frequency)
+    def from_texts(cls, texts: Iterable[str]) -> WordTokenizer:
+        """The words of the texts, the most frequent first, equally frequent ones in alphabetical order."""
+        check_texts(texts)
         counts = Counter(word for text in texts for word in _split(text) if word not in SPECIAL)
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        kept = [word for word in ranked if counts[word] >= min_frequency]
-        if max_size is not None:
-            kept = kept[: max(0, max_size - len(SPECIAL))]
-        if not kept:
-            raise ValueError(
-                f"Expected at least one word, but of {len(counts)} none is met {min_frequency} times or has "
-                f"room beside the {len(SPECIAL)} special tokens in a max_size of {max_size}."
-            )
-        return cls(kept)
+        if not counts:
+            raise ValueError("Expected texts with at least one word, but there is none. Is the file empty?")
+        return cls(sorted(counts, key=lambda word: (-counts[word], word)))
 
     def to_text(self) -> str:
         """Readable JSON: a header, then the words in the order of their numbers."""
@@ -87,7 +75,7 @@ class WordTokenizer(Tokenizer):
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is no word vocabulary that this course can read ({error}). "
-                "A BPE tokenizer is loaded with BpeTokenizer.load; a newer file needs a newer course."
+                "A BPE tokenizer is read with BpeTokenizer.from_text; a newer file needs a newer course."
             ) from error
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from course_lib.authoring.exercise import STARS, dots
-from course_lib.authoring.kinds import MARKDOWN
+from course_lib.authoring.cell_kinds import MARKDOWN
+from course_lib.authoring.exercise_cells import STARS, dots
 from course_lib.authoring.source import Cell, without_fences
 
 Section = tuple[str, list[Cell]]

@@ -17,19 +17,19 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.authoring.agenda import agenda
-from course_lib.authoring.exercise import ON_A_CARD, with_exercises
+from course_lib.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
+from course_lib.authoring.exercise_cells import ON_A_CARD, with_exercises
 from course_lib.authoring.glossary import with_terms_shown
-from course_lib.authoring.kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
-from course_lib.authoring.source import Cell, Lesson, LessonError
+from course_lib.authoring.source import Cell, LessonError, LessonSource
 
 FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
 @dataclass(frozen=True)
-class Draft:
+class LessonDraft:
     """A lesson and the cells of each of its editions: all that is known before it runs."""
 
-    lesson: Lesson
+    lesson: LessonSource
     cells: dict[str, list[Cell]]
 
     def notebook(self, edition: str) -> nbformat.NotebookNode:
@@ -51,17 +51,17 @@ class Draft:
         return new_notebook(cells=as_cells(self.cells[edition]), metadata=metadata)
 
 
-def assemble(lesson: Lesson) -> tuple[Draft, list[LessonError]]:
+def assemble(lesson: LessonSource) -> tuple[LessonDraft, list[LessonError]]:
     """The lesson's editions, and every problem of its exercises."""
     built, problems = with_exercises(lesson.cells)
     built = [replace(cell, text=shown(cell, lesson)) for cell in built]
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     sheet = agenda(lesson.title, cells[INSTRUCTOR])
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
-    return Draft(lesson, cells), problems
+    return LessonDraft(lesson, cells), problems
 
 
-def shown(cell: Cell, lesson: Lesson) -> str:
+def shown(cell: Cell, lesson: LessonSource) -> str:
     """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
     text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
     if cell.kind == "title":  # to the nearest five; a sum does not go stale
@@ -80,9 +80,8 @@ def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
         known = FACTS.get(cell.kind, ("exercise",))
         facts = {name: cell.options[name] for name in known if name in cell.options}
         course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | facts
-        tags = [cell.kind, *(tag.strip() for tag in cell.options.get("tags", "").split(",") if tag.strip())]
-        tags += ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
-        metadata = {"course": course, "tags": tags}
+        ignored = ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
+        metadata = {"course": course, "tags": [cell.kind, *ignored]}
         if cell.options.get("hide_input"):
             metadata["jupyter"] = {"source_hidden": True}
         new_cell = new_code_cell if cell.form == CODE else new_markdown_cell

@@ -15,20 +15,13 @@ from typing import Any
 from torch import Tensor
 
 
-def uncompiled(attempt: Any) -> Any:
-    """Under `torch.compile` the same function, minus the minutes it takes to compile for eight shapes."""
-    for inner in ("_torchdynamo_orig_callable", "_orig_mod"):
-        attempt = getattr(attempt, inner, attempt)
-    return attempt
-
-
 def globals_used(function: Any) -> dict[str, Any]:
     """The global names a function reads, with their values, those of its helpers in the notebook included."""
     found: dict[str, Any] = {}
     todo = [inspect.unwrap(function)]
     for one in todo:  # grows on the way
         space = getattr(one, "__globals__", {})
-        for name in _names(one.__code__) if isinstance(one, FunctionType) else ():
+        for name in names_read(one.__code__) if isinstance(one, FunctionType) else ():
             if name in space and name not in found:
                 found[name] = space[name]
                 if isinstance(found[name], FunctionType) and found[name].__globals__ is space:
@@ -50,32 +43,10 @@ def ends_the_session(function: Any) -> bool:
     return any(type(value).__module__ == "IPython.core.autocall" for value in globals_used(function).values())
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_read(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code, with the functions in it, takes from outside."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield step.argval
         elif isinstance(step.argval, CodeType):
-            yield from _names(step.argval)
-
-
-def same_code(one: Any, other: Any) -> bool:
-    """Whether two functions were written alike, but for names of variables, docstrings and layout."""
-
-    def steps(function: Any) -> list[tuple]:
-        # A module imported in the same file is called by other instructions than one of another cell.
-        found = [s for s in dis.get_instructions(inspect.unwrap(function)) if s.opname != "PUSH_NULL"]
-        plain, alike = (str, int, float, type(None)), {"LOAD_METHOD": "LOAD_ATTR"}
-        return [
-            (
-                alike.get(s.opname, s.opname),
-                not _may_differ(s) and isinstance(s.argval, plain) and s.argval,
-            )
-            for s in found
-        ]
-
-    return isinstance(inspect.unwrap(one), FunctionType) and steps(one) == steps(other)
-
-
-def _may_differ(step: dis.Instruction) -> bool:
-    """Names of variables, and where a jump leads: the same lines lie elsewhere in another module."""
-    return "FAST" in step.opname or step.opcode in (*dis.hasjrel, *dis.hasjabs)
+            yield from names_read(step.argval)

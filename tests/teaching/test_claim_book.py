@@ -57,6 +57,11 @@ def result(**changes):
         "splits": ["rule", "rest"],
         "tables": TABLES,
         "rule": "A rule_.",
+        "mine": "",
+        "changed": [],
+        "tries": 1,
+        "rules": 1,
+        "sizes": {"rule": 50, "rest": 450},
     }
     return made | changes
 
@@ -145,7 +150,7 @@ def test_a_small_split_is_told(capsys):
 def test_the_report_shows_the_prediction_beside_what_came_out():
     text = reported(result(), words="word " * 20)
     assert "**Came out: held.** The gap is 19.0 to 29.0 points." in text
-    assert "| rule |  | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
+    assert "| rule | 50 | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
     assert text.rstrip().endswith("**Still missing.** nothing.")
     assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text
 

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from course_lib.teaching.values import plain
 from course_lib.teaching.verdict import Verdict, listed, wrong
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
@@ -84,7 +85,7 @@ def _tensor(part: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Ve
         return None, wrong(f"`{name}` is a {_kind(part)}; a torch tensor is wanted.", slip="wrong-type")
     remark = wrong(f"`{name}` is a {what}; a torch tensor is wanted: {advice}.", slip=slip)
     if isinstance(part, list | tuple):
-        part = [item.detach().cpu().tolist() if isinstance(item, Tensor) else item for item in part]
+        part = [plain(item) for item in part]
     try:
         return torch.as_tensor(np.array(part, dtype=np.float32), device="cpu"), remark
     except (TypeError, ValueError, RuntimeError, OverflowError):  # ragged lists, strings, objects
@@ -94,17 +95,17 @@ def _tensor(part: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Ve
 def _from_torch(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     if tensor.is_complex():
         return None, wrong(f"`{name}` holds complex numbers; {dtype} is wanted.", slip="dtype")
-    plain = tensor.detach()
-    plain = plain.to_dense() if plain.layout != torch.strided else plain
-    plain = plain.to(device="cpu", dtype=torch.float32).clone()
+    read = tensor.detach()
+    read = read.to_dense() if read.layout != torch.strided else read
+    read = read.to(device="cpu", dtype=torch.float32).clone()
     if tensor.dtype == dtype:
-        return plain, None
+        return read, None
     why = ""
     if dtype == torch.float32:
         why = ": whole numbers and truth values lose what comes after the point"
         if tensor.is_floating_point():
             why = ": the inputs' own type. NumPy and `.double()` bring in float64"
-    return plain, wrong(f"`{name}` is {tensor.dtype}; {dtype} is wanted{why}.", slip="dtype")
+    return read, wrong(f"`{name}` is {tensor.dtype}; {dtype} is wanted{why}.", slip="dtype")
 
 
 def _kind(value: Any) -> str:

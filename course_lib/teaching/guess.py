@@ -35,18 +35,12 @@ COVER = "Covered until you have made a guess. Being wrong is fine: a guess is wh
 
 def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
     """Ask prediction `name` of lesson "08" before the explorable, or the figure, is uncovered."""
-    return _opened(Guess(lesson, question(lesson, name, "single", "number"), covered=covered))
+    return Guess(lesson, question(lesson, name, "single", "number"), covered=covered)
 
 
 def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None) -> Guess:
     """Ask estimate `name` of lesson "08"; then `measure()`, or the answer in the file, is the truth."""
-    return _opened(Guess(lesson, question(lesson, name, "estimate"), measure=measure))
-
-
-def _opened(guess: Guess) -> Guess:
-    if runtime.switched_on("COURSE_OPEN"):
-        guess.open()
-    return guess
+    return Guess(lesson, question(lesson, name, "estimate"), measure=measure)
 
 
 class GuessCard(Card):
@@ -82,6 +76,8 @@ class Guess:
         }
         self._card = GuessCard(payload, self._hear)
         self.view = ipywidgets.VBox([self._card])  # what is covered joins when it is opened
+        if runtime.switched_on("COURSE_OPEN"):
+            self.open()
 
     def commit(self, guess: object) -> bool:
         """Commit a guess, an option's place or a number; tells whether it is right. A guess is made once."""

@@ -342,19 +342,6 @@ def test_the_stored_form_folds_the_model_answer(of_the_sample):
 # ---- all of them
 
 
-def test_all_are_kept_in_the_learners_progress(of_the_sample):
-    closing().answer("sample-number", 0.25)
-    choice(Bars()).commit(2)
-    Guess("08", ASKED["sample-size"]).commit(300000)
-    explain("08", "sample-why").compare("Two jobs.")
-    assert {
-        "quiz 1 of 1 at the first try",
-        "predictions 0 of 1",
-        "estimates within 2 × 1 of 1",
-        "explanations 1",
-    } <= set(progress.read().lesson("query_key_value").counts)
-
-
 def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, of_the_sample, events):
     assert not predict("08", "sample-largest", Bars()).opened
     monkeypatch.setenv("COURSE_OPEN", "1")

@@ -169,6 +169,8 @@ WRONG, GUESS = exercise("soft_lookup", "wrong"), event("prediction", "x", guess=
             ["exercises 1 of 5"],
         ),  # passed stays passed
         ([event("goal", "Lab/wide"), event("goal", "Lab/wide")], ["exercises 0 of 5", "goals 1"]),
+        ([event("explanation", "x", text="So.")], ["exercises 0 of 5", "explanations 1"]),
+        ([event("estimate", "x", correct=True)], ["exercises 0 of 5", "estimates within 2 × 1 of 1"]),
         (
             [{**GUESS, "correct": False}, {**GUESS, "correct": True}],
             ["exercises 0 of 5", "predictions 0 of 1"],

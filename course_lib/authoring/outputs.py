@@ -97,11 +97,16 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
         "road_map": lambda *_: road_map(),
     }
     for cell, stored in zip(cells, notebook["cells"], strict=True):
-        if asks := ASKS.fullmatch(cell.text):
+        if not (asks := ASKS.fullmatch(cell.text)):
+            continue
+        try:
             made = calls[asks["call"]](asks["lesson"], asks["name"])
-            now, then = DisplayFormatter().format(made)[0], stored["outputs"][0]["data"]
-            if any(now.get(mime) != then.get(mime) for mime in ("text/html", "text/markdown")):
-                yield LessonError(cell.line, f"`{cell.text}` shows something else now")
+        except (KeyError, ValueError) as error:  # a quiz.json that is broken, or asks this no more
+            yield LessonError(cell.line, f"`{cell.text}` cannot be asked: {error}")
+            continue
+        now, then = DisplayFormatter().format(made)[0], stored["outputs"][0]["data"]
+        if any(now.get(mime) != then.get(mime) for mime in ("text/html", "text/markdown")):
+            yield LessonError(cell.line, f"`{cell.text}` shows something else now")
 
 
 def output_slips(output: dict) -> Iterator[str]:

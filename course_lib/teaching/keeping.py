@@ -27,8 +27,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from filelock import Timeout
-
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.teaching.calling import call
 from course_lib.teaching.event_log import locked
@@ -42,7 +40,7 @@ TOP = (
     "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
     "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
 )
-TROUBLE = (OSError, RuntimeError, ValueError, Timeout)  # no disk, no right, no home folder, no text
+TROUBLE = (OSError, RuntimeError, ValueError)  # no disk, no right, no lock, no home folder, no text
 SOURCES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
 PLAIN = (int, float, str, bool)
 LONGEST_LITERAL = 200  # characters: a table of a few entries, not a memo that the check has filled

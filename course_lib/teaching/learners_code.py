@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
+import textwrap
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -50,3 +52,16 @@ def names_read(code: CodeType) -> Iterator[str]:
             yield step.argval
         elif isinstance(step.argval, CodeType):
             yield from names_read(step.argval)
+
+
+def same_code(one: Any, other: Any) -> bool:
+    """Whether two functions are written alike, but for docstrings, comments and layout."""
+
+    def statements(function: Any) -> list[str]:
+        body = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body
+        return [ast.dump(one) for one in body if not isinstance(getattr(one, "value", None), ast.Constant)]
+
+    try:
+        return statements(one) == statements(other)
+    except (OSError, TypeError, SyntaxError, AttributeError):  # no source, or no `def` in it
+        return False

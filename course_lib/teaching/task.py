@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from course_lib.teaching.answer import Answer
 from course_lib.teaching.calling import call
-from course_lib.teaching.learners_code import notebook_numbers
+from course_lib.teaching.learners_code import notebook_numbers, same_code
 from course_lib.teaching.values import same
 from course_lib.teaching.verdict import Verdict, listed, mishap, paragraphs, wrong
 
@@ -148,7 +148,7 @@ class FunctionTask(Task):
     ) -> Verdict:
         leftover, told = left_over(attempt), [remark.headline for remark in remarks]
         if problem := self.problem(trials):
-            found = self._explained(problem, trials)
+            found = self._explained(problem, trials, attempt)
             slip = found.slip or ("left-over" if leftover else remarks[0].slip if remarks else None)
             besides = [leftover, *(f"Besides: {words}" for words in told)]
             return replace(found, slip=slip, details=paragraphs(found.details, *besides))
@@ -162,10 +162,11 @@ class FunctionTask(Task):
     def praise(self, others: int) -> str:
         return f"Right on the case worked by hand, and the same as the reference on {others} others."
 
-    def _explained(self, problem: Verdict, trials: list[Trial]) -> Verdict:
+    def _explained(self, problem: Verdict, trials: list[Trial], attempt: Callable) -> Verdict:
         """The problem with its likely reason, where one is known."""
         if self.unrepaired and self._everywhere(self.unrepaired, trials):
-            return replace(problem, status="not tried", headline=FIRST_VERSION, slip="unrepaired")
+            status = "not tried" if same_code(attempt, self.unrepaired) else "wrong"
+            return replace(problem, status=status, headline=FIRST_VERSION, slip="unrepaired")
         slip = next((slip for slip in self.slips if self._everywhere(slip.wrong, trials)), None)
         if slip is None or problem.slip == "swapped-outputs":
             return problem

@@ -233,6 +233,9 @@ def test_a_question_that_changed_in_another_lesson_is_told(monkeypatch):
     (told,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
     assert '08_query_key_value.ipynb: `quiz("08", "recall")` shows something else now (source line' in told
     assert told.endswith("; run `python3 -m course_lib build 08`")
+    monkeypatch.setattr(drawn_from, "questions", lambda n: {}[n])
+    (told,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
+    assert '`quiz("08", "recall")` cannot be asked: ' in told
 
 
 def test_terms_used_too_early_and_defined_twice_are_told(copy_of_built):

@@ -175,11 +175,20 @@ def forgets_half(numbers):
     return torch.cat([2 * numbers[:half], numbers[half:]])
 
 
+def as_it_was(numbers):
+    # another comment, another docstring
+    half = len(numbers) // 2
+    return torch.cat([2 * numbers[:half],
+                      numbers[half:]])  # fmt: skip
+
+
 def test_a_bug_that_is_still_there_is_said_and_not_named():
     exercise = replace(EXERCISES["double_it"], unrepaired=forgets_half)
-    verdict = judge(exercise, lambda numbers: forgets_half(numbers))
-    assert (verdict.status, verdict.slip) == ("not tried", "unrepaired") and "half" not in str(verdict)
-    assert verdict.headline.startswith("This does what the first version did")
+    untouched, tried = judge(exercise, as_it_was), judge(exercise, lambda numbers: forgets_half(numbers))
+    assert (untouched.status, tried.status) == ("not tried", "wrong")
+    for verdict in untouched, tried:
+        assert verdict.headline.startswith("This does what the first version did")
+        assert verdict.slip == "unrepaired" and "half" not in str(verdict)
     assert judge(exercise, lambda numbers: numbers).slip == "unchanged"
     assert judge(exercise, lambda numbers: numbers + numbers).status == "passed"
 

@@ -210,37 +210,31 @@ def test_a_helper_with_a_block_of_its_own_is_not_copied(course_home, capsys):
     assert said(capsys, "scaled_attention") == "scaled_attention: yours, from lesson 08"
 
 
-CANNOT = "the library's (yours cannot be used: "
+CANNOT, IMPORT = "the library's (yours cannot be used: ", "from course_lib.teaching import"
+NOT_YET = "the library's (yours is not there yet)"
+FAILS, YOURS = "the library's (yours does not pass its check any more)", "yours, from lesson 00"
+BODY = GOOD[len(HEADER) :]
 HOSTILE = [
-    (b"", "the library's (yours is not there yet)"),
+    (b"", NOT_YET),
     (b"\x00\xff\xfe", "the library's (your my_road.py cannot be read)"),
-    ("no header\ndef double_it(numbers):\n    return numbers\n", "the library's (yours is not there yet)"),
-    (GOOD[:-12], "the library's (yours does not pass its check any more)"),
+    ("no header\ndef double_it(numbers):\n    return numbers\n", NOT_YET),
+    (GOOD[:-12], FAILS),
     (GOOD[:60], CANNOT + "it "),
     (HEADER, CANNOT + "it makes no function `double_it`)"),
     (HEADER + "def double_it(numbers:\n", CANNOT + "it stops with a SyntaxError)"),
     (HEADER + "import not_there\n", CANNOT + "it stops with a ModuleNotFoundError)"),
     (HEADER + "raise SystemExit\n", CANNOT + "it stops with a SystemExit)"),
     (HEADER + "while True:\n    pass\n", CANNOT + "it does not end when it is loaded)"),
-    (HEADER + "print('hello')\n" + GOOD[len(HEADER) :], "yours, from lesson 00"),
-    (
-        HEADER + "from course_lib.teaching import yours\ndouble_it = yours('double_it')\n",
-        "yours, from lesson 00",
-    ),
-    (
-        HEADER + "from course_lib.teaching import check\ncheck('double_it', 3)\n",
-        CANNOT + "it stops with a CheckInside)",
-    ),
-    (
-        HEADER + "def double_it(numbers):\n    return 3 * numbers\n",
-        "the library's (yours does not pass its check any more)",
-    ),
-    (HEADER + "import torch\ntorch.manual_seed(1)\n" + GOOD[len(HEADER) :], "yours, from lesson 00"),
-    (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", "yours, from lesson 00"),
-    (GOOD.replace("\n", "\r\n"), "yours, from lesson 00"),
-    ("\ufeff" + GOOD, "yours, from lesson 00"),
-    (GOOD + GOOD.replace("numbers + numbers", "0 * numbers"), "yours, from lesson 00"),
-    ("x" * 10**6 + "\n" + GOOD, "yours, from lesson 00"),
+    (HEADER + "def double_it(numbers):\n    return 3 * numbers\n", FAILS),
+    (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "it stops with a CheckInside)"),
+    (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", YOURS),
+    (HEADER + "from course_lib.teaching.yours import yours\ndouble_it = yours('double_it')\n", YOURS),
+    (HEADER + "print('hello')\nimport torch\ntorch.manual_seed(1)\n" + BODY, YOURS),
+    (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", YOURS),
+    (GOOD.replace("\n", "\r\n"), YOURS),
+    ("\ufeff" + GOOD, YOURS),
+    (GOOD + GOOD.replace("numbers + numbers", "0 * numbers"), YOURS),
+    ("x" * 10**6 + "\n" + GOOD, YOURS),
 ]
 
 

@@ -54,6 +54,5 @@ def exercise_called(name: str) -> Task:
 
 def judge(exercise: Task, attempt: Any) -> Verdict:
     """The verdict alone: nothing is recorded and nothing kept."""
-    misused = misuse(exercise.name, exercise.inputs, attempt)
-    verdict, printed = (misused, "") if misused else exercise.judged(attempt)
-    return replace(verdict, exercise=exercise.name, printed=printed)
+    verdict = misuse(exercise.name, exercise.inputs, attempt) or exercise.judged(attempt)
+    return replace(verdict, exercise=exercise.name)

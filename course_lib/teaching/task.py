@@ -81,8 +81,8 @@ class Task(ABC):
     seconds: float = 5.0
 
     @abstractmethod
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on an attempt that can be called, and what it printed."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on an attempt that can be called, with what it printed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,8 +116,8 @@ class FunctionTask(Task):
         """What can still be wrong where all answers are right."""
         return None
 
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on a learner's function, and what it printed in its first calls."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on a learner's function, with what it printed in its first calls."""
         until, printed = time.monotonic() + self.seconds, []
         trials: list[Trial] = []
         remarks: list[Verdict] = []
@@ -128,10 +128,10 @@ class FunctionTask(Task):
                 printed.append(f"call {number}:\n{result.printed}")
             answer = mishap(result, self.seconds, self.call_text(case)) or result.answer
             if isinstance(answer, Verdict):
-                return answer, "\n".join(printed)
+                return replace(answer, printed="\n".join(printed))
             trials.append(Trial(case, answer.given))
             remarks += [remark for remark in answer.remarks if remark not in remarks]
-        return self._weighed(attempt, trials, remarks, until), "\n".join(printed)
+        return replace(self._weighed(attempt, trials, remarks, until), printed="\n".join(printed))
 
     def _read(self, value: Any, case: Case, inputs: tuple) -> Answer | Verdict:
         """The answer, with a remark where the inputs are not any more what they were."""

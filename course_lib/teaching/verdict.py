@@ -86,7 +86,7 @@ class Verdict:
 
 
 def wrong(headline: str, details: str = "", slip: str | None = None) -> Verdict:
-    """Something is wrong; whoever asked puts in which exercise it is."""
+    """Something is wrong; `judge` puts in which exercise it is."""
     return Verdict("", "wrong", headline, details, slip)
 
 

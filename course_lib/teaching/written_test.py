@@ -43,8 +43,8 @@ class TestExercise(Task):
         slips = {slip.name: slip.wrong for slip in self.of.slips}
         return {words: slips[name] for name, words in self.rejects.items()}
 
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on a learner's test, and what it printed when it met the right implementation."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on a learner's test, with what it printed when it met the right implementation."""
         calls: list[Callable] = []
         until = time.monotonic() + self.seconds
 
@@ -57,7 +57,7 @@ class TestExercise(Task):
             return call(lambda: attempt(watched), until)
 
         first = meets(self.of.reference)
-        return self._verdict(first, meets, calls), first.printed
+        return replace(self._verdict(first, meets, calls), printed=first.printed)
 
     def _verdict(
         self, first: CallResult, meets: Callable[[Callable], CallResult], calls: list[Callable]

@@ -86,9 +86,15 @@ def test_a_prediction_keeps_its_first_time_and_its_versions(monkeypatch, capsys)
     assert "Other versions" in capsys.readouterr().out
 
 
-def test_a_claim_is_tried_and_reported(home, capsys):
+def test_a_claim_is_tried_and_reported(home, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        claim_book, "trial", lambda *given, **options: asked.append((given, options)) or TABLES
+    )
     plan = write_down(lambda: SAID, RULE)
     found = try_claim(plan, RULE, seeds=(0,), n_steps=1)
+    systems = {"transformer": "transformer", "bahdanau": "bahdanau"}
+    assert asked == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
     text = reported(found)
     assert claim_book.LACKS["before"] not in text and "Not as written down" not in text
     assert "A question says its last word twice" in text and "fewer than three seeds" in text

@@ -24,7 +24,7 @@ PAGES = [
 
 
 def test_the_table_of_lessons_is_the_one_of_the_course():
-    assert road_map("notebooks/").table in README, "paste what road_map('notebooks/') prints into the README"
+    assert road_map("notebooks/") in README, "paste what road_map('notebooks/') prints into the README"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT_ROOT)))

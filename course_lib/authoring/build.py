@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.authoring.editions import Draft, as_text, assemble, from_text
+from course_lib.authoring.cell_kinds import CODE, EDITIONS
+from course_lib.authoring.editions import LessonDraft, as_text, assemble, from_text
 from course_lib.authoring.glossary import defined_twice, glossary_page, used_too_early
-from course_lib.authoring.kinds import CODE, EDITIONS
-from course_lib.authoring.outputs import check_outputs
+from course_lib.authoring.outputs import check_outputs, outdated
 from course_lib.authoring.rules import breaches
 from course_lib.authoring.source import LessonError, raise_all, read_lesson, sources
 from course_lib.runtime import PROJECT_ROOT, write_atomically
@@ -25,14 +25,14 @@ SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ in prose alone: one run serves both
 
 
-def draft(path: Path, root: Path) -> Draft:
+def draft(path: Path, root: Path) -> LessonDraft:
     """Read and check one source; all its problems are raised together."""
     made, problems = assemble(read_lesson(path, root))
     raise_all(made.lesson.path, [*problems, *breaches(made)])
     return made
 
 
-def target(root: Path, made: Draft, edition: str) -> Path:
+def target(root: Path, made: LessonDraft, edition: str) -> Path:
     """Where an edition is stored: the learner's beside its fellows, the others under build/."""
     folder = root / "notebooks" if edition == "learner" else root / "build" / edition
     return folder / f"{made.lesson.name}.ipynb"
@@ -52,7 +52,7 @@ def build_all(
     """
     start, every = time.perf_counter(), sources(root)
     chosen, complaints = choose(every, names)
-    drafts: dict[Path, Draft] = {}
+    drafts: dict[Path, LessonDraft] = {}
     for path in every:  # all of them, for the glossary
         try:
             drafts[path] = draft(path, root)
@@ -98,7 +98,7 @@ def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
 
 def quiz_problems(path: Path, root: Path) -> list[str]:
     """What is wrong with a lesson's quiz.json, if it has one."""
-    from course_lib.teaching.quiz_rules import problems  # jsonschema takes a while to load
+    from course_lib.authoring.quiz_rules import problems  # jsonschema takes a while to load
 
     try:
         found = problems(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
@@ -110,7 +110,9 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
 # ---- building
 
 
-async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str]) -> tuple[int, list[str]]:
+async def build_drafts(
+    root: Path, drafts: list[LessonDraft], editions: Sequence[str]
+) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time: how many were written, and what went wrong."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
     runs = [kept for run in RUNS if (kept := [edition for edition in run if edition in editions])]
@@ -120,7 +122,7 @@ async def build_drafts(root: Path, drafts: list[Draft], editions: Sequence[str])
 
 
 async def build_editions(
-    root: Path, made: Draft, editions: list[str], gate: asyncio.Semaphore
+    root: Path, made: LessonDraft, editions: list[str], gate: asyncio.Semaphore
 ) -> tuple[int, list[str]]:
     """Run one notebook and store it in the editions that share its code cells."""
     from course_lib.authoring.execute import execute  # Jupyter's imports take two seconds; a check needs none
@@ -150,7 +152,7 @@ async def build_editions(
 # ---- checking
 
 
-def staleness(root: Path, made: Draft) -> list[str]:
+def staleness(root: Path, made: LessonDraft) -> list[str]:
     """What is wrong with a lesson's stored learner's notebook, and what to run; empty where it is fresh."""
     path = target(root, made, "learner")
     try:
@@ -158,7 +160,8 @@ def staleness(root: Path, made: Draft) -> list[str]:
         if inputs(stored) != inputs(made.notebook("learner")):
             problems = [f"stale: it is not what {made.lesson.path} makes"]
         else:
-            found = check_outputs(made.lesson.path, made.cells["learner"], stored)
+            cells = made.cells["learner"]
+            found = [*check_outputs(made.lesson.path, cells, stored), *outdated(cells, stored)]
             problems = [f"{problem.message} (source line {problem.line})" for problem in found]
     except FileNotFoundError:
         problems = ["not built yet"]

@@ -19,8 +19,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
-from course_lib.authoring.editions import Draft
-from course_lib.authoring.kinds import CODE
+from course_lib.authoring.cell_kinds import CODE
+from course_lib.authoring.editions import LessonDraft
 from course_lib.authoring.outputs import excerpt, stripped
 from course_lib.authoring.source import Cell, LessonError
 from course_lib.runtime import PROJECT_ROOT
@@ -49,7 +49,7 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     return environment | ({} if edition == "learner" else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
 
 
-async def execute(draft: Draft, edition: str, folder: Path) -> list[list[dict]]:
+async def execute(draft: LessonDraft, edition: str, folder: Path) -> list[list[dict]]:
     """Run every cell in order with `folder` as the working folder; hand back what each code cell put out.
 
     A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.

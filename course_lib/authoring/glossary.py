@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from course_lib.authoring.kinds import MARKDOWN
-from course_lib.authoring.source import Cell, Lesson, LessonError, spaces, without_fences
+from course_lib.authoring.cell_kinds import MARKDOWN
+from course_lib.authoring.source import Cell, LessonError, LessonSource, spaces, without_fences
 
 TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
 LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
@@ -30,7 +30,7 @@ class Definition(NamedTuple):
 
     term: str
     sentence: str
-    lesson: Lesson
+    lesson: LessonSource
     line: int
 
 
@@ -38,7 +38,7 @@ def with_terms_shown(text: str) -> str:
     return TERM.sub(lambda found: f"***{found['words'] or found['name']}***", text)
 
 
-def every_definition(lessons: list[Lesson]) -> list[Definition]:
+def every_definition(lessons: list[LessonSource]) -> list[Definition]:
     """The terms these lessons define, in order."""
     return [
         Definition(term["name"], sentence(cell.text, term.start()), lesson, cell.line_at(term.start()))
@@ -65,7 +65,7 @@ def misspelt_terms(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
                 yield LessonError(cell.line_at(found.start()), message)
 
 
-def defined_twice(lessons: list[Lesson]) -> list[LessonError]:
+def defined_twice(lessons: list[LessonSource]) -> list[LessonError]:
     """Every definition of a term that an earlier place of the course defines already."""
     first: dict[str, Definition] = {}
     problems = []
@@ -77,7 +77,7 @@ def defined_twice(lessons: list[Lesson]) -> list[LessonError]:
     return problems
 
 
-def used_too_early(lessons: list[Lesson]) -> list[LessonError]:
+def used_too_early(lessons: list[LessonSource]) -> list[LessonError]:
     """Where a lesson's prose first uses a term that only a later lesson defines."""
     problems = []
     for place, lesson in enumerate(lessons):
@@ -94,7 +94,7 @@ def used_too_early(lessons: list[Lesson]) -> list[LessonError]:
     return problems
 
 
-def glossary_page(lessons: list[Lesson]) -> str:
+def glossary_page(lessons: list[LessonSource]) -> str:
     """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
     every = every_definition(lessons)
     made = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"

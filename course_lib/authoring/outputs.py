@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from course_lib.authoring.cell_kinds import CODE
 from course_lib.authoring.editions import as_text
-from course_lib.authoring.kinds import CODE
 from course_lib.authoring.source import Cell, LessonError
 from course_lib.runtime import PROJECT_ROOT
 
@@ -31,6 +31,8 @@ TELLTALES = [
     ("a number with all its digits (take `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
     ("a timing", re.compile(r"\b(?:Wall time|CPU times):.*")),
 ]
+# Cells that draw on data/lessons.json and on quiz.json files, those of earlier lessons too.
+ASKS = re.compile(r'(?P<call>quiz|explain|road_map)\((?:"(?P<lesson>\d\d)", "(?P<name>[\w-]+)")?\)')
 # What showing Markdown or HTML would fetch. A link that the reader may follow is welcome.
 FETCHED = re.compile(
     r"(?:!\[[^\]]*\]\(\s*<?"  # ![alt](...)
@@ -79,6 +81,32 @@ def check_outputs(path: str, cells: list[Cell], notebook: dict) -> list[LessonEr
         limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
         found.append((1, f"the notebook takes {size:,} bytes, {limit}"))
     return [LessonError(line, message, path) for line, message in dict.fromkeys(found)]
+
+
+def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
+    """Quizzes, explanations and the road map that show something else now. What they show stands in files
+    that the lesson's source does not name: its quiz.json, those of earlier lessons, data/lessons.json."""
+    from IPython.core.formatters import DisplayFormatter  # these take a while to load
+
+    from course_lib.teaching import explain, road_map
+    from course_lib.teaching.quiz import Quiz, drawn
+
+    calls = {
+        "quiz": lambda lesson, use: Quiz(lesson, use, drawn(lesson, use)),  # of a new learner
+        "explain": explain,
+        "road_map": lambda *_: road_map(),
+    }
+    for cell, stored in zip(cells, notebook["cells"], strict=True):
+        if not (asks := ASKS.fullmatch(cell.text)):
+            continue
+        try:
+            made = calls[asks["call"]](asks["lesson"], asks["name"])
+        except (KeyError, ValueError) as error:  # a quiz.json that is broken, or asks this no more
+            yield LessonError(cell.line, f"`{cell.text}` cannot be asked: {error}")
+            continue
+        now, then = DisplayFormatter().format(made)[0], stored["outputs"][0]["data"]
+        if any(now.get(mime) != then.get(mime) for mime in ("text/html", "text/markdown")):
+            yield LessonError(cell.line, f"`{cell.text}` shows something else now")
 
 
 def output_slips(output: dict) -> Iterator[str]:

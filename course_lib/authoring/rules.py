@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from course_lib.authoring.editions import Draft
+from course_lib.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
+from course_lib.authoring.editions import LessonDraft
 from course_lib.authoring.glossary import misspelt_terms
-from course_lib.authoring.kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
 from course_lib.authoring.outputs import FETCHED
 from course_lib.authoring.source import Cell, LessonError
 
@@ -28,7 +28,7 @@ LONG_BUILD = 15
 TELLING_LINE = 25  # a shorter line of a solution, such as `return weights`, gives nothing away
 
 
-def breaches(draft: Draft) -> list[LessonError]:
+def breaches(draft: LessonDraft) -> list[LessonError]:
     """Every breach of the rules, each with the line to look at."""
     cells, short = draft.lesson.cells, draft.lesson.short
     found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(cells), *remote_pictures(cells)]
@@ -115,7 +115,7 @@ def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
             asked = cell.kind == "predict"
 
 
-def mixture(draft: Draft) -> Iterator[LessonError]:
+def mixture(draft: LessonDraft) -> Iterator[LessonError]:
     """A mix of what the learner does, and enough of it."""
     cells, minutes, size = draft.lesson.cells, draft.lesson.minutes, len(draft.cells[LEARNER])
     modes = [(cell.options.get("mode", "build"), cell.minutes) for cell in cells if cell.kind == "exercise"]
@@ -136,7 +136,7 @@ def mixture(draft: Draft) -> Iterator[LessonError]:
         yield missing(kind)
 
 
-def given_away(draft: Draft) -> Iterator[LessonError]:
+def given_away(draft: LessonDraft) -> Iterator[LessonError]:
     """No telling line of a solution stands in a code cell above its exercise."""
     solved = {cell.line: cell for cell in draft.cells[SOLVED] if cell.kind == "exercise"}
     above: dict[str, int] = {}  # every line of code so far, and the cell it stands in

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from course_lib.authoring.kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
+from course_lib.authoring.cell_kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
 
 LIKE_A_HEADER = re.compile(r"#\s*%%")
 PAIR = re.compile(r" +([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)")
@@ -84,7 +84,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LessonSource:
     """A lesson source, read. `path` is how messages call the file, from the project's root."""
 
     path: str
@@ -127,14 +127,14 @@ def sources(root: Path) -> list[Path]:
     return sorted((root / "notebooks" / "source").glob("*/lesson.py"))
 
 
-def read_lesson(path: Path, root: Path) -> Lesson:
+def read_lesson(path: Path, root: Path) -> LessonSource:
     """Read one source; its problems are raised together, each with file and line."""
     shown, name = path.relative_to(root).as_posix(), path.parent.name
     if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", name):
         raise_all(shown, [LessonError(1, "a lesson's folder is called NN_topic, such as 08_query_key_value")])
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()  # read_text made every line end \n: Windows agrees
-    return Lesson(shown, name, digest, read_cells(shown, text))
+    return LessonSource(shown, name, digest, read_cells(shown, text))
 
 
 def read_cells(path: str, text: str) -> tuple[Cell, ...]:

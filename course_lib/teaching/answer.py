@@ -18,25 +18,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.teaching.verdict import Verdict, wrong
+from course_lib.teaching.values import plain
+from course_lib.teaching.verdict import Verdict, listed, wrong
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
 
 
-@dataclass(frozen=True)
-class Remark:
-    """Something to put right although the numbers may be good."""
-
-    slip: str
-    message: str
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What was given: of a function of tensors, its outputs in order, as float32 on the CPU."""
+    """What was given: of a function of tensors, its outputs in order, as float32 on the CPU. `remarks` are
+    what to put right although the numbers may be good."""
 
     given: Any
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Verdict, ...] = ()
 
 
 def read(value: Any, wanted: Mapping[str, torch.dtype]) -> Answer | Verdict:
@@ -48,21 +42,10 @@ def read(value: Any, wanted: Mapping[str, torch.dtype]) -> Answer | Verdict:
     for (name, dtype), part in zip(wanted.items(), parts, strict=True):
         tensor, remark = _tensor(part, name, dtype)
         if tensor is None:
-            return wrong(remark.message, slip=remark.slip)
+            return remark
         tensors.append(tensor)
         remarks += [remark] if remark else []
     return Answer(tuple(tensors), tuple(remarks))
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`."""
-    return joined([f"`{name}`" for name in names])
-
-
-def joined(texts: Sequence[str]) -> str:
-    """a, b and c."""
-    *most, last = texts
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _parts(value: Any, names: Sequence[str]) -> Sequence | Verdict:
@@ -87,10 +70,10 @@ def _parts(value: Any, names: Sequence[str]) -> Sequence | Verdict:
     return value
 
 
-def _tensor(part: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Remark | None]:
+def _tensor(part: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     """The part as a float32 tensor (None if that cannot be), and what to say about its wrapping."""
     if _size(part) > MOST_READ:
-        return None, Remark("too-large", f"`{name}` holds more than 100000 numbers: far too many.")
+        return None, wrong(f"`{name}` holds more than 100000 numbers: far too many.", slip="too-large")
     if isinstance(part, Tensor):
         return _from_torch(part, name, dtype)
     if isinstance(part, np.ndarray | np.generic):
@@ -99,30 +82,30 @@ def _tensor(part: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Re
         slip, what = "python-numbers", f"Python {_kind(part)}"
         advice = "use `torch.stack(...)`, or `torch.tensor(...)` for plain numbers"
     else:
-        return None, Remark("wrong-type", f"`{name}` is a {_kind(part)}; a torch tensor is wanted.")
-    remark = Remark(slip, f"`{name}` is a {what}; a torch tensor is wanted: {advice}.")
+        return None, wrong(f"`{name}` is a {_kind(part)}; a torch tensor is wanted.", slip="wrong-type")
+    remark = wrong(f"`{name}` is a {what}; a torch tensor is wanted: {advice}.", slip=slip)
     if isinstance(part, list | tuple):
-        part = [item.detach().cpu().tolist() if isinstance(item, Tensor) else item for item in part]
+        part = [plain(item) for item in part]
     try:
         return torch.as_tensor(np.array(part, dtype=np.float32), device="cpu"), remark
     except (TypeError, ValueError, RuntimeError, OverflowError):  # ragged lists, strings, objects
         return None, remark
 
 
-def _from_torch(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Remark | None]:
+def _from_torch(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     if tensor.is_complex():
-        return None, Remark("dtype", f"`{name}` holds complex numbers; {dtype} is wanted.")
-    plain = tensor.detach()
-    plain = plain.to_dense() if plain.layout != torch.strided else plain
-    plain = plain.to(device="cpu", dtype=torch.float32).clone()
+        return None, wrong(f"`{name}` holds complex numbers; {dtype} is wanted.", slip="dtype")
+    read = tensor.detach()
+    read = read.to_dense() if read.layout != torch.strided else read
+    read = read.to(device="cpu", dtype=torch.float32).clone()
     if tensor.dtype == dtype:
-        return plain, None
+        return read, None
     why = ""
     if dtype == torch.float32:
         why = ": whole numbers and truth values lose what comes after the point"
         if tensor.is_floating_point():
             why = ": the inputs' own type. NumPy and `.double()` bring in float64"
-    return plain, Remark("dtype", f"`{name}` is {tensor.dtype}; {dtype} is wanted{why}.")
+    return read, wrong(f"`{name}` is {tensor.dtype}; {dtype} is wanted{why}.", slip="dtype")
 
 
 def _kind(value: Any) -> str:

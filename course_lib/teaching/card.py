@@ -62,3 +62,12 @@ def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
     sign = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
     head = f"{sign} <strong>{html.escape(word)}</strong> · {escaped(title)}"
     return f'<div style="{frame}"><div>{head}</div>{body}</div>'
+
+
+class Markdown(str):
+    """A text that a notebook shows as Markdown, and Python as it stands."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    _repr_markdown_ = __repr__

@@ -3,7 +3,7 @@
     >>> check("double_it", lambda numbers: numbers ** 2).slip
     'squares'
 
-Can it be called (`mishaps`), what comes out, and why it is wrong (`task`, and each kind of exercise). What
+Can it be called (`verdict`), what comes out, and why it is wrong (`task`, and each kind of exercise). What
 passes is kept for later lessons (`yours`).
 """
 
@@ -18,10 +18,8 @@ from course_lib import runtime
 from course_lib.teaching import keeping, progress
 from course_lib.teaching.calling import inside_a_call
 from course_lib.teaching.exercises import EXERCISES
-from course_lib.teaching.learners_code import uncompiled
-from course_lib.teaching.mishaps import misuse
 from course_lib.teaching.task import Task
-from course_lib.teaching.verdict import Verdict, paragraphs
+from course_lib.teaching.verdict import Verdict, misuse, paragraphs
 
 
 class CheckInside(RuntimeError):
@@ -56,8 +54,5 @@ def exercise_called(name: str) -> Task:
 
 def judge(exercise: Task, attempt: Any) -> Verdict:
     """The verdict alone: nothing is recorded and nothing kept."""
-    attempt, printed = uncompiled(attempt), ""
-    verdict = misuse(exercise.name, exercise.inputs, attempt)
-    if verdict is None:
-        verdict, printed = exercise.judged(attempt)
-    return replace(verdict, exercise=exercise.name, printed=printed)
+    verdict = misuse(exercise.name, exercise.inputs, attempt) or exercise.judged(attempt)
+    return replace(verdict, exercise=exercise.name)

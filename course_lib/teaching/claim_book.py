@@ -23,6 +23,7 @@ from course_lib.formatting import fixed
 from course_lib.models.sound import faults
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.teaching import progress
+from course_lib.teaching.card import Markdown
 from course_lib.teaching.checking import exercise_called, judge
 from course_lib.translation.claim import N_STEPS, Make, Rule, fingerprint, lost, split_sizes, trial
 
@@ -154,8 +155,8 @@ def try_claim(
 
 def changes(plan: Plan, sign: str, seeds: Sequence[int], n_steps: int) -> list[str]:
     """What is not as it was written down; a try-out may take some of the seeds."""
-    found = ["the rule"] if plan.get("sign", sign) != sign else []
-    planned, taken = set(plan.get("planned", seeds)), set(seeds)
+    found = ["the rule"] if plan["sign"] != sign else []
+    planned, taken = set(plan["planned"]), set(seeds)
     kept = taken == planned or (n_steps < N_STEPS and taken < planned)
     return found if kept else [*found, "the seeds"]
 
@@ -170,40 +171,27 @@ def plain(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]#|$~])", r"\\\1", one_line)
 
 
-class Report:
-    """Markdown, in the notebook and in a file of the learner's own."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_markdown_(self) -> str:
-        return self.text
-
-
 def claim_report(
     result: Mapping[str, Any] | None,
     *,
     verdict: Callable[[Mapping, Mapping], Mapping],
     missing: Callable[[Mapping], Sequence[str]],
     words: str = "",
-) -> Report:
+) -> Markdown:
     """The prediction beside what came out, the spread, the control, and what the report still lacks."""
     if result is None:
-        return Report(NOTHING)
+        return Markdown(NOTHING)
     report = {**result, "words": words}
     said, tables = result["prediction"], result["tables"]
     lines = ["### My report", "", f"**Rule.** {plain(result['rule'])}", ""]
-    if result.get("mine"):
+    if result["mine"]:
         lines += [f"**mine:** {plain(result['mine'])}", ""]
     lines += [f"**{key.replace('_', ' ')}:** {plain(value)}  " for key, value in said.items()]
-    versions = result.get("versions", 1)
+    versions = result["versions"]
     lines += ["", f"Written {result['written'][:19]}, first of these runs {result['trained'][:19]} (UTC).  "]
-    tries = f"Tries: {result.get('tries', 1)}. Rules tried: {result.get('rules', 1)}."
+    tries = f"Tries: {result['tries']}. Rules tried: {result['rules']}."
     lines += [f"Versions of the prediction: {versions}. {tries} Steps a run: {result['n_steps']}.", ""]
-    if result.get("changed"):
+    if result["changed"]:
         lines += [f"**Not as written down:** {', '.join(result['changed'])}.", ""]
     try:
         came = verdict(said, tables)
@@ -225,7 +213,7 @@ def claim_report(
             points = lost(tables, split, system)
             before = fixed(mean(tables["without"][split][system]), 1)
             span = ", ".join(fixed(one, 1) for one in points)
-            n = result.get("sizes", {}).get(split, "")
+            n = result["sizes"][split]
             cells = (split, n, plain(system), before, fixed(mean(seeds), 1), span)
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines += ["", f"Seeds: {', '.join(map(str, result['seeds']))}.", "", f"**In my words.** {plain(words)}"]
@@ -236,4 +224,4 @@ def claim_report(
         write_atomically(user_folder() / "my_report.md", text)
     except OSError:
         text += "\n(It could not be kept in a file.)\n"
-    return Report(text)
+    return Markdown(text)

@@ -21,10 +21,7 @@ LONGEST = 2000  # characters
 
 def explain(lesson: str, name: str) -> Explanation:
     """Ask for explanation `name` of lesson "08"."""
-    made = Explanation(lesson, name)
-    if runtime.switched_on("COURSE_OPEN"):
-        made.compare("")
-    return made
+    return Explanation(lesson, name)
 
 
 class Explanation(Card):
@@ -35,6 +32,8 @@ class Explanation(Card):
     def __init__(self, lesson: str, name: str):
         self._lesson, self._asked = lesson, question(lesson, name, "explanation")
         super().__init__({"text": inline_html(self._asked.text), "longest": LONGEST}, self._hear)
+        if runtime.switched_on("COURSE_OPEN"):
+            self.compare("")
 
     def compare(self, text: str) -> None:
         """Hand in what was written (nothing is allowed), and see the model answer."""

@@ -24,7 +24,7 @@ from course_lib.formatting import significant
 from course_lib.teaching import progress
 from course_lib.teaching.asking import Card, question_payload, script, still_html
 from course_lib.teaching.maths import inline_html
-from course_lib.teaching.questions import Answer, Question, mark, question, received
+from course_lib.teaching.questions import Question, Reply, mark, question, received
 from course_lib.views import Still
 
 if TYPE_CHECKING:
@@ -35,25 +35,12 @@ COVER = "Covered until you have made a guess. Being wrong is fine: a guess is wh
 
 def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
     """Ask prediction `name` of lesson "08" before the explorable, or the figure, is uncovered."""
-    asked = question(lesson, name, "single", "number")
-    presets = getattr(covered, "presets", {})
-    if asked.preset is not None and asked.preset not in presets:
-        raise ValueError(
-            f"Prediction {name!r} of lesson {lesson} wants the preset {asked.preset!r}, which "
-            f"{type(covered).__name__} does not have. It has: {', '.join(presets) or 'none'}."
-        )
-    return _opened(Guess(lesson, asked, covered=covered))
+    return Guess(lesson, question(lesson, name, "single", "number"), covered=covered)
 
 
 def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None) -> Guess:
     """Ask estimate `name` of lesson "08"; then `measure()`, or the answer in the file, is the truth."""
-    return _opened(Guess(lesson, question(lesson, name, "estimate"), measure=measure))
-
-
-def _opened(guess: Guess) -> Guess:
-    if runtime.switched_on("COURSE_OPEN"):
-        guess.open()
-    return guess
+    return Guess(lesson, question(lesson, name, "estimate"), measure=measure)
 
 
 class GuessCard(Card):
@@ -73,7 +60,7 @@ class Guess:
         covered: Explorable | Still | None = None,
         measure: Callable[[], float] | None = None,
     ):
-        self.guess: Answer | None = None
+        self.guess: Reply | None = None
         self.correct = self.opened = False
         self._lesson, self._asked, self._covered, self._measure = lesson, asked, covered, measure
         # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
@@ -89,6 +76,8 @@ class Guess:
         }
         self._card = GuessCard(payload, self._hear)
         self.view = ipywidgets.VBox([self._card])  # what is covered joins when it is opened
+        if runtime.switched_on("COURSE_OPEN"):
+            self.open()
 
     def commit(self, guess: object) -> bool:
         """Commit a guess, an option's place or a number; tells whether it is right. A guess is made once."""
@@ -144,7 +133,7 @@ class Guess:
         except ValueError as error:
             self._card.state = {"note": str(error), "asked": next(self._card.replies)}
 
-    def _text(self, answer: Answer) -> str:
+    def _text(self, answer: Reply) -> str:
         """An answer in words: the option's text, or the number with its unit."""
         if self._asked.kind == "single":
             return self._asked.options[answer].text

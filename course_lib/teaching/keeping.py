@@ -13,7 +13,6 @@ own, so one broken block does not spoil the others. Nothing that stands in the f
 
 from __future__ import annotations
 
-import ast
 import builtins
 import inspect
 import linecache
@@ -25,16 +24,14 @@ import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
-
-from filelock import Timeout
 
 from course_lib.runtime import user_folder, write_atomically
 from course_lib.teaching.calling import call
 from course_lib.teaching.event_log import locked
 from course_lib.teaching.exercises import EXERCISES
-from course_lib.teaching.learners_code import uncompiled
+from course_lib.teaching.learners_code import names_read
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.task import Task
 
@@ -43,7 +40,7 @@ TOP = (
     "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
     "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
 )
-TROUBLE = (OSError, RuntimeError, ValueError, Timeout)  # no disk, no right, no home folder, no text
+TROUBLE = (OSError, RuntimeError, ValueError)  # no disk, no right, no lock, no home folder, no text
 SOURCES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
 PLAIN = (int, float, str, bool)
 LONGEST_LITERAL = 200  # characters: a table of a few entries, not a memo that the check has filled
@@ -90,7 +87,7 @@ def keep(exercise: Task, attempt: Any, passes: Callable[[Callable], bool]) -> st
     imports and helpers would not serve a later lesson.
     """
     try:
-        source = _source_or_not(exercise.name, attempt)
+        source = source_of(exercise.name, attempt)
         function, reason = load(exercise.name, source)
         if function is None or not passes(function):
             raise NotKept(reason or "away from this notebook it does not pass")
@@ -99,6 +96,8 @@ def keep(exercise: Task, attempt: Any, passes: Callable[[Callable], bool]) -> st
         return f"It is not kept for later lessons: {error}."
     except TROUBLE:
         return "It is not kept for later lessons: `my_road.py` cannot be written."
+    except Exception:  # the learner's objects may answer anything to a question
+        return "It is not kept for later lessons: its source cannot be gathered."
     return ""
 
 
@@ -127,30 +126,21 @@ def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None,
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[label] = (len(source), None, lines, label)  # so that a fault can show its line
-    outcome = call(lambda: exec(compile(source, label, "exec"), space), time.monotonic() + seconds)
-    if outcome.took_too_long:
+    result = call(lambda: exec(compile(source, label, "exec"), space), time.monotonic() + seconds)
+    if result.took_too_long:
         return None, "it does not end when it is loaded"
-    if outcome.fault:
-        return None, f"it stops with a {outcome.fault.kind}"
+    if result.fault:
+        return None, f"it stops with a {result.fault.kind}"
     function = space.get(name)
     return (function, "") if callable(function) else (None, f"it makes no function `{name}`")
 
 
-def _source_or_not(name: str, attempt: Any) -> str:
-    try:
-        return source_of(name, attempt)
-    except NotKept:
-        raise
-    except Exception as error:  # the learner's objects may answer anything to a question
-        raise NotKept("its source cannot be gathered") from error
-
-
 def source_of(name: str, attempt: Any) -> str:
     """The source of a function with what it needs: imports, plain numbers, helpers from the same notebook."""
-    function = inspect.unwrap(uncompiled(attempt))
+    function = inspect.unwrap(attempt)
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotKept("only a function written with `def` can be")
-    head: dict[str, None] = {}  # imports, then numbers
+    head: set[str] = set()
     parts: list[str] = []
     _gather(function, head, parts, seen={function.__name__})
     if function.__name__ != name:
@@ -159,39 +149,39 @@ def source_of(name: str, attempt: Any) -> str:
     return "\n\n\n".join(filter(None, ["\n".join(lines), *parts]))
 
 
-def _gather(thing: Any, head: dict[str, None], parts: list[str], seen: set[str]) -> None:
-    """The source of a function or class, after the source of what it uses."""
+def _gather(thing: Any, head: set[str], parts: list[str], seen: set[str]) -> None:
+    """The source of a function or class, after that of what it uses; `head` gets imports and numbers."""
     try:
         source = textwrap.dedent(inspect.getsource(thing)).strip()
-        tree = ast.parse(source)
+        code = compile(source, "", "exec")
     except (OSError, TypeError, SyntaxError):
         raise NotKept("its source cannot be found") from None
     space = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
-    own = _own_names(getattr(thing, "__code__", None))
-    for name in [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]:
-        if name in seen or name in own or name not in space or hasattr(builtins, name):
+    for name in names_read(code):
+        if name in seen or name not in space or hasattr(builtins, name):
             continue
         seen.add(name)
         value = space[name]
-        if line := _import_line(name, value, here=space.get("__name__")):
-            head[line] = None
-        elif type(value) in (*PLAIN, list, tuple, dict, set):
-            head[f"{name} = {_literal(value)}"] = None
-        elif known := _solved(name, value):
-            head["from course_lib.teaching import yours"] = None
-            head[f'{name} = yours("{known}")'] = None
+        if lines := _lines(name, value, here=space.get("__name__")):
+            head.update(lines)
         elif isinstance(inspect.unwrap(value), FunctionType | type) and value.__name__ == name:
             _gather(inspect.unwrap(value), head, parts, seen)
     parts.append(source)
 
 
-def _own_names(code: CodeType | None) -> set[str]:
-    """Names that a function makes itself, in its comprehensions too: no global of that name is meant."""
-    if code is None:
-        return set()
-    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
-    made = {name for part in inner for name in _own_names(part)}
-    return {*code.co_varnames} | made - {*code.co_names}.union(*(part.co_names for part in inner))
+def _lines(name: str, value: Any, here: str) -> list[str]:
+    """The lines that give `value` this name in another module than `here`; none where its source must go."""
+    if isinstance(value, ModuleType):
+        return [f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")]
+    if type(value) in (*PLAIN, list, tuple, dict, set):
+        return [f"{name} = {_literal(value)}"]
+    own, home = getattr(value, "__name__", name), getattr(value, "__module__", None)
+    for module in filter(None, (home, *SOURCES)) if home != here and isinstance(own, str) else ():
+        if module in sys.modules and getattr(sys.modules[module], own, None) is value:
+            return [f"from {module} import {own}" + (f" as {name}" if name != own else "")]
+    if known := _solved(name, value):
+        return ["from course_lib.teaching import yours", f'{name} = yours("{known}")']
+    return []
 
 
 def _literal(value: Any) -> str:
@@ -208,17 +198,3 @@ def _solved(name: str, value: Any) -> str | None:
         return name
     both = ((one.name, solved) for one in EXERCISES.values() for solved in (one.library, one.reference))
     return next((name for name, solved in both if solved is value and value is not None), None)
-
-
-def _import_line(name: str, value: Any, here: str) -> str:
-    """The line that brings `value` in under this name; empty where no other module than this one has it."""
-    if isinstance(value, ModuleType):
-        return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
-    own = getattr(value, "__name__", name)
-    home = getattr(value, "__module__", None)
-    if home == here or not isinstance(own, str) or type(value) in PLAIN:
-        return ""
-    for source in filter(None, (home, *SOURCES)):
-        if source in sys.modules and getattr(sys.modules[source], own, None) is value:
-            return f"from {source} import {own}" + (f" as {name}" if name != own else "")
-    return ""

@@ -6,20 +6,15 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
+import textwrap
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from torch import Tensor
-
-
-def uncompiled(attempt: Any) -> Any:
-    """Under `torch.compile` the same function, minus the minutes it takes to compile for eight shapes."""
-    for inner in ("_torchdynamo_orig_callable", "_orig_mod"):
-        attempt = getattr(attempt, inner, attempt)
-    return attempt
 
 
 def globals_used(function: Any) -> dict[str, Any]:
@@ -28,7 +23,7 @@ def globals_used(function: Any) -> dict[str, Any]:
     todo = [inspect.unwrap(function)]
     for one in todo:  # grows on the way
         space = getattr(one, "__globals__", {})
-        for name in _names(one.__code__) if isinstance(one, FunctionType) else ():
+        for name in names_read(one.__code__) if isinstance(one, FunctionType) else ():
             if name in space and name not in found:
                 found[name] = space[name]
                 if isinstance(found[name], FunctionType) and found[name].__globals__ is space:
@@ -50,32 +45,23 @@ def ends_the_session(function: Any) -> bool:
     return any(type(value).__module__ == "IPython.core.autocall" for value in globals_used(function).values())
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_read(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code, with the functions in it, takes from outside."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield step.argval
         elif isinstance(step.argval, CodeType):
-            yield from _names(step.argval)
+            yield from names_read(step.argval)
 
 
 def same_code(one: Any, other: Any) -> bool:
-    """Whether two functions were written alike, but for names of variables, docstrings and layout."""
+    """Whether two functions are written alike, but for docstrings, comments and layout."""
 
-    def steps(function: Any) -> list[tuple]:
-        # A module imported in the same file is called by other instructions than one of another cell.
-        found = [s for s in dis.get_instructions(inspect.unwrap(function)) if s.opname != "PUSH_NULL"]
-        plain, alike = (str, int, float, type(None)), {"LOAD_METHOD": "LOAD_ATTR"}
-        return [
-            (
-                alike.get(s.opname, s.opname),
-                not _may_differ(s) and isinstance(s.argval, plain) and s.argval,
-            )
-            for s in found
-        ]
+    def statements(function: Any) -> list[str]:
+        body = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body
+        return [ast.dump(one) for one in body if not isinstance(getattr(one, "value", None), ast.Constant)]
 
-    return isinstance(inspect.unwrap(one), FunctionType) and steps(one) == steps(other)
-
-
-def _may_differ(step: dis.Instruction) -> bool:
-    """Names of variables, and where a jump leads: the same lines lie elsewhere in another module."""
-    return "FAST" in step.opname or step.opcode in (*dis.hasjrel, *dis.hasjabs)
+    try:
+        return statements(one) == statements(other)
+    except (OSError, TypeError, SyntaxError, AttributeError):  # no source, or no `def` in it
+        return False

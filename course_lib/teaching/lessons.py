@@ -1,9 +1,9 @@
-"""The table of lessons, from data/lessons.json: the road of the course in order.
+"""The course's two tables: the lessons in order (data/lessons.json), and what learners get wrong in them.
 
 >>> lesson("query_key_value").label
 '08 · Query, key, value'
->>> print(road_map().table.splitlines()[0])
-| | lesson | minutes | the question |
+>>> misconceptions()["M07"].belief
+'Scores should be divided by d_k.'
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.teaching.card import Markdown
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,6 @@ class Lesson:
         """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
         return PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}"
 
-    @property
-    def built(self) -> bool:
-        """Whether the lesson is there. Its source tells: it is there before the first notebook is built."""
-        return (self.folder / "lesson.py").exists()
-
 
 @cache
 def lessons() -> tuple[Lesson, ...]:
@@ -61,24 +57,27 @@ def lesson(topic: str) -> Lesson:
     raise ValueError(f"No lesson is called {topic!r}. There are: {known}.")
 
 
-@dataclass(frozen=True)
-class RoadMap:
-    """A Markdown table. It renders as one in JupyterLab, on GitHub and in the README."""
-
-    table: str
-
-    def __repr__(self) -> str:
-        return self.table
-
-    def _repr_markdown_(self) -> str:
-        return self.table
-
-
-def road_map(folder: str = "") -> RoadMap:
-    """The table of all lessons, with links into `folder` for those that can be opened."""
+def road_map(folder: str = "") -> Markdown:
+    """The table of all lessons, with links into `folder`."""
     rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
     for one in lessons():
         link = f"[{one.title}]({folder}{one.notebook})"
-        name = link if one.built else f"{one.title} *(not built yet)*"
-        rows.append(f"| {one.number} | {name} | {one.minutes} | {one.question} |")
-    return RoadMap("\n".join(rows))
+        rows.append(f"| {one.number} | {link} | {one.minutes} | {one.question} |")
+    return Markdown("\n".join(rows))
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong belief, what is true instead, and the lesson that deals with it."""
+
+    id: str
+    belief: str
+    truth: str
+    lesson: str
+
+
+@cache
+def misconceptions() -> dict[str, Misconception]:
+    """What learners are known to get wrong (data/misconceptions.json), by id."""
+    rows = json.loads(data_path("misconceptions.json").read_text(encoding="utf-8"))
+    return {row["id"]: Misconception(**row) for row in rows}

@@ -20,8 +20,7 @@ from typing import NamedTuple
 from course_lib.runtime import user_folder
 from course_lib.teaching import event_log
 from course_lib.teaching.exercises import BY_LESSON
-from course_lib.teaching.lessons import Lesson, lessons
-from course_lib.teaching.misconceptions import Misconception, misconceptions
+from course_lib.teaching.lessons import Lesson, Misconception, lessons, misconceptions
 
 TROUBLE = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
 COUNTED = {  # how the events of each kind are told
@@ -53,11 +52,11 @@ def record(event: dict) -> None:
 def read() -> Progress:
     """Everything known about this learner; never raises over a damaged or unreadable file."""
     try:
-        log = event_log.read(progress_file())
+        events, n_spoilt = event_log.read(progress_file())
     except TROUBLE as error:
         return Progress((), (f"Your progress cannot be read: {_reason(error)}.",))
-    spoilt = f"Lines of your progress file that cannot be read, and are passed over: {log.n_spoilt}."
-    return Progress(log.events, (spoilt,) if log.n_spoilt else ())
+    spoilt = f"Lines of your progress file that cannot be read, and are passed over: {n_spoilt}."
+    return Progress(events, (spoilt,) if n_spoilt else ())
 
 
 def delete() -> str:
@@ -126,9 +125,8 @@ class Progress:
 
     @property
     def next_lesson(self) -> Lesson | None:
-        """The first lesson that is there and not complete; None when all that is there is done."""
-        there = (one for one in self.lessons if one.opened or one.lesson.built)
-        return next((one.lesson for one in there if not one.complete), None)
+        """The first lesson that is not complete; None when all are."""
+        return next((one.lesson for one in self.lessons if not one.complete), None)
 
     @property
     def next_text(self) -> str:
@@ -185,23 +183,19 @@ class Progress:
         complete = bool(here) and all(one.name in passed for one in wanted if not one.stretch)
         return LessonProgress(lesson, bool(here), complete, tuple(counts))
 
-    def report(self) -> str:
-        """All of it as plain text, for the command line."""
+    @property
+    def text(self) -> str:
+        """All of it as plain text. A lesson that was never opened is left out."""
         begun = [one for one in self.lessons if one.opened]
-        lines = [*self.notes, "Lessons"]
-        for one in begun:
-            lines += [f"  {one.mark} {one.lesson.label}", *(f"      {text}" for text in one.counts)]
-        if not begun:
-            lines.append("  none opened yet")
-        lines += ["", self.next_text]
-        if self.next_lesson:
-            lines.append(f"  {self.next_lesson.question}")
-        if self.misconceptions:
-            lines += ["", "Misconceptions met"]
-        for met in self.misconceptions:  # a wrong belief never stands alone
-            lines.append(f"  {met.known.id} ({met.times_text}) {met.known.belief}")
-            lines.append(f"      In truth: {met.known.truth}")
-        return "\n".join([*lines, "", f"Kept in {progress_file()}, on this machine only."])
+        lines = [f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in begun]
+        met = [
+            f"{met.known.id} ({met.times_text}): in truth, {met.known.truth}" for met in self.misconceptions
+        ]
+        return "\n".join([*self.notes, "Your progress", *lines, self.next_text, *met])
+
+    def report(self) -> str:
+        """The text for the command line, with the place of the file."""
+        return f"{self.text}\n\nKept in {progress_file()}, on this machine only."
 
 
 def _went_well(event: dict) -> bool:

@@ -26,7 +26,7 @@ LETTERS = "ABCDE"  # one for each option that may be shown
 SLACK = 1e-9  # rounding: 0.51 lies within 0.01 of 0.5, though not in binary
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
-Answer = int | float | list[int]
+Reply = int | float | list[int]
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,13 @@ class Question:
 # ---- reading
 
 
-def files() -> dict[str, Path]:
-    """The quiz files of the course, by the lesson's number."""
-    found = {one.number: one.folder / "quiz.json" for one in lessons()}
-    return {number: path for number, path in found.items() if path.exists()}
-
-
 @cache
 def questions(number: str) -> dict[str, Question]:
     """All that lesson "08" asks, by id."""
-    if number not in files():
-        raise ValueError(f"There is no quiz for lesson {number!r}. Lessons with one: {', '.join(files())}.")
-    return read(files()[number])
+    folders = {one.number: one.folder for one in lessons()}
+    if number not in folders:
+        raise ValueError(f"There is no lesson {number!r}. There are: {', '.join(folders)}.")
+    return read(folders[number] / "quiz.json")
 
 
 def used_for(number: str, use: str) -> list[Question]:
@@ -185,7 +180,7 @@ class Feedback(NamedTuple):
     word: str = ""
 
 
-def mark(question: Question, answer: Answer) -> Feedback:
+def mark(question: Question, answer: Reply) -> Feedback:
     """Mark an answer that `received` has let through."""
     if question.kind == "estimate":
         correct, word = by_factor(answer, question.answer)
@@ -228,7 +223,7 @@ def by_factor(guess: float, truth: float) -> tuple[bool, str]:
 # ---- what comes from the page
 
 
-def received(question: Question, sent: object) -> Answer:
+def received(question: Question, sent: object) -> Reply:
     """An answer in its proper form, or an error whose text asks the learner for one."""
     if question.kind in ("number", "estimate"):
         return read_number(str(sent))

@@ -12,6 +12,7 @@ got wrong earlier and has not put right.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -21,11 +22,10 @@ from course_lib.teaching.asking import Card, question_payload, script, still_htm
 from course_lib.teaching.lessons import lessons
 from course_lib.teaching.maths import inline_html
 from course_lib.teaching.questions import (
-    Answer,
     Feedback,
     Question,
     Remark,
-    files,
+    Reply,
     mark,
     questions,
     received,
@@ -42,30 +42,27 @@ def quiz(lesson: str, use: str, *, classroom: bool | None = None) -> Quiz:
     """The questions of lesson "08" for one place in it: "recall", "closing" or a section's name."""
     if classroom is None:
         classroom = runtime.switched_on("COURSE_CLASSROOM")
-    chosen = recalled(lesson) if use == "recall" else used_for(lesson, use)
-    return Quiz(lesson, use, chosen, classroom=classroom)
+    missed = progress.read().missed if use == "recall" else ()
+    return Quiz(lesson, use, drawn(lesson, use, missed), classroom=classroom)
 
 
-def recalled(lesson: str) -> list[Question]:
-    """Two questions of the lesson before, one of three lessons back, and this learner's own misses.
+def drawn(lesson: str, use: str, missed: Sequence[str] = ()) -> list[Question]:
+    """The lesson's own questions for this use; to recall, two that the lesson before left for later, one of
+    three lessons back, and a few that this learner `missed`.
 
-    Where those lessons are not there yet, the lesson's own questions for "recall" stand in.
+    Where those lessons left none, the lesson's own questions for "recall" stand in.
     """
-    asked = {number: questions(number) for number in files()}
+    if use != "recall":
+        return used_for(lesson, use)
     numbers = [one.number for one in lessons()]
-    place = numbers.index(lesson)
-
-    def left_by(back: int) -> list[Question]:
-        there = asked.get(numbers[place - back], {}) if place >= back else {}
-        return [one for one in there.values() if one.use == LATER]
-
-    chosen = [*left_by(1)[:2], *left_by(3)[-1:]]
+    before = [questions(number) for number in numbers[: numbers.index(lesson)]]
+    later = [[one for one in asked.values() if one.use == LATER] for asked in before]
+    chosen = [*(later[-1] if later else [])[:2], *(later[-3] if len(later) >= 3 else [])[-1:]]
     if len(chosen) < 2:
-        chosen += [one for one in asked.get(lesson, {}).values() if one.use == "recall"]
-    earlier = {name: one for number in numbers[:place] for name, one in asked.get(number, {}).items()}
-    missed = [earlier[name] for name in progress.read().missed if name in earlier]
-    chosen += [one for one in missed if one not in chosen][:MOST_MISSES]
-    return chosen or used_for(lesson, "recall")
+        chosen += used_for(lesson, "recall")
+    earlier = {name: one for asked in before for name, one in asked.items()}
+    again = [earlier[name] for name in missed if name in earlier and earlier[name] not in chosen]
+    return [*chosen, *again[:MOST_MISSES]]
 
 
 class Quiz(Card):
@@ -75,7 +72,7 @@ class Quiz(Card):
 
     def __init__(self, lesson: str, use: str, asked: list[Question], *, classroom: bool = False):
         self.questions = {question.id: question for question in asked}
-        self.tries: dict[str, list[Answer]] = {name: [] for name in self.questions}
+        self.tries: dict[str, list[Reply]] = {name: [] for name in self.questions}
         self._lesson, self._use, self._classroom = lesson, use, classroom
         self._counted = f"{len(asked)} question{'s' * (len(asked) > 1)}"
         self.title = f"{TITLES.get(use, 'Quick check')} · {self._counted}"
@@ -156,7 +153,7 @@ def _page(remark: Remark) -> dict[str, Any]:
     return {"good": remark.good, "label": remark.label, "html": inline_html(remark.text)}
 
 
-def _said(question: Question, answer: Answer) -> str:
+def _said(question: Question, answer: Reply) -> str:
     """An answer in a word: the letters shown, or the number."""
     if question.kind == "number":
         return f"{answer:g}"

@@ -3,22 +3,23 @@ gradients; in this order, and the first thing found is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
-from course_lib.teaching.answer import listed
 from course_lib.teaching.calling import call
-from course_lib.teaching.mishaps import mishap
-from course_lib.teaching.task import ByHand, Case, Trial
-from course_lib.teaching.verdict import Verdict, paragraphs, wrong
+from course_lib.teaching.task import Case, Trial
+from course_lib.teaching.verdict import Verdict, listed, mishap, paragraphs, wrong
+
+if TYPE_CHECKING:
+    from course_lib.teaching.exercise import Exercise
 
 ONLY_LARGE = "Right for ordinary numbers, but not for large ones: "
 OVERFLOW = "An `exp` of more than 88 is infinite, and far below 0 it is 0: what can come off a row first?"
@@ -26,21 +27,6 @@ CUTS = (
     "Training needs it. Gradients end at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, NumPy "
     "and `torch.no_grad()`."
 )
-
-
-class Numeric(Protocol):
-    """What the stages ask of an exercise over tensors."""
-
-    inputs: Mapping[str, Any]
-    returns: Mapping[str, str]
-    invariants: tuple[Any, ...]
-    by_hand: ByHand
-    reference: Callable
-    seconds: float
-
-    def cases(self) -> list[Case]: ...
-
-    def call_text(self, case: Case) -> str: ...
 
 
 def agree(case: Case, one: Tensor, other: Tensor) -> bool:
@@ -51,7 +37,7 @@ def agree(case: Case, one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and torch.allclose(one, other, rtol, atol, equal_nan=True)
 
 
-def wrong_numbers(exercise: Numeric, trials: list[Trial]) -> Verdict | None:
+def wrong_numbers(exercise: Exercise, trials: list[Trial]) -> Verdict | None:
     """The first thing that is wrong with the numbers."""
 
     def found_by(stages: Iterable[Callable], large: bool) -> Verdict | None:
@@ -72,7 +58,7 @@ def wrong_numbers(exercise: Numeric, trials: list[Trial]) -> Verdict | None:
     return None
 
 
-def _pairs(exercise: Numeric, trial: Trial) -> list[tuple[str, Tensor, Tensor]]:
+def _pairs(exercise: Exercise, trial: Trial) -> list[tuple[str, Tensor, Tensor]]:
     """Each output: its name, what was expected, what came."""
     return list(zip(exercise.returns, trial.case.expected, trial.given, strict=True))
 
@@ -88,7 +74,7 @@ def _swapped(trials: list[Trial]) -> bool:
     )
 
 
-def _wrong_shape(exercise: Numeric, trial: Trial) -> Verdict | None:
+def _wrong_shape(exercise: Exercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _pairs(exercise, trial):
         if expected.shape != got.shape:
             hint = _shape_hint(expected, got) + exercise.call_text(trial.case)
@@ -108,7 +94,7 @@ def _shape_hint(expected: Tensor, got: Tensor) -> str:
     return ""
 
 
-def _not_finite(exercise: Numeric, trial: Trial) -> Verdict | None:
+def _not_finite(exercise: Exercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _pairs(exercise, trial):
         if not got.isfinite().all():
             why = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
@@ -118,7 +104,7 @@ def _not_finite(exercise: Numeric, trial: Trial) -> Verdict | None:
     return None
 
 
-def _broken_invariant(exercise: Numeric, trial: Trial) -> Verdict | None:
+def _broken_invariant(exercise: Exercise, trial: Trial) -> Verdict | None:
     case = trial.case
     named = {
         **dict(zip(exercise.inputs, case.make(), strict=True)),
@@ -137,7 +123,7 @@ def _broken_invariant(exercise: Numeric, trial: Trial) -> Verdict | None:
     return None
 
 
-def _unequal(exercise: Numeric, trial: Trial) -> Verdict | None:
+def _unequal(exercise: Exercise, trial: Trial) -> Verdict | None:
     case = trial.case
     unequal = [pair for pair in _pairs(exercise, trial) if not agree(case, *pair[1:])]
     if not unequal:
@@ -165,7 +151,7 @@ def _assigned(name: str, text: str) -> str:
     return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
 
 
-def wrong_gradients(exercise: Numeric, attempt: Callable, until: float) -> Verdict | None:
+def wrong_gradients(exercise: Exercise, attempt: Callable, until: float) -> Verdict | None:
     """Whether the gradients that reach the inputs are those of the reference: what is learned needs them."""
     case = exercise.cases()[1]
     inputs = [t.requires_grad_() if t.is_floating_point() else t for t in case.make()]

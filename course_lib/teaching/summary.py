@@ -37,7 +37,7 @@ class ProgressSummary(ipywidgets.VBox):
         self._page.value = summary_html(self._known)
 
     def __repr__(self) -> str:
-        return summary_text(self._known)
+        return self._known.text
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict:
         live = super()._repr_mimebundle_() or {}
@@ -47,14 +47,6 @@ class ProgressSummary(ipywidgets.VBox):
 def progress_summary() -> ProgressSummary:
     """What the learner has done, what comes next, and which misconceptions were met."""
     return ProgressSummary()
-
-
-def summary_text(known: Progress) -> str:
-    """The card in plain text."""
-    begun = [one for one in known.lessons if one.opened]
-    lines = [f"{one.mark} {' · '.join([one.lesson.label, *one.counts])}" for one in begun]
-    met = [f"{met.known.id} ({met.times_text}): in truth, {met.known.truth}" for met in known.misconceptions]
-    return "\n".join([*known.notes, "Your progress", *lines, known.next_text, *met])
 
 
 def summary_html(known: Progress) -> str:

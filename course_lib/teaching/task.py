@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from course_lib.teaching.answer import Answer, Remark, listed
+from course_lib.teaching.answer import Answer
 from course_lib.teaching.calling import call
 from course_lib.teaching.learners_code import notebook_numbers, same_code
-from course_lib.teaching.mishaps import mishap
 from course_lib.teaching.values import same
-from course_lib.teaching.verdict import Verdict, paragraphs, wrong
+from course_lib.teaching.verdict import Verdict, listed, mishap, paragraphs, wrong
 
 FIRST_VERSION = "This does what the first version did, and that is not right yet."
 IN_PLACE = (
@@ -81,13 +80,9 @@ class Task(ABC):
     stretch: bool = False
     seconds: float = 5.0
 
-    @property
-    def signature(self) -> str:
-        return f"{self.name}({', '.join(self.inputs)})"
-
     @abstractmethod
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on an attempt that can be called, and what it printed."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on an attempt that can be called, with what it printed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,22 +116,22 @@ class FunctionTask(Task):
         """What can still be wrong where all answers are right."""
         return None
 
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on a learner's function, and what it printed in its first calls."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on a learner's function, with what it printed in its first calls."""
         until, printed = time.monotonic() + self.seconds, []
         trials: list[Trial] = []
-        remarks: list[Remark] = []
+        remarks: list[Verdict] = []
         for number, case in enumerate(self.cases(), start=1):
             inputs = case.make()
-            outcome = call(partial(attempt, *inputs), until, partial(self._read, case=case, inputs=inputs))
-            if outcome.printed and number <= MOST_CALLS_PRINTED:
-                printed.append(f"call {number}:\n{outcome.printed}")
-            answer = mishap(outcome, self.seconds, self.call_text(case)) or outcome.answer
+            result = call(partial(attempt, *inputs), until, partial(self._read, case=case, inputs=inputs))
+            if result.printed and number <= MOST_CALLS_PRINTED:
+                printed.append(f"call {number}:\n{result.printed}")
+            answer = mishap(result, self.seconds, self.call_text(case)) or result.answer
             if isinstance(answer, Verdict):
-                return answer, "\n".join(printed)
+                return replace(answer, printed="\n".join(printed))
             trials.append(Trial(case, answer.given))
-            remarks += answer.remarks
-        return self._weighed(attempt, trials, list(dict.fromkeys(remarks)), until), "\n".join(printed)
+            remarks += [remark for remark in answer.remarks if remark not in remarks]
+        return replace(self._weighed(attempt, trials, remarks, until), printed="\n".join(printed))
 
     def _read(self, value: Any, case: Case, inputs: tuple) -> Answer | Verdict:
         """The answer, with a remark where the inputs are not any more what they were."""
@@ -145,25 +140,24 @@ class FunctionTask(Task):
         changed = [name for name, one, other in both if not same(one, other)]
         if not changed or isinstance(answer, Verdict):
             return answer
-        return replace(
-            answer, remarks=(*answer.remarks, Remark("in-place", IN_PLACE.format(listed(changed))))
-        )
+        remark = wrong(IN_PLACE.format(listed(changed)), slip="in-place")
+        return replace(answer, remarks=(*answer.remarks, remark))
 
     def _weighed(
-        self, attempt: Callable, trials: list[Trial], remarks: list[Remark], until: float
+        self, attempt: Callable, trials: list[Trial], remarks: list[Verdict], until: float
     ) -> Verdict:
-        leftover = left_over(attempt)
+        leftover, told = left_over(attempt), [remark.headline for remark in remarks]
         if problem := self.problem(trials):
             found = self._explained(problem, trials, attempt)
-            besides = [leftover, *(f"Besides: {remark.message}" for remark in remarks)]
             slip = found.slip or ("left-over" if leftover else remarks[0].slip if remarks else None)
+            besides = [leftover, *(f"Besides: {words}" for words in told)]
             return replace(found, slip=slip, details=paragraphs(found.details, *besides))
         if remarks:
-            details = paragraphs(*(remark.message for remark in remarks))
-            return wrong("The numbers are right; one thing is left to put right.", details, remarks[0].slip)
-        if problem := self.last_problem(attempt, until):
-            return problem
-        return Verdict(self.name, "passed", self.praise(len(trials) - 1), leftover)
+            headline = "The numbers are right; one thing is left to put right."
+            return wrong(headline, paragraphs(*told), remarks[0].slip)
+        return self.last_problem(attempt, until) or Verdict(
+            self.name, "passed", self.praise(len(trials) - 1), leftover
+        )
 
     def praise(self, others: int) -> str:
         return f"Right on the case worked by hand, and the same as the reference on {others} others."

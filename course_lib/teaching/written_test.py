@@ -16,11 +16,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from course_lib.teaching.answer import joined
-from course_lib.teaching.calling import Outcome, call
-from course_lib.teaching.mishaps import mishap
+from course_lib.teaching.calling import CallResult, call
 from course_lib.teaching.task import FunctionTask, Task
-from course_lib.teaching.verdict import Verdict, wrong
+from course_lib.teaching.verdict import Verdict, joined, mishap, wrong
 
 MOST_NAMED = 3
 HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
@@ -45,12 +43,12 @@ class TestExercise(Task):
         slips = {slip.name: slip.wrong for slip in self.of.slips}
         return {words: slips[name] for name, words in self.rejects.items()}
 
-    def judged(self, attempt: Callable) -> tuple[Verdict, str]:
-        """The verdict on a learner's test, and what it printed when it met the right implementation."""
+    def judged(self, attempt: Callable) -> Verdict:
+        """The verdict on a learner's test, with what it printed when it met the right implementation."""
         calls: list[Callable] = []
         until = time.monotonic() + self.seconds
 
-        def meets(implementation: Callable) -> Outcome:
+        def meets(implementation: Callable) -> CallResult:
             def watched(*inputs: object, **named: object) -> object:
                 calls.append(implementation)
                 names = list(self.of.inputs)[len(inputs) :]  # the wrong ones call their parameters otherwise
@@ -59,10 +57,10 @@ class TestExercise(Task):
             return call(lambda: attempt(watched), until)
 
         first = meets(self.of.reference)
-        return self._verdict(first, meets, calls), first.printed
+        return replace(self._verdict(first, meets, calls), printed=first.printed)
 
     def _verdict(
-        self, first: Outcome, meets: Callable[[Callable], Outcome], calls: list[Callable]
+        self, first: CallResult, meets: Callable[[Callable], CallResult], calls: list[Callable]
     ) -> Verdict:
         what = self.what
         if problem := mishap(first, self.seconds, "This was with the right one."):
@@ -79,10 +77,10 @@ class TestExercise(Task):
                 headline = f"It rejects a right {what}, written {style}."
                 return replace(problem, headline=headline, slip="too-strict")
         met = {words: meets(function) for words, function in self.wrong_ones().items()}
-        for words, outcome in met.items():
-            if outcome.took_too_long or (outcome.fault and outcome.fault.kind in UNRELATED):
-                return mishap(outcome, self.seconds, f"This was with one that {words}.")
-        let_through = [words for words, outcome in met.items() if not outcome.fault]
+        for words, result in met.items():
+            if result.took_too_long or (result.fault and result.fault.kind in UNRELATED):
+                return mishap(result, self.seconds, f"This was with one that {words}.")
+        let_through = [words for words, result in met.items() if not result.fault]
         if not let_through:
             headline = f"It lets every right {what} through and catches all {len(met)} wrong ones."
             return Verdict(self.name, "passed", headline)

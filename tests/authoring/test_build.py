@@ -6,13 +6,17 @@ import json
 import os
 import re
 import shutil
+import sys
+from dataclasses import replace
 
 import pytest
 
 from course_lib.authoring import execute
-from course_lib.authoring.build import choose
+from course_lib.authoring.build import choose, draft, staleness
 from course_lib.authoring.editions import from_text
+from course_lib.authoring.source import sources
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.questions import questions
 from tests.authoring.made_up import TINY, MadeUpCourse, line_of, only
 
 pytestmark = pytest.mark.slow  # real kernels
@@ -217,6 +221,21 @@ def test_a_notebook_without_a_source_a_stale_glossary_and_a_bad_quiz_are_told(co
     assert told()[0] == f"{quiz}: quiz: [] should be non-empty"
     write(quiz, "{")(copy_of_built)
     assert told()[0].startswith(f"{quiz}: this is not JSON")
+
+
+def test_a_question_that_changed_in_another_lesson_is_told(monkeypatch):
+    """The recall of 08 is drawn from lessons 07 and 05; its source does not change when they do."""
+    [path], _ = choose(sources(PROJECT_ROOT), ["08"])
+    asked = questions("07")
+    changed = {name: replace(one, text="Another?") for name, one in asked.items() if one.use == "later"}
+    drawn_from = sys.modules["course_lib.teaching.quiz"]
+    monkeypatch.setattr(drawn_from, "questions", lambda n: changed if n == "07" else questions(n))
+    (told,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
+    assert '08_query_key_value.ipynb: `quiz("08", "recall")` shows something else now (source line' in told
+    assert told.endswith("; run `python3 -m course_lib build 08`")
+    monkeypatch.setattr(drawn_from, "questions", lambda n: {}[n])
+    (told,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
+    assert '`quiz("08", "recall")` cannot be asked: ' in told
 
 
 def test_terms_used_too_early_and_defined_twice_are_told(copy_of_built):

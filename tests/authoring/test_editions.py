@@ -7,9 +7,9 @@ import re
 import nbformat
 import pytest
 
+from course_lib.authoring.cell_kinds import EDITIONS
 from course_lib.authoring.editions import as_text, from_text
-from course_lib.authoring.exercise import folded
-from course_lib.authoring.kinds import EDITIONS
+from course_lib.authoring.exercise_cells import folded
 from tests.authoring.made_up import REGION, TINY, line_of, only
 
 KINDS = ["title", "goals", "setup", "text", "see", "card", "exercise", "check", "hints", "quiz", "summary"]
@@ -93,7 +93,7 @@ def test_the_card_shows_the_facts_of_the_header(course, mode, words):
 
 
 def test_metadata_says_what_a_cell_and_a_notebook_are(course):
-    options = ' ignore_output=true hide_input=true tags="wide, dark"'
+    options = " ignore_output=true hide_input=true"
     draft = course.draft(TINY.replace('kind="see"', 'kind="see"' + options))
     see, exercise, card = (
         cells(draft, kind, "learner")[0]["metadata"] for kind in ("see", "exercise", "card")
@@ -101,7 +101,7 @@ def test_metadata_says_what_a_cell_and_a_notebook_are(course):
     assert see == {
         "course": {"kind": "see", "minutes": 1, "track": "core"},
         "jupyter": {"source_hidden": True},
-        "tags": ["see", "wide", "dark", "nbval-ignore-output"],
+        "tags": ["see", "nbval-ignore-output"],
     }
     course_of = {"kind": "exercise", "minutes": 3, "track": "core", "exercise": "double_it"}
     assert exercise == {"course": course_of, "tags": ["exercise"]}

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from course_lib.authoring import outputs, rules
-from course_lib.authoring.kinds import KINDS, MODES
+from course_lib.authoring.cell_kinds import KINDS, MODES
 from course_lib.authoring.source import read_cells
 from course_lib.runtime import PROJECT_ROOT
 

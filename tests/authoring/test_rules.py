@@ -98,6 +98,7 @@ WELCOME = [
     {"fill": FILL * 20 + markdown("text", "Long.", " minutes=12")},
     {"two": PARTS["two"].replace("minutes=5", "minutes=40")},
     {"one": BUILD, "break": code("break", LINE), "predict": code("predict", "return 1")},
+    {"one": PARTS["one"].replace("    # sol", f"    {LINE}\n    # sol"), "predict": code("predict", LINE)},
     {"summary": markdown("summary", "[a](https://a.org) ![b](c.png) <a href='https://a.org'>d</a>")},
     {"reading": markdown("reading", "A book.", " minutes=60")},
 ]  # fmt: skip

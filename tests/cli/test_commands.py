@@ -181,7 +181,7 @@ def test_thin_commands_call_what_does_the_work(monkeypatch, no_set_up, capsys):
     assert main(["bench", "text"]) == 5 and main(["bench", "text", "--folder", "there"]) == 6
     assert main(["progress"]) == 0
     said = capsys.readouterr().out
-    assert "Lessons" in said and "Your own functions: none yet." in said
+    assert "Your progress" in said and "Your own functions: none yet." in said
     assert main(["progress", "--delete"]) == 0 and "no progress to delete" in capsys.readouterr().out
 
 

@@ -13,10 +13,12 @@ import pytest
 from course_lib import theme, views
 from course_lib.explore import SoftmaxDial
 from course_lib.teaching import progress
+from course_lib.teaching import questions as questions_module
 from course_lib.teaching.explanation import LONGEST, explain
 from course_lib.teaching.guess import Guess, estimate, predict
+from course_lib.teaching.lessons import lessons
 from course_lib.teaching.questions import Option, Question, read
-from course_lib.teaching.quiz import DISCUSS, Quiz, quiz, recalled
+from course_lib.teaching.quiz import DISCUSS, Quiz, drawn, quiz
 
 MODULE = sys.modules["course_lib.teaching.quiz"]  # the package has a function of that name
 ASKED = read(Path(__file__).parent / "samples" / "quiz.json")
@@ -115,34 +117,30 @@ def test_the_classroom_switch_is_read(monkeypatch):
 def made_up(monkeypatch):
     """Lessons 05 and 07 leave questions for later; 08 has one of its own; 04 has a quiz."""
     uses = {"04": "closing", "05": "later later", "07": "closing later later later", "08": "recall closing"}
-    by_lesson = {}
+    by_lesson = {one.number: {} for one in lessons()}
     for number, places in uses.items():
         names = {f"{use}-{number}-{i}": use for i, use in enumerate(places.split())}
         single = ASKED["sample-single"]
         by_lesson[number] = {name: replace(single, id=name, use=use) for name, use in names.items()}
-    monkeypatch.setattr(MODULE, "files", lambda: by_lesson)
-    monkeypatch.setattr(MODULE, "questions", by_lesson.__getitem__)
+    for module in (MODULE, questions_module):
+        monkeypatch.setattr(module, "questions", by_lesson.__getitem__)
     return by_lesson
 
 
 def test_recall_draws_on_earlier_lessons_and_on_what_was_not_put_right(made_up):
     def names() -> list[str]:
-        return [one.id for one in recalled("08")]
+        return list(quiz("08", "recall").questions)
 
-    drawn = ["later-07-1", "later-07-2", "later-05-1"]
-    assert names() == drawn
-    tried = [
-        ("closing-04-0", False),
-        ("closing-07-0", False),
-        ("closing-07-0", True),
-        ("closing-08-1", False),
-    ]
+    later = ["later-07-1", "later-07-2", "later-05-1"]
+    assert names() == later
+    tried = [("04-0", False), ("07-0", False), ("07-0", True), ("08-1", False)]
     for name, correct in tried:  # the last one is of today
-        progress.record({"kind": "quiz", "lesson": "x", "name": name, "correct": correct})
-    assert names() == [*drawn, "closing-04-0"]
-    Quiz("08", "recall", recalled("08")).answer("closing-04-0", 1)
-    assert names() == drawn
-    del made_up["07"], made_up["05"]
+        progress.record({"kind": "quiz", "lesson": "x", "name": f"closing-{name}", "correct": correct})
+    assert names() == [*later, "closing-04-0"]
+    assert [one.id for one in drawn("08", "recall")] == later  # of nobody in particular
+    quiz("08", "recall").answer("closing-04-0", 1)
+    assert names() == later
+    made_up["07"], made_up["05"] = {}, {}
     assert names() == ["recall-08-0"]  # its own stand in
 
 
@@ -312,13 +310,6 @@ def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(
     assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
 
 
-def test_a_preset_the_explorable_does_not_have_is_told(of_the_sample, monkeypatch):
-    monkeypatch.setattr(Bars, "presets", {})
-    told = "'sample-largest' of lesson 08 wants the preset 'wide', which Bars does not have. It has: none"
-    with pytest.raises(ValueError, match=told):
-        predict("08", "sample-largest", Bars())
-
-
 # ---- explanations
 
 
@@ -349,19 +340,6 @@ def test_the_stored_form_folds_the_model_answer(of_the_sample):
 
 
 # ---- all of them
-
-
-def test_all_are_kept_in_the_learners_progress(of_the_sample):
-    closing().answer("sample-number", 0.25)
-    choice(Bars()).commit(2)
-    Guess("08", ASKED["sample-size"]).commit(300000)
-    explain("08", "sample-why").compare("Two jobs.")
-    assert {
-        "quiz 1 of 1 at the first try",
-        "predictions 0 of 1",
-        "estimates within 2 × 1 of 1",
-        "explanations 1",
-    } <= set(progress.read().lesson("query_key_value").counts)
 
 
 def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, of_the_sample, events):

@@ -57,6 +57,11 @@ def result(**changes):
         "splits": ["rule", "rest"],
         "tables": TABLES,
         "rule": "A rule_.",
+        "mine": "",
+        "changed": [],
+        "tries": 1,
+        "rules": 1,
+        "sizes": {"rule": 50, "rest": 450},
     }
     return made | changes
 
@@ -81,9 +86,15 @@ def test_a_prediction_keeps_its_first_time_and_its_versions(monkeypatch, capsys)
     assert "Other versions" in capsys.readouterr().out
 
 
-def test_a_claim_is_tried_and_reported(home, capsys):
+def test_a_claim_is_tried_and_reported(home, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        claim_book, "trial", lambda *given, **options: asked.append((given, options)) or TABLES
+    )
     plan = write_down(lambda: SAID, RULE)
     found = try_claim(plan, RULE, seeds=(0,), n_steps=1)
+    systems = {"transformer": "transformer", "bahdanau": "bahdanau"}
+    assert asked == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
     text = reported(found)
     assert claim_book.LACKS["before"] not in text and "Not as written down" not in text
     assert "A question says its last word twice" in text and "fewer than three seeds" in text
@@ -145,7 +156,7 @@ def test_a_small_split_is_told(capsys):
 def test_the_report_shows_the_prediction_beside_what_came_out():
     text = reported(result(), words="word " * 20)
     assert "**Came out: held.** The gap is 19.0 to 29.0 points." in text
-    assert "| rule |  | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
+    assert "| rule | 50 | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
     assert text.rstrip().endswith("**Still missing.** nothing.")
     assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text
 

@@ -16,8 +16,7 @@ import torch
 from course_lib.teaching.checking import judge
 from course_lib.teaching.exercise import outputs
 from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
-from course_lib.teaching.lessons import lesson, lessons
-from course_lib.teaching.misconceptions import misconceptions
+from course_lib.teaching.lessons import lesson, lessons, misconceptions
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.stages import agree
 from course_lib.teaching.task import Task

@@ -225,6 +225,10 @@ def shares(axes: str) -> Given:
     return Given(axes, lambda size, g: torch.randn(size, generator=g, device="cpu").mul(2).softmax(-1))
 
 
+def links_one_late(weights: Tensor) -> Tensor:
+    return weights[1:, :-1].argmax(dim=-1)
+
+
 ALIGNED_WORDS = Exercise(
     name="aligned_words",
     lesson="bahdanau_attention",
@@ -242,7 +246,7 @@ ALIGNED_WORDS = Exercise(
         "most at place 0. The third has 0.5 on the end, which is never linked; of the words, place 1 has the "
         "most. The last row is the end's own.",
     ),
-    unrepaired=lambda weights: weights[1:, :-1].argmax(dim=-1),
+    unrepaired=links_one_late,
     slips=(
         Slip(
             "end-column",

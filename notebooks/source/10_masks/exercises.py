@@ -149,6 +149,10 @@ MASKED_ATTENTION = Exercise(
 )
 
 
+def one_step_ahead(n: int) -> Tensor:
+    return torch.ones(n, n).tril(diagonal=1) == 1
+
+
 TRAINING_MASK = PlainExercise(
     name="training_mask",
     lesson="masks",
@@ -161,7 +165,7 @@ TRAINING_MASK = PlainExercise(
     ),
     others=(lambda: (1,), lambda: (2,), lambda: (7,)),
     reference=causal_mask,
-    unrepaired=lambda n: torch.ones(n, n).tril(diagonal=1) == 1,
+    unrepaired=one_step_ahead,
     slips=(
         Slip(
             "looks-ahead",

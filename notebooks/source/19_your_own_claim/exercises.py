@@ -16,10 +16,9 @@ import torch
 from course_lib.models.registry import translators
 from course_lib.teaching.calling import call
 from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.mishaps import mishap
 from course_lib.teaching.plain_exercise import PlainExercise
 from course_lib.teaching.task import Trial
-from course_lib.teaching.verdict import Verdict, wrong
+from course_lib.teaching.verdict import Verdict, mishap, wrong
 from course_lib.teaching.written_test import TestExercise
 from course_lib.translation.claim import OTHERWISE, SPLITS, small_world
 

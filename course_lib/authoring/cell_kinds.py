@@ -63,7 +63,7 @@ MODES = {
 }
 
 
-class Option(NamedTuple):
+class HeaderOption(NamedTuple):
     """An option of a header: the kinds of cells it may stand on, what it wants in words, and as a test."""
 
     kinds: Collection[str]
@@ -85,17 +85,16 @@ EXERCISE = ("exercise",)
 SWITCH = "true or false", between(False, True, bool)
 LEVEL = "a whole number from 1 to 5", between(1, 5, int)
 OPTIONS = {
-    "kind": Option(KINDS, "one of the kinds", text),
-    "minutes": Option(TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
-    "track": Option(KINDS, '"core" or "stretch"', ("core", "stretch").__contains__),
-    "tags": Option(KINDS, 'cell tags with commas between, such as "a,b"', text),
-    "ignore_output": Option(RUNS, *SWITCH),
-    "hide_input": Option(RUNS, *SWITCH),
-    "short": Option(("title",), *SWITCH),
-    "exercise": Option(("text", "exercise", "check", "hints"), "the exercise's name", text),
-    "title": Option(EXERCISE, "the exercise's title", text),
-    "difficulty": Option(EXERCISE, *LEVEL),
-    "importance": Option(EXERCISE, *LEVEL),
-    "mode": Option(EXERCISE, f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
+    "kind": HeaderOption(KINDS, "one of the kinds", text),
+    "minutes": HeaderOption(TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
+    "track": HeaderOption(KINDS, '"core" or "stretch"', ("core", "stretch").__contains__),
+    "ignore_output": HeaderOption(RUNS, *SWITCH),
+    "hide_input": HeaderOption(RUNS, *SWITCH),
+    "short": HeaderOption(("title",), *SWITCH),
+    "exercise": HeaderOption(("text", "exercise", "check", "hints"), "the exercise's name", text),
+    "title": HeaderOption(EXERCISE, "the exercise's title", text),
+    "difficulty": HeaderOption(EXERCISE, *LEVEL),
+    "importance": HeaderOption(EXERCISE, *LEVEL),
+    "mode": HeaderOption(EXERCISE, f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
 }
 EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")

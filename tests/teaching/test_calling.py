@@ -6,7 +6,6 @@ import _thread
 import contextlib
 import io
 import itertools
-import os
 import random
 import signal
 import sys
@@ -20,16 +19,18 @@ import numpy as np
 import pytest
 import torch
 from IPython.core.autocall import ExitAutocall
-from torch.overrides import _get_current_function_mode_stack
 
 from course_lib.layers.attention import attend
-from course_lib.teaching.calling import call
 from course_lib.teaching.checking import check, judge
 from course_lib.teaching.exercises import EXERCISES
 
 DOUBLE_IT = EXERCISES["double_it"]
 IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
 exit = ExitAutocall()  # what `exit` is in a notebook
+
+
+def double(numbers):
+    return 2 * numbers
 
 
 def loop(numbers):
@@ -54,12 +55,6 @@ def swallows_once(numbers):
     with contextlib.suppress(BaseException):
         while True:
             pass
-    return 2 * numbers
-
-
-def slow(numbers):
-    for _ in range(20):
-        time.sleep(0.01)
     return 2 * numbers
 
 
@@ -119,13 +114,7 @@ def own_list():
     return mine
 
 
-def of_a_closed_file(numbers):
-    sys.stdout.close()
-    print("hello")
-    return 2 * numbers
-
-
-def by_the_system_of_the_course(numbers):
+def of_the_course(numbers):
     return attend(numbers[None], numbers[None, :1], numbers[None])
 
 
@@ -148,64 +137,43 @@ def helper_exits(numbers):
 
 
 HOSTILE = [
-    (loop, "too-slow", "It was at line"),
+    (loop, "too-slow", "It was at line", "stopped after 0.3 seconds"),
     (loop_that_catches, "too-slow"),
     (loop_that_prints, "too-slow", "characters more"),
     (swallows_once, "too-slow"),
-    (slow, "too-slow", "stopped after 0.3 seconds"),
     (lambda numbers: time.sleep(60), "too-slow"),
-    (lambda numbers: threading.Event().wait(), "too-slow"),
-    (lambda numbers: os.read(os.pipe()[0], 1), "too-slow"),
+    (raising(Lengthy()), "too-slow"),
     (lambda numbers: Endless([1.0]), "too-large"),
-    (lambda numbers: torch.ones(3, device="meta"), "unreadable", "meta tensor"),
-    (lambda numbers: numbers.as_subclass(Sour), "unreadable", "ArithmeticError: not me"),
-    (lambda numbers: Raising(), "unreadable", "cannot be read as numbers"),
-    (lambda numbers: [Raising(), Raising()], "unreadable"),
-    (lambda numbers: own_list(), "unreadable", "RecursionError"),
-    (lambda numbers: torch.quantize_per_tensor(numbers, 0.1, 0, torch.qint8), "unreadable"),
     (lambda numbers: torch.ones(1).expand(10**12), "too-large", "more than 100000 numbers"),
     (lambda numbers: np.broadcast_to(np.float32(1), (10**6, 10**6)), "too-large"),
     (lambda numbers: [[0.0] * 10**4] * 10**4, "too-large"),
-    (lambda numbers: torch.empty(10**15), "raises"),
-    (lambda numbers: itertools.count(), "wrong-type", "`doubled` is a count"),
-    (lambda numbers: iter(lambda: 1, 2), "wrong-type"),
+    (lambda numbers: torch.ones(3, device="meta"), "unreadable", "meta tensor"),
+    (lambda numbers: numbers.as_subclass(Sour), "unreadable", "ArithmeticError: not me"),
+    (lambda numbers: Raising(), "unreadable", "cannot be read as numbers"),
+    (lambda numbers: own_list(), "unreadable", "RecursionError"),
     (lambda numbers: (2 * n for n in numbers), "wrong-type", "without `yield`"),
-    (lambda numbers: map(float, numbers), "wrong-type"),
     (lambda numbers: {"doubled": 2 * numbers}, "wrong-type", "is a dict"),
-    (lambda numbers: {1.0, 2.0}, "wrong-type"),
     (lambda numbers: object, "wrong-type", "is a type"),
-    (lambda numbers: DOUBLE_IT, "wrong-type"),
     (lambda numbers: [[1.0], [2.0, 3.0]], "python-numbers"),
-    (lambda numbers: ["2", "x"], "python-numbers"),
     (lambda numbers: [10**400] * 3, "python-numbers"),
     (lambda numbers: np.array(["a", "b"]), "numpy"),
-    (lambda numbers: np.array([None, object()]), "numpy"),
     (lambda numbers: namedtuple("Pair", "a b")(numbers, numbers), "tuple"),
     (lambda numbers: torch.sparse_coo_tensor(size=(3,)), "wrong-shape"),
-    (lambda numbers: torch.zeros(0), "wrong-shape"),
-    (lambda numbers: 2 * numbers.to(torch.float16), "dtype", "torch.float16"),
-    (lambda numbers: numbers.as_subclass(Odd) + 1, "raises", "RecursionError"),
     (lambda numbers: numbers.resize_(0) * 2, "wrong-shape", "in place"),
-    (lambda numbers: numbers.set_(torch.ones(2)) * 2, "wrong-shape"),
-    (lambda *numbers, **more: 1 / 0, "raises", "ZeroDivisionError"),
+    (lambda numbers: 2 * numbers.to(torch.float16), "dtype", "torch.float16"),
     (lambda: 2, "parameters"),
     (raising(SystemExit), "exit"),
-    (raising(GeneratorExit), "raises"),
-    (raising(Rude()), "raises", "Rude: (its message cannot be shown)", "`raise error`"),
-    (raising(Lengthy()), "too-slow"),
-    (raising(ValueError("x" * 5000)), "raises", "x …"),
-    (raising(StopIteration()), "raises"),
     (exits, "exit", "Use `return` to leave"),
     (helper_exits, "exit"),
     (checks_itself, "check-inside", "give it a cell of its own"),
-    (in_torch, "raises", "`weights = torch.nn.functional.softmax(numbers, dim=3)`"),
-    (
-        by_the_system_of_the_course,
-        "raises",
-        "`return attend(numbers[None], numbers[None, :1], numbers[None])`",
-    ),
+    (raising(Rude()), "raises", "Rude: (its message cannot be shown)", "`raise error`"),
+    (raising(ValueError("x" * 5000)), "raises", "x …"),
+    (lambda numbers: numbers.as_subclass(Odd) + 1, "raises", "RecursionError", "calls itself without end"),
+    (lambda numbers: torch.empty(10**15), "raises"),
+    (lambda *numbers, **more: 1 / 0, "raises", "ZeroDivisionError"),
+    (in_torch, "raises", "`weights = torch.nn.functional.softmax(numbers, dim=3)`", "There is no such axis"),
+    (of_the_course, "raises", "`return attend(numbers[None], numbers[None, :1], numbers[None])`"),
     (int, "raises"),
-    (torch.nn.Linear(5, 5), "raises"),
     (type("Odd", (), {"__call__": None})(), "raises"),
 ]
 
@@ -219,24 +187,9 @@ def test_a_hostile_attempt_gets_an_honest_answer_in_time(attempt, says):
     for words in says[1:]:
         assert words in str(verdict)
     assert len(str(verdict)) < 2500 and " at 0x" not in str(verdict) and "Traceback" not in str(verdict)
-    assert verdict._repr_html_()
-    assert not exit_was_asked()
+    assert verdict._repr_html_() and getattr(exit, "_ip", None) is None
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert judge(DOUBLE_IT, lambda numbers: 2 * numbers).status == "passed"
-
-
-def exit_was_asked() -> bool:
-    return getattr(exit, "_ip", None) is not None
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_compiled_function_passes_without_being_compiled_for_every_shape():
-    @torch.compile
-    def double_it(numbers):
-        return 2 * numbers
-
-    assert judge(DOUBLE_IT, double_it).status == "passed"
-    assert judge(DOUBLE_IT, torch.compile(torch.nn.Identity())).slip == "unchanged"
+    assert judge(DOUBLE_IT, double).status == "passed"
 
 
 def test_the_stop_button_passes_through_and_leaves_no_timer():
@@ -249,22 +202,19 @@ def test_the_stop_button_passes_through_and_leaves_no_timer():
 
 
 def test_a_timer_of_somebody_else_goes_on():
-    rang = []
-    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
+    rang = threading.Event()
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.set())
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         assert judge(IMPATIENT, loop).slip == "too-slow"
-        end = time.monotonic() + 5
-        while not rang and time.monotonic() < end:
-            time.sleep(0.01)
+        assert rang.wait(5)
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert rang
 
 
 def test_in_another_thread_it_works_without_a_timer():
     found = []
-    thread = threading.Thread(target=lambda: found.append(judge(DOUBLE_IT, lambda numbers: 2 * numbers)))
+    thread = threading.Thread(target=lambda: found.append(judge(DOUBLE_IT, double)))
     thread.start()
     thread.join()
     assert found[0].status == "passed"
@@ -290,6 +240,11 @@ def test_prints_and_warnings_are_kept_and_limited(capsys):
         warnings.warn("take care", stacklevel=1)
         return 2 * numbers
 
+    def of_a_closed_file(numbers):
+        sys.stdout.close()
+        print("hello")
+        return 2 * numbers
+
     verdict = judge(DOUBLE_IT, attempt)
     assert verdict.status == "passed"
     assert "call 1:\nshape: (3,)\nto the other stream\nUserWarning: take care" in verdict.printed
@@ -303,59 +258,42 @@ def test_prints_and_warnings_are_kept_and_limited(capsys):
 def test_the_session_is_as_it_was():
     def attempt(numbers):
         torch.set_default_dtype(torch.float64)
-        torch.set_default_device("meta")
         torch.set_grad_enabled(False)
-        torch.set_deterministic_debug_mode("warn")
         torch.manual_seed(1), np.random.seed(1), random.seed(1)
         warnings.simplefilter("ignore")
         sys.stdout = io.StringIO()
         return 2 * numbers
 
     def state() -> list:
-        numbers = [torch.rand(1).item(), np.random.rand(), random.random()]
-        modes = torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled()
-        strict = torch.are_deterministic_algorithms_enabled()
-        return [*numbers, *modes, strict, list(warnings.filters), sys.stdout]
-
-    def seed() -> None:
         torch.manual_seed(7), np.random.seed(7), random.seed(7)
+        judge(DOUBLE_IT, attempt if judged else double)
+        numbers = [torch.rand(1).item(), np.random.rand(), random.random()]
+        modes = torch.get_default_dtype(), torch.is_grad_enabled()
+        return [*numbers, *modes, list(warnings.filters), sys.stdout]
 
-    seed()
-    before = state()
-    seed()
-    judge(DOUBLE_IT, attempt)
+    judged = False
+    before, judged = state(), True
     assert state() == before
-    with (
-        torch.no_grad(),
-        torch.inference_mode(),
-    ):  # what the learner's session has on does not disturb a check
-        assert judge(DOUBLE_IT, lambda numbers: 2 * numbers).status == "passed"
+    with torch.no_grad(), torch.inference_mode():  # what the session has on does not disturb a check
+        assert judge(DOUBLE_IT, double).status == "passed"
         assert not torch.is_grad_enabled()
 
 
-def test_inputs_are_copies_and_every_kind_of_change_is_seen():
-    for change in (lambda x: x.mul_(3), lambda x: x.unsqueeze_(0), lambda x: x.__setitem__(0, 5.0)):
+@pytest.mark.parametrize(
+    "change", [lambda x: x.mul_(3), lambda x: x.unsqueeze_(0), lambda x: x.__setitem__(0, 5.0)]
+)
+def test_inputs_are_copies_and_every_kind_of_change_is_seen(change):
+    def attempt(numbers):
+        right = 2 * numbers
+        change(numbers)
+        return right
 
-        def attempt(numbers, change=change):
-            right = 2 * numbers
-            change(numbers)
-            return right
-
-        verdict = judge(DOUBLE_IT, attempt)
-        assert (verdict.slip, verdict.headline[:21]) == ("in-place", "The numbers are right")
+    verdict = judge(DOUBLE_IT, attempt)
+    assert (verdict.slip, verdict.headline[:21]) == ("in-place", "The numbers are right")
 
 
 def test_the_innermost_line_of_the_learner_is_told_even_without_a_file():
     space: dict = {}
     exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", space)
-    assert "line 2 of `inner`" in str(judge(DOUBLE_IT, space["attempt"]))
-
-
-def test_a_changed_default_device_leaves_nothing_behind():
-    """Not even an explicit "cpu": that is a mode which every call of torch would go through."""
-
-    def moves_everything():
-        torch.set_default_device("meta")
-
-    call(moves_everything, time.monotonic() + 5)
-    assert torch.get_default_device().type == "cpu" and not _get_current_function_mode_stack()
+    told = str(judge(DOUBLE_IT, space["attempt"]))
+    assert "line 2 of `inner`" in told and "Is the name spelled right" in told

@@ -17,8 +17,8 @@ from typing import Any
 import jsonschema
 
 from course_lib.runtime import data_path
+from course_lib.teaching.lessons import misconceptions
 from course_lib.teaching.maths import inline_html
-from course_lib.teaching.misconceptions import misconceptions
 
 PARTS = ("questions", "predictions", "estimates", "explanations")
 FORMATS = jsonschema.FormatChecker(formats=())

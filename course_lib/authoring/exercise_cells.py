@@ -15,7 +15,7 @@ import html
 import re
 from dataclasses import replace
 
-from course_lib.authoring.kinds import EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SOLVED
+from course_lib.authoring.cell_kinds import EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SOLVED
 from course_lib.authoring.source import Cell, LessonError, without_fences
 
 BUG, SOLUTION = ["# bug", "# end bug"], ["# solution", "# end solution"]

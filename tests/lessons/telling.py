@@ -1,9 +1,9 @@
-"""What a lesson tells, and what was measured: the tests of all lessons compare the two by these few words.
+"""What a lesson tells and what was measured: the tests of all lessons compare the two by these few words.
 
     L = Told("masks")
-    L.says("0.08 on validation where the sound one has 0.07")        # in its prose or its quiz
-    means("leak", "history", -1, "loss")["leaky"]                    # over the seeds of data/results/leak.json
-    shipped("transformer"), test_sentences(60)                       # loaded and drawn once for all tests
+    L.says("0.08 on validation where the sound one has 0.07")     # in its prose or its quiz
+    means("leak", "history", -1, "loss")["leaky"]                 # over the seeds of data/results/leak.json
+    shipped("transformer"), drawn(60)                               # loaded and drawn once for all tests
 
 A system that a test changes is loaded afresh by that test.
 """
@@ -62,8 +62,9 @@ def means(experiment: str, *path: str | int, times: float = 1) -> dict[str, floa
 
 
 def seeds(experiment: str, variant: str, *path: str | int, times: float = 1) -> list[float]:
-    """The same for each seed of one variant."""
-    return [times * number(run, *path) for run in runs(experiment) if run["variant"] == variant]
+    """The same for each seed of one variant; or whatever else lies there."""
+    found = [number(run, *path) for run in runs(experiment) if run["variant"] == variant]
+    return found if times == 1 else [times * one for one in found]
 
 
 def exact(experiment: str, split: str = "test", words: str | None = None) -> dict[str, float]:
@@ -86,7 +87,7 @@ def shipped(name: str) -> Shipped:
 
 
 @cache
-def tests() -> Splits:
+def exams() -> Splits:
     """The test splits, as every lesson draws them."""
     return splits(seed=0, sizes=SIZES_OF_TESTS)
 

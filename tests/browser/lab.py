@@ -121,7 +121,7 @@ def lab_server(
         shutil.rmtree(state, ignore_errors=True)
 
 
-def _wait_until_up(server: LabServer, process: subprocess.Popen, log: Path, seconds: float = 60) -> None:
+def _wait_until_up(server: LabServer, process: subprocess.Popen, log: Path, seconds: float = 120) -> None:
     request = urllib.request.Request(
         f"{server.url}/api/status", headers={"Authorization": f"token {server.token}"}
     )

@@ -10,9 +10,11 @@ A system that a test changes is loaded afresh by that test.
 
 from __future__ import annotations
 
-from functools import cache, reduce
+import json
+from functools import cache, cached_property, reduce
 
 from course_lib.recorded import recorded, runs
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.lessons import lesson
 from course_lib.teaching.questions import questions
 from course_lib.text.pair import Pair
@@ -34,6 +36,21 @@ class Told:
         """All these are in its prose, its code or its quiz."""
         for text in texts:
             assert text in self.source or text in self.quiz, f"{self.lesson.label} does not say {text!r}"
+
+    @cached_property
+    def printed(self) -> str:
+        """What the cells of its stored notebook print; nbval runs them all again and compares."""
+        notebook = json.loads((PROJECT_ROOT / "notebooks" / self.lesson.notebook).read_text(encoding="utf-8"))
+        compared = (
+            cell for cell in notebook["cells"] if "nbval-ignore-output" not in cell["metadata"]["tags"]
+        )
+        outputs = [output for cell in compared for output in cell.get("outputs", [])]
+        return " ".join("".join("".join(output.get("text", "")) for output in outputs).split())
+
+    def prints(self, *texts: str) -> None:
+        """All these are printed by a cell of its stored notebook."""
+        for text in texts:
+            assert " ".join(text.split()) in self.printed, f"{self.lesson.label} does not print {text!r}"
 
     def asked(self, name: str):
         """A question of its quiz."""

@@ -69,16 +69,9 @@ def test_most_of_it_comes_back_through_the_hidden_state():
     L.says("most of what arrives comes that way")
 
 
-def test_english_and_french_share_the_vocabulary_and_the_networks_waver_alike():
+def test_english_and_french_share_the_vocabulary():
     assert shipped("lstm_lm").model.config.vocab_size == 680
     L.says("scores for 680 words, English and French.")
-    for name, wanted in (("lstm_lm", ["0.54", "0.45"]), ("rnn_lm", ["0.57", "0.43"])):
-        encode = shipped(name).tokenizer.encode
-        with torch.no_grad():
-            tokens = torch.tensor([[BOS, *encode("le chat a bu l' eau parce qu'")]])
-            shares = shipped(name).model.decode(tokens)[0][0, -1].softmax(-1)
-        assert [f"{shares[i]:.2f}" for i in encode("il elle")] == wanted
-    L.says("54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43)")
     sizes = means("toy_language_models", "parameters")
     assert all(118_000 < sizes[name] < 122_000 for name in ("rnn_lm", "lstm_lm", "gru_lm"))
 
@@ -138,8 +131,7 @@ def test_half_lives_that_training_chose():
         return math.log(2) / -torch.cat([forget_gates(text) for text in texts]).log().mean(dim=0)
 
     one = lives(["le chat a bu l' eau parce qu' il avait soif"])
-    assert 15 < one.max() < 16 and one.median() < 1 and (one < 2.2).float().mean() > 0.7
-    assert 3 <= int((one > 9).sum()) <= 8
+    assert 15 < one.max() < 16 and 3 <= int((one > 9).sum()) <= 8
     assert 5.5 < lives([pair.tgt_text for pair in exams().test[:200]]).max() < 7
     L.says("a handful have half-lives of nine steps and more", "the slowest has a half-life of about six")
 

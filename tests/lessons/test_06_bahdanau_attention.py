@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from course_lib.explore.attention_stepper import walk
 from course_lib.teaching.exercises import load
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
@@ -77,16 +76,6 @@ def test_the_diagonal():
     L.says("About 40%", "it is 71%")
 
 
-def test_il_looks_at_thirsty():
-    kept = walk("thirsty")
-    row = dict(zip(kept["source"], kept["weights"][8], strict=True))
-    assert [f"{row[word]:.2f}" for word in ("thirsty", "</s>", "cat")] == ["0.46", "0.30", "0.00"]
-    assert sum(kept["weights"][8][:5]) < 0.005
-    for text in (L.source, L.quiz):
-        assert "*thirsty* (0.46)" in text and "(0.30)" in text
-    L.says("the words before have nothing")
-
-
 def test_another_order_moves_the_weights_and_nothing_else():
     sentence, cards = "the cat drank the water because it was thirsty", [9, 3, 1, 0, 5, 2, 8, 7, 6, 4]
     said, weights = translate(sentence)
@@ -100,12 +89,3 @@ def test_only_differences_of_scores_count():
     for scores in ([1.52, 0.0], [11.52, 10.0]):
         assert torch.tensor(scores).softmax(-1).tolist() == pytest.approx([0.82, 0.18], abs=0.005)
     L.says("1.52 and 0 give the weights 0.82 and 0.18, and so do 11.52 and 10")
-
-
-def test_forced_looks_say_what_is_told():
-    steered = exercises.steered
-    pronouns = [steered(8, place).split()[8] for place in range(10)]
-    assert pronouns == ["elle", "chat", *["elle"] * 4, *["il"] * 4]
-    for place, begins in ((4, "le eau a bu"), (8, "le avait"), (3, "le matin"), (5, "le parce qu'")):
-        assert steered(1, place).startswith(begins)
-    assert steered(1, 9) == "le"

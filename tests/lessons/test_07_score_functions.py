@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 
@@ -165,36 +164,9 @@ def test_forced_onto_the_the_articles_go_wrong():
     assert share(dot["article"], 0) == 1
     assert share(dot["other"], 1) > 0.9  # forcing as such does little harm
     assert share(general["article"], 1) > 0.8
-    right = {}
-    for name in ("dot", "concat", "general"):
-        articles = forced(name, all_at_once=True)["article"]
-        assert len(articles) == 92
-        right[name] = sum(there for _, there in articles)
-    assert right["dot"] == pytest.approx(26, abs=1) and right["concat"] < 30 < 75 < right["general"]
+    articles = forced("dot", all_at_once=True)["article"]
+    assert len(articles) == 92 and sum(there for _, there in articles) == pytest.approx(26, abs=1)
     L.says("92 such articles", "Some seven in ten go wrong", "seven articles in ten")
-
-
-@torch.no_grad()
-def misses(name: str) -> Counter[int]:
-    """How many words to the right of the true one a look lies, for words with one link."""
-    model, encode, found = system(name).model, system(name).tokenizer.encode, Counter()
-    batch = make_batch([encode(p.src_text) for p in sixty()], [encode(p.tgt_text) for p in sixty()])
-    memory = model.encode(batch.src, batch.src_lengths)
-    best = model.decode(memory, batch.tgt_in, with_weights=True)[1][:, 0, 0].argmax(dim=-1)
-    for pair, looks in zip(sixty(), best.tolist(), strict=True):
-        for place in range(len(pair.tgt)):
-            true = [english for english, french in pair.links if french == place]
-            if len(true) == 1:
-                found[looks[place] - true[0]] += 1
-    return found
-
-
-def test_looks_miss_to_the_right():
-    for name in ("dot", "general"):
-        assert sum(n for by, n in misses(name).items() if by < 0) == 0
-    L.says("dot and general never miss to the left")
-    location = misses("location")
-    assert location[1] > 0.7 * (location.total() - location[0])  # most are exactly one late
 
 
 def of(n: int, name: str) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 import torch
 
@@ -12,7 +10,6 @@ from course_lib.translation.closing import (
     ATTENTIONS,
     before_pronoun,
     equal_weights,
-    listen_alone,
     source_states,
     speak,
     translate_alone,
@@ -37,11 +34,6 @@ def listen(text: str, **closed):
 
 def wins(heard) -> str:
     return "il" if heard.il > heard.elle else "elle"
-
-
-def flips(text: str, to: str = "all") -> list[str]:
-    usual, words = wins(listen(text)), enumerate(text.split())
-    return [word for place, word in words if wins(listen(text, closed=[place], to=to)) != usual]
 
 
 def test_the_tape_looks_at_the_neighbour_and_leaps():
@@ -105,21 +97,13 @@ def il_with_cat_closed_at_the_pronoun() -> float:
 def test_closings_flip_what_is_told():
     mouse = "the mouse drank the milk because it was"
     women = "the women eat the mushrooms because they are"
-    expected = {
-        THIRSTY: ["cat", "thirsty"],
-        COLD: ["water"],
-        f"{mouse} thirsty": ["thirsty"],
-        f"{mouse} cold": [],
-        f"{women} hungry": ["women", "hungry"],
-        f"{women} good": ["mushrooms"],
-    }
-    assert {text: flips(text) for text in expected} == expected
-    assert "hungry" in flips("the dog ate the soup because it was hungry")
+    dog = "the dog ate the soup because it was hungry"
+    assert wins(listen(dog)) != wins(listen(dog, closed=[8]))
     assert listen(f"{mouse} thirsty", closed=[1]).elle < 0.5 and listen(f"{mouse} cold", closed=[4]).il < 0.6
     cat, usual = listen(THIRSTY, closed=[1], to="decoder"), listen(THIRSTY)
     shares, closed_it = usual.at_pronoun.mean(dim=(0, 1)), listen(THIRSTY, closed=[IT])
     assert shares.argmax() == IT and il_with_cat_closed_at_the_pronoun() > 0.94
-    L.says("comes close, and does not flip", f"*cat* has a weight of {shares[1]:.2f}")
+    L.says(f"*cat* has a weight of {shares[1]:.2f}")
     L.says(f"closed to the decoder alone it takes *il* from {usual.il:.2f} to {cat.il:.2f}")
     L.says("Closed at that step only", f"*il* has {closed_it.il:.2f}, where it had {usual.il:.2f}")
     assert listen(f"{women} hungry", closed=[IT]).french.endswith("elle ont faim")
@@ -139,18 +123,13 @@ def test_the_last_state_carries_the_pronoun_and_by_its_values():
     assert by_keys.il > 0.94 and by_keys.french == listen(THIRSTY).french
 
 
-def test_cold_alone_is_the_cats_and_needs_drank_or_water():
-    assert listen_alone(transformer(), COLD).french.endswith("il avait froid")
-    assert listen_alone(transformer(), THIRSTY).french.endswith("il avait soif")
+def test_words_that_are_alone_lose_one_another():
     table = "the goat behind the door does not eat the good bread on the black table"
     forests = "two big black foxes slept in the forests because they were very sleepy"
     [bread], [twice] = (translate_alone(transformer(), [text]) for text in (table, forests))
     assert "mange pas le bon pain" in transformer()(table).target and "mange pas le pain" in bread
     assert "les forêts de les forêts" in twice
     L.says("*les forêts de les forêts*")
-    assert flips(COLD, to="source") == []
-    pairs = combinations(range(9), 2)
-    assert [pair for pair in pairs if wins(listen(COLD, closed=pair, to="source")) == "il"] == [(2, 4)]
 
 
 def right_pronouns(texts: list[str], pairs: list) -> int:

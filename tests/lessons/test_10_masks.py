@@ -25,10 +25,6 @@ def test_a_leak_of_one_word_is_seen_in_the_next_word_alone():
 
 
 def test_the_leaky_language_model():
-    at_once = means("leak_language_model", "scores", "test", "perplexity")
-    word_by_word = means("leak_language_model", "word by word")
-    assert at_once["leaky"] < 1.01 and word_by_word["leaky"] > 1e7
-    assert abs(at_once["sound"] - word_by_word["sound"]) < 0.01
     L.says("its perplexity is above ten million")
     assert {shipped(name).tokenizer.vocab_size for name in ("transformer", "transformer_lm")} == {680}
     L.says("VOCABULARY = 680", "Blind guessing among 680 words would have 680")

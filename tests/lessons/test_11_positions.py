@@ -52,16 +52,13 @@ def test_the_records():
     L.says("Not one sentence, in any of three trainings")
 
 
-def test_without_source_positions_both_orders_give_one_sentence(transformer):
+def test_without_positions_a_sentence_is_a_bag_or_goes_in_circles(transformer):
     table = transformer.model.source_positions.table.clone()
-    orders = ("the cat sees the dog", "the dog sees the cat", "sees dog the cat the")
     put(transformer, torch.zeros_like(table), table)
-    assert {transformer(text).target for text in orders} == {"le chien voit le chat"}
+    assert transformer("sees dog the cat the").target == "le chien voit le chat"
     assert L.quiz.count("le chien voit le chat") == 2
     L.says("sees dog the cat the")
     put(transformer, table, torch.zeros_like(table))
-    both = [transformer(text).target for text in orders[:2]]
-    assert both == ["le chat voit le chien", "le chien voit le chat"]
     told = "la fille qui a vu le garçon qui a vu le garçon qui a vu"
     assert transformer("the girl who saw the boy slept").target.startswith(told)
     L.says(f"*{told} …*")

@@ -8,7 +8,6 @@ from functools import cache
 from statistics import mean
 from unittest.mock import patch
 
-import pytest
 import torch
 from torch.nn import functional as F
 
@@ -217,21 +216,6 @@ def loss_without(batch, names) -> float:
     with all_silent(model(), names):
         logs = logits_of(batch).log_softmax(-1).gather(-1, batch.tgt_out[..., None])[..., 0]
     return -logs.masked_fill(batch.tgt_out == PAD, 0.0).sum(1).mean().item()
-
-
-@pytest.mark.parametrize(
-    ("layer", "singly", "together"),
-    [
-        ("decoder 0", (-0.1, 0.1), (0.6, 2)),
-        ("cross 0", (0, 0.5), (1.5, 4)),
-        ("encoder 1", (-0.1, 0.1), (-0.1, 0.1)),
-    ],
-)
-def test_one_by_one_is_not_together(layer, singly, together):
-    batch, four = batch_of(toy().test), [name for name in head_names(model()) if name.startswith(layer)]
-    whole = loss_without(batch, [])
-    assert singly[0] < sum(loss_without(batch, [name]) - whole for name in four) < singly[1]
-    assert together[0] < loss_without(batch, four) - whole < together[1]
 
 
 def test_the_needed_heads_are_ranked_by_what_they_cost():

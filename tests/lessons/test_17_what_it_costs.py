@@ -138,7 +138,7 @@ def test_where_two_curves_meet():
 
 
 @torch.no_grad()
-def right_share(in_decoder=library.multi_head) -> float:
+def right_share(in_decoder) -> float:
     model, encode = shipped("transformer").model, shipped("transformer").tokenizer.encode
     batch = make_batch([encode(p.src_text) for p in drawn(200)], [encode(p.tgt_text) for p in drawn(200)])
     memory = model.encode(batch.src, batch.src_lengths)
@@ -148,46 +148,23 @@ def right_share(in_decoder=library.multi_head) -> float:
     return 100 * right.all(1).float().mean().item()
 
 
-def pooled(*, keys: bool = True, values: bool = True, scale: float = 1.0):
-    """The library's attention with heads averaged in pairs."""
-    whole = library.multi_head
-
-    def shared(q, k, v, **options):
-        pk, pv = (x.unflatten(1, (2, -1)).mean(2).repeat_interleave(2, 1) for x in (k, v))
-        return whole(q, scale * pk if keys else k, pv if values else v, **options)
-
-    return shared
+def pooled_keys(q, k, v, whole=library.multi_head, **options):
+    """The library's attention with keys averaged in pairs of heads, and scaled up again."""
+    shared = k.unflatten(1, (2, -1)).mean(2).repeat_interleave(2, 1)
+    return whole(q, 2**0.5 * shared, v, **options)
 
 
 def test_heads_cannot_be_averaged_untrained():
-    for found, low, high, told in (
-        (right_share(), 98.45, 98.55, "98.5% are right with four"),
-        (right_share(in_decoder=pooled()), 17, 22, "both four in five"),
-        (right_share(in_decoder=pooled(values=False)), 62, 66, "keys cost a third"),
-        (right_share(in_decoder=pooled(keys=False)), 73, 76, "values a quarter"),
-        (
-            right_share(in_decoder=pooled(values=False, scale=2**0.5)),
-            *(67.45, 67.55, "scaled up again by √2, 67.5% are right"),
-        ),
-    ):
-        assert low < found < high, told
-        L.says(told)
+    assert f"{right_share(pooled_keys):.1f}" == "67.5"
+    L.says("scaled up again by √2, 67.5% are right")
 
 
 def test_why_linear_attention_finds_so_little():
     """Neither the size of its state nor mere adding alone: a positive map makes all keys alike."""
     torch.manual_seed(16)
-    keys, values = torch.randn(2, 50, 16, 16)
+    keys = torch.randn(2, 50, 16, 16)[0]
     phi = feature_map(keys)
-    apart = F.normalize(phi - phi.mean(1, keepdim=True), dim=-1)
-
-    def found(answers):
-        return 100 * (torch.cdist(answers, values).argmin(-1) == torch.arange(16)).float().mean().item()
-
-    assert found(linear_attend(keys, keys, values)) < 1.5 * 100 / 16
-    assert found(phi @ (torch.linalg.pinv(phi) @ values)) == 100
-    assert found(apart @ (apart.mT @ values)) > 80
-    L.says("close to guessing, 6%", "finds everything", "sums find most", "a cosine of 0.70")
+    L.says("a cosine of 0.70")
     others = ~torch.eye(16, dtype=torch.bool)
     alike, before = (F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT for x in (phi, keys))
     assert abs(alike[:, others].mean() - 0.70) < 0.01 and abs(before[:, others].mean()) < 0.02
@@ -209,7 +186,7 @@ def test_counts_of_the_text():
             lambda: linear_attend(*heads),
         )
     )
-    assert everything == 4 * 1024**2 * 64 and few == 4 * 3 * 8 * 1024 * 64 and round(everything / few) == 43
+    assert everything == 4 * 1024**2 * 64 and few == 4 * 3 * 8 * 1024 * 64
     assert 0 <= linear - 4 * 1024 * 64 * 16 <= 2 * 1024 * 64  # and the products with z
     n, d = 32, 16
     with_matrices = 8 * n * d**2 + 4 * n**2 * d

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import combinations
 from statistics import mean
 
@@ -52,9 +51,6 @@ def test_the_transformer_is_alone_in_none_of_fourteen_columns():
     aside = (*COSTS, "1 to 5 words")
     contest = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c not in aside]
     assert len(contest) == 14
-    on_top = Counter(name for column in contest for name in level(column))
-    assert on_top["bahdanau"] == 11 and on_top["transformer"] == 9
-    assert max(count for name, count in on_top.items() if name not in ("bahdanau", "transformer")) == 6
     alone = {column: level(column)[0] for column in contest if len(level(column)) == 1}
     assert alone == {
         "21 to 30 words": "bahdanau",
@@ -151,33 +147,13 @@ def test_the_ablation_is_as_told():
         {name: seeds("ablation", name, "scores", "test", way) for name in runs_of("ablation")}
         for way in ("beam", "greedy")
     )
-    verdicts = {name: beats(mine, rows["base"], True) for name, mine in rows.items() if name != "base"}
-    assert Counter(verdicts.values()) == {"no": 8, "open": 7}
-    assert verdicts["(C) 6 layers"] == "no"
     assert min(rows["base"]) - max(rows["(C) 6 layers"]) < 0.0025
     assert beats(greedy["(C) 6 layers"], greedy["base"], True) == "open"
-    assert verdicts["(A) 1 head"] == "open"
-    changes = {name: round(mean(mine) - mean(rows["base"]), 1) for name, mine in rows.items()}
-    assert changes["(A) 16 heads"] == changes["(B) d_k 16"] == -0.9
     config = runs_of("ablation")["base"][0]["config"]
     assert config["d_model"] // 16 == 16 and config["d_model"] // config["n_heads"] == 64
-    assert changes["(D) no dropout"] < -4
     assert round(mean(rows["(A) 1 head"]), 1) == round(mean(rows["base"]), 1) == 42.4
     one, four = (seeds("heads", n, "scores", "test", "exact") for n in ("1", "4"))
     assert beats(one, four, True) == "no"
-
-
-def test_nine_of_fifteen_can_be_made_first():
-    found = set()
-    for column in (c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c != "parameters"):
-        sign = 1 if HIGHER[column] else -1
-        numbers = {name: [sign * x for x in mine] for name, mine in MUSEUM[column].items()}
-        for name, mine in numbers.items():
-            rivals = [min(other) for rival, other in numbers.items() if rival != name]
-            if max(mine) > max(rivals):
-                found.add(name)
-    assert len(found) == 9
-    L.says("Nine of fifteen")
 
 
 def test_training_seconds_and_the_hunt_by_hand():

@@ -1,7 +1,8 @@
-"""Every mean that a lesson quotes from data/results: what it tells, and where it says so.
+"""Every mean that a lesson quotes from data/results, and every number that it quotes from its own cells.
 
-A row: the lesson, the experiment, the way to the number in a run, how it is printed, what is told of each
-variant (the mean over its seeds), and the sentences that tell it. The commands are in the README there.
+A row of means: the lesson, the experiment, the way to the number in a run, how it is printed, what is told of
+each variant (the mean over its seeds), and the sentences that tell it. The commands are in the README there.
+A row of what is printed: the lines, which nbval runs again and compares, and the sentences that quote them.
 """
 
 from __future__ import annotations
@@ -249,4 +250,143 @@ def test_means_are_as_told(topic):
     for experiment, path, form, told, *texts in TOLD[topic]:
         found = {variant: f"{mean(seeds(experiment, variant, *path)):{form}}" for variant in told}
         assert found == told, experiment
+        lesson.says(*texts)
+
+
+PRINTED = {
+    "recurrent_networks": [
+        (["perplexity 7.9"], "these 200 are a little easier"),
+        (
+            ["le chat dort parce qu' il 0.81", "la souris dort parce qu' il 0.46"],
+            "*il* gets 0.81 after the cat (masculine) and 0.46 after the mouse",
+        ),
+        (["dormi hier parce qu' il 0.82", "dormi hier parce qu' il 0.39"], "it is 0.82 and 0.39"),
+        (["le chat a bu l' eau parce qu' il 0.57 elle 0.43", "il 0.53 elle 0.47"], "It gets 0.47"),
+        (["u = 3 (a memory) 0.031", "u = 0.9 passes on 0.57, u = 3 (a memory) 2.7e-08"],),
+    ],
+    "lstm_and_gru": [
+        (
+            ["qu' → il 54%, elle 45%"],
+            "54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43)",
+        ),
+        (["half-life, middle one of 104: 0.9 steps", "cells below 2.2 steps: 79"],),
+    ],
+    "bahdanau_attention": [
+        (["at il: because 0.04, it 0.07, was 0.14, thirsty 0.46, </s> 0.30"], "*thirsty* (0.46)"),
+        (
+            ["the elle cat chat drank elle the elle water elle because elle it il was il thirsty il </s> il"],
+            "the words before have nothing",
+        ),
+        (["the le matin parce qu'", "water le eau a bu l' eau", "because le parce qu'", "thirsty le avait"],),
+    ],
+    "score_functions": [
+        (["general, forced onto 'the': 81 of 92 right concat, forced onto 'the': 25 of 92 right"],),
+        (["dot 0 550 69 85 general 0 620 26 58"], "dot and general never miss to the left"),
+        (["location 45 308 309 42"],),
+    ],
+    "self_attention": [
+        (["because it was thirsty il(s) ['cat', 'thirsty'] the cat", "it was cold elle(s) ['water']"],),
+        (["the mouse drank the milk because it was cold il(s) []"], "comes close, and does not flip"),
+        (["hungry elle(s) ['women', 'hungry'] the women eat the mushrooms", "good il(s) ['mushrooms']"],),
+        (["parce qu' il avait soif le chat a bu l' eau parce qu' il avait froid"],),
+        (["one at a time: [] two at a time: ['drank', 'water']"],),
+    ],
+    "masks": [
+        (
+            [
+                "sound: read at once 7.65, word by word 7.65",
+                "leaky: read at once 1.00, word by word 38,146,967",
+            ],
+        )
+    ],
+    "positions": [
+        (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
+        (["no target positions: the cat sees the dog -> le chat voit le chien"],),
+    ],
+    "many_heads": [
+        (["without encoder 2.1: 100% right", "without cross 1.3: 53% right without decoder 2.1: 48% right"],),
+        (["encoder 1: 0.0 one by one, 0.0 together", "decoder 0: 0.0 one by one, 0.9 together"],),
+        (["cross 0: 0.2 one by one, 2.4 together"],),
+    ],
+    "the_block": [
+        (["pre-norm: likeness 0.42 after 3, 0.63 after 6, 0.79 after 12", "1.00 after 12"],),
+        (["healthy: 392,360 parameters, exact 99, 98, 99%, likeness 0.02", "exact 95, 19, 83%"],),
+        (["exact 94, 95, 94%, likeness 0.05", "exact 95, 95, 97%"],),
+    ],
+    "the_transformer": [
+        (["C: first at 'source words', by 3; right 0 of 40"], "C lets the words in without the root"),
+        (["well: nowhere; right 39 of 40", "right 34 of 40", "right 5 of 40", "by 0.7; right 39 of 40"],),
+        (["E: first at 'target words', by 7; right 0 of 40 l' eau a bu"], "E begins with EOS"),
+        (["encoder 0 (3, 10, 64) 1.7 on encoder 1 (3, 10, 64) 2.3 on encoder 2 (3, 10, 64) 2.8 on memory"],),
+        (["decoder 2 (3, 12, 64) 12.0 on last norm (3, 12, 64) 1.2 on"],),
+        (["six blocks on each side 44,138,496", "63,082,496", "44,140,544"], "2,048"),
+        (["The young queen sees three old horses near the bridge. → la jeune reine voit trois vieux"],),
+        (["right word for word: 29"],),
+    ],
+    "training_a_translator": [
+        (
+            [
+                "as they come: 75 batches, 42.4% of the",
+                "by length: 41 batches, 1.5% of the places are padding",
+            ],
+            *("**75 batches become 41**", "padding becomes 1.5%"),
+        ),
+        (["parce, met 572 times: ▁parce femme, met 139 times: ▁f e m me princes, met 0 times"],),
+    ],
+    "decoding": [
+        (["row of the word it says: alignment error 0.09 row of the word it reads: alignment error 0.91"],),
+        (["1 73 43.5 68.3 0.995 68 47 2 83 47.1 71.3 0.981 77 38 5 81 46.5 71.7 0.966 95 26"],),
+        (["20 81 47.0 72.7 0.947 109 16"],),
+        (["cache for one word: 1,536 bytes; the 2017 base model: 24,576 1,024 words of that: 24 MiB"],),
+        (["without the mask: 70 of 100 right"], "costs 29 sentences"),
+    ],
+    "what_it_costs": [
+        (["averaged: nothing 98.5% right"], "98.5% are right with four"),
+        (["keys 64.0% averaged: values 74.5%"], "keys cost a third", "values a quarter"),
+        (["averaged: both 19.5%"], "both four in five"),
+        (["linear attention: 8% of 16 pairs found"], "close to guessing, 6%"),
+        (["another table: 100% of 16 pairs"], "finds everything"),
+        (["sums, φ less its mean: 88% of 16"], "sums find most"),
+        (["6,291,456 FLOPs of 268,435,456 one part in 43"],),
+    ],
+    "the_museum": [
+        (["first or level: {'bahdanau': 11, 'transformer': 9, 'luong_concat': 6, 'lstmn_deep': 6,"],),
+        (
+            [
+                "21 to 30 words bahdanau level: - 31",
+                "alignment error bahdanau level: -",
+                "rate convs2s level: -",
+            ],
+        ),
+        (["(A) 1 head -0.9 +0.0 open", "(A) 16 heads +0.0 -0.9 no", "(B) d_k 16 -0.7 -0.9 no"],),
+        (["(C) 6 layers - -0.3 no", "(D) no dropout -1.2 -4.4 no"],),
+        (["9 of 15"], "Nine of fifteen"),
+    ],
+    "your_own_claim": [
+        (
+            [
+                "rule 50 transformer 89.3 without, lost [23.3, 17.3, 21.3]",
+                "gap 8.7 to 16.7, predicted 10: open",
+            ],
+        ),
+        (["bahdanau 86.7 without, lost [6.7, 8.7, 6.7]"], "the closest one is 8.7 apart"),
+        (["rest 450 transformer 97.0 without, lost [0.7, 0.5, 3.4]"], "held on *rest* (at most 3.4)"),
+        (["rest, long 142 transformer 13.1 without, lost [4.0, 2.6, 6.1]"], "up to 6.1 of 13"),
+        (["rule 234 no positions 87.0 without, lost [2.4, 4.6, 9.3]", "lost [7.4, 4.0, 17.2]"],),
+        (["rest 266 no positions 89.2 without, lost [8.4, 9.9, 8.8]", "lost [16.8, 16.0, 20.6]"],),
+        (["gap -14.8 to 5.3, predicted 20: failed"],),
+        (
+            ["rest 266 transformer 97.5 without, lost [14.8, 20.1, 13.7]"],
+            "A 14.8, 20.1, 13.7, B 11.3, 14.7, 11.3",
+        ),
+        (["all seeds: 3 of 16 hold chosen seeds: 8 of 16 hold"], "Three, and eight."),
+    ],
+}
+
+
+@pytest.mark.parametrize("topic", PRINTED)
+def test_what_is_printed_is_what_is_told(topic):
+    lesson = Told(topic)
+    for lines, *texts in PRINTED[topic]:
+        lesson.prints(*lines)
         lesson.says(*texts)

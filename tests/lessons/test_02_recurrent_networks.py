@@ -14,13 +14,6 @@ from tests.lessons.telling import Told, seeds
 L = Told("recurrent_networks")
 
 
-def function(name: str):
-    """One of the lesson's own functions, as a learner runs it."""
-    names = {"torch": torch, "F": F}
-    exec(L.cells(f"def {name}(").split("\n\n\nfor ")[0], names)
-    return names[name]
-
-
 def test_each_distance_alone():
     right = seeds("recall_one_distance", "rnn_lm", "right")
     assert len(right) == 3 and all(run[far] > 0.99 for run in right for far in ("1", "2", "5"))
@@ -36,19 +29,20 @@ class Reading(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, brought, u):
-        states, state = torch.empty_like(brought), torch.zeros_like(brought[0])
-        for word, one in enumerate(brought):
-            states[word] = state = torch.addcmul(one, u, state).tanh_()
+        states, before = torch.empty_like(brought), torch.zeros_like(brought[0])
+        for one, state in zip(brought.unbind(), states.unbind(), strict=True):
+            before = torch.addcmul(one, u, before, out=state).tanh_()
         ctx.save_for_backward(states, u)
-        return state
+        return before.clone()
 
     @staticmethod
     def backward(ctx, gradient):
         states, u = ctx.saved_tensors
         slopes, gradients = 1 - states * states, torch.empty_like(states)
-        for word in range(len(states) - 1, -1, -1):
-            gradients[word] = gradient = gradient * slopes[word]
-            gradient = gradient * u
+        later = torch.mul(gradient, slopes[-1], out=gradients[-1])
+        earlier = zip((u * slopes)[:-1].unbind(), gradients[:-1].unbind(), strict=True)
+        for passes, here in reversed(list(earlier)):
+            later = torch.mul(later, passes, out=here)
         return gradients, (gradients[1:] * states[:-1]).sum(dim=(0, 2))[:, None]
 
 
@@ -76,10 +70,13 @@ def trained_side_by_side(length: int, rates: tuple[float, ...], steps: int = 100
 
 
 def test_side_by_side_is_the_lessons_own_training():
-    train = function("train_tiny")
+    names = {"torch": torch, "F": F}
+    exec(L.cells("def train_tiny("), names)
     both = trained_side_by_side(4, (0.05, 0.1), steps=20, seed=1)
     for found, rate in zip(both, (0.05, 0.1), strict=True):
-        torch.testing.assert_close(found, train(4, steps=20, rate=rate, seed=1), atol=0.011, rtol=0)
+        torch.testing.assert_close(
+            found, names["train_tiny"](4, steps=20, rate=rate, seed=1), atol=0.011, rtol=0
+        )
 
 
 def learned(length: int, rates=(0.05,), n_seeds=3, **more) -> list[list[int]]:

@@ -117,6 +117,7 @@ def lab_server(
             process.wait(15)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
         log.close()
         shutil.rmtree(state, ignore_errors=True)
 

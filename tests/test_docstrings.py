@@ -7,6 +7,7 @@ the shapes it promises. Modules are found, not listed: a new one is tested from 
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -18,12 +19,11 @@ import torch
 import course_lib.layers
 import course_lib.models
 
-FOUND = {
+MODULES = sorted(
     f"{package.__name__.removeprefix('course_lib.')}.{module.name}"
     for package in (course_lib.layers, course_lib.models)
     for module in pkgutil.iter_modules(package.__path__)
-}
-MODULES = sorted(FOUND)
+)
 
 
 def ordinary(name):
@@ -45,10 +45,14 @@ def examples(name, names_in_scope=None):
     return doctest.DocTestFinder().find(ordinary(name), globs=names_in_scope)
 
 
+@functools.cache
+def steps():
+    """The code of every example of every module."""
+    return "\n".join(s.source for module in MODULES for one in examples(module) for s in one.examples)
+
+
 def promises_shapes(thing):
-    return inspect.isfunction(thing) and "[Tensor, " in " ".join(
-        map(str, inspect.get_annotations(thing).values())
-    )
+    return inspect.isfunction(thing) and "[Tensor, " in str(inspect.get_annotations(thing))
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -72,13 +76,12 @@ def test_everything_public_has_a_docstring_and_its_types(name):
 @pytest.mark.parametrize("name", MODULES)
 def test_every_function_that_promises_shapes_is_called_in_an_example(name):
     """So that none escapes the first test. Layers with weights are put to work by the systems."""
-    steps = [step.source for module in MODULES for example in examples(module) for step in example.examples]
     promising = [function for function, thing in public(ordinary(name)).items() if promises_shapes(thing)]
-    silent = [function for function in promising if not re.search(rf"\b{function}\(", "\n".join(steps))]
+    silent = [function for function in promising if not re.search(rf"\b{function}\(", steps())]
     assert not silent, f"no example calls {', '.join(silent)}"
 
 
 def test_most_functions_promise_shapes():
     """The test above would be empty if the annotations were read wrongly."""
-    functions = [(name, function) for name in MODULES for function in public(ordinary(name)).items()]
-    assert sum(promises_shapes(thing) for _, (_, thing) in functions) > 30
+    functions = [thing for name in MODULES for thing in public(ordinary(name)).values()]
+    assert sum(map(promises_shapes, functions)) > 30

@@ -41,20 +41,13 @@ def test_commands_work_as_they_stand(page):
         assert not further or asked.command == "lab", command
 
 
-def test_every_folder_in_the_tree_is_there():
+def test_every_folder_in_the_tree_and_every_file_it_links_to_is_there():
     tree = README.split("## What is where")[1].split("##")[0]
     named = re.findall(r"^\s+([\w./]+/)\s", tree, flags=re.MULTILINE)
     assert len(named) > 8
     for folder in named:
-        places = [
-            PROJECT_ROOT / folder,
-            PROJECT_ROOT / "course_lib" / folder,
-            PROJECT_ROOT / "notebooks" / folder,
-        ]
+        places = [PROJECT_ROOT / above / folder for above in ("", "course_lib", "notebooks")]
         assert any(place.is_dir() for place in places), f"the README names {folder}, and there is none"
-
-
-def test_every_file_it_links_to_is_there():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         if not target.startswith("http"):
             assert (PROJECT_ROOT / target).exists(), f"the README links to {target}, and there is none"

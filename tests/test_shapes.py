@@ -14,23 +14,13 @@ from jaxtyping import TypeCheckError, jaxtyped
 from course_lib import shapes
 
 
-@pytest.fixture
-def without_jaxtyping(monkeypatch):
-    """shapes.py as a machine without jaxtyping reads it."""
-    monkeypatch.setitem(sys.modules, "jaxtyping", None)
-    spec = importlib.util.spec_from_file_location("bare_shapes", shapes.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_with_jaxtyping_the_types_are_its_own():
+def test_with_jaxtyping_the_types_are_its_own_and_without_it_a_shape_is_just_a_tensor(monkeypatch):
     assert (shapes.Bool, shapes.Float, shapes.Int) == (jaxtyping.Bool, jaxtyping.Float, jaxtyping.Int)
     assert shapes.Tensor is torch.Tensor
-
-
-def test_without_jaxtyping_a_shape_is_just_a_tensor(without_jaxtyping):
-    bare = without_jaxtyping
+    monkeypatch.setitem(sys.modules, "jaxtyping", None)  # as a machine without jaxtyping reads the file
+    spec = importlib.util.spec_from_file_location("bare_shapes", shapes.__file__)
+    bare = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bare)
     for kind in (bare.Bool, bare.Float, bare.Int):
         assert kind[bare.Tensor, "... queries keys"] is torch.Tensor
     assert bare.Float is not jaxtyping.Float
@@ -38,17 +28,17 @@ def test_without_jaxtyping_a_shape_is_just_a_tensor(without_jaxtyping):
     assert bare.__all__ == shapes.__all__ and all(hasattr(bare, name) for name in bare.__all__)
 
 
-Weights = shapes.Float[shapes.Tensor, "... queries keys"]
-Values = shapes.Float[shapes.Tensor, "... keys value_dim"]
-Context = shapes.Float[shapes.Tensor, "... queries value_dim"]
-
-
-@jaxtyped(typechecker=beartype)
-def mix(weights: Weights, values: Values) -> Context:
-    return weights @ values
-
-
 def test_the_example_of_the_glossary_is_enforced():
+    weights, values, context = (
+        shapes.Float[shapes.Tensor, axes]
+        for axes in ("... queries keys", "... keys value_dim", "... queries value_dim")
+    )
+
+    def mix(w, v):
+        return w @ v
+
+    mix.__annotations__ = {"w": weights, "v": values, "return": context}
+    mix = jaxtyped(mix, typechecker=beartype)
     assert mix(torch.ones(2, 3, 5), torch.ones(2, 5, 7)).shape == (2, 3, 7)
     with pytest.raises(TypeCheckError):
         mix(torch.ones(2, 3, 5), torch.ones(2, 4, 7))

@@ -9,19 +9,16 @@
     multi_head.py       several attentions side by side; keys shared among heads, if wished
 
     cells.py            one step of an RNN, an LSTM, a GRU
-    recurrent.py        a sentence through cells: stacked, masked, in both directions
+    recurrent.py        a sentence through cells: stacked, masked, in both directions, from the end
     tape.py             an LSTM cell that looks back at all its earlier states (Cheng 2016)
-    reverse.py          a sentence backwards, padding left where it is
-    maxout.py           the larger of two: the output layer of 2014 and 2015
 
-    convolution.py      windows over a sentence, and gates on them
+    convolution.py      windows over a sentence, and gates on them; the last few words
     folding.py          a sentence folded into one vector by ever wider windows (2013)
-    windows.py          the last few words, for models that see no more
 
     positions.py        where a word stands: sinusoids, a table, rotations
     norms.py            LayerNorm, and BatchNorm over sentences
     residual.py         the path around a layer, with its norm and dropout
-    feed_forward.py     two products with a bend between them, for each word by itself
+    feed_forward.py     two products with a bend between them, for each word by itself; maxout
     block.py            one layer of a Transformer, and a stack of them
 
     rows.py             named tensors, one row a sentence: states that can be reordered

@@ -27,6 +27,28 @@ from course_lib.layers.masks import padding_mask
 from course_lib.shapes import Float, Int, Tensor
 
 
+def last_words(tokens: Int[Tensor, "batch tgt"], n: int, *, fill: int) -> Int[Tensor, "batch tgt n"]:
+    """At each position the last `n` words, itself the last of them; `fill` stands before the first word.
+
+        >>> last_words(torch.tensor([[2, 7, 8]]), 3, fill=0)[0]
+        tensor([[0, 0, 2],
+                [0, 2, 7],
+                [2, 7, 8]])
+
+    All that an n-gram model or a fixed-window network ever sees of a sentence.
+    """
+    return F.pad(tokens, (n - 1, 0), value=fill).unfold(1, n, 1)
+
+
+def slide(window: Int[Tensor, "batch n"], tokens: Int[Tensor, " batch"]) -> Int[Tensor, "batch n"]:
+    """One word on: the oldest word leaves the window, the newest enters.
+
+    >>> slide(torch.tensor([[0, 2, 7]]), torch.tensor([8]))
+    tensor([[2, 7, 8]])
+    """
+    return torch.cat([window, tokens[:, None]], dim=1)[:, 1:]
+
+
 def receptive_field(widths: Sequence[int], dilations: Sequence[int] | None = None) -> int:
     """How many words one output of a stack of convolutions depends on.
 
@@ -38,11 +60,6 @@ def receptive_field(widths: Sequence[int], dilations: Sequence[int] | None = Non
     Without gaps it grows by the same number with every layer; with doubling gaps it doubles too.
     """
     gaps = [1] * len(widths) if dilations is None else dilations
-    if len(gaps) != len(widths):
-        raise ValueError(
-            f"Expected one dilation for each of the {len(widths)} layers, but got {len(gaps)}. "
-            "A layer without gaps has dilation 1."
-        )
     return 1 + sum((width - 1) * gap for width, gap in zip(widths, gaps, strict=True))
 
 

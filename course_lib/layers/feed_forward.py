@@ -10,7 +10,9 @@ Two units, one for each sign, and their sum: this one has become |x|. Attention 
 nothing but its weights; here words do not meet, and each is bent. The two take turns.
 
 Most open models since 2023 have a gate in place of the bend: `swiglu` multiplies two widenings of a word.
+The translators of 2014 and 2015 let a layer learn its own bend, the larger of two straight lines: `maxout`.
 
+    Goodfellow et al. 2013 Maxout Networks
     Vaswani et al. 2017    Attention Is All You Need, section 3.3
     Shazeer 2020           GLU Variants Improve Transformer
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 from torch import nn
 from torch.nn import functional as F
 
+from course_lib.layers.checks import check_decimal
 from course_lib.shapes import Float, Tensor
 
 
@@ -55,6 +58,21 @@ def swiglu(
             [0.4768]])
     """
     return F.linear(F.silu(F.linear(x, w_gate)) * F.linear(x, w_in), w_out)
+
+
+def maxout(x: Float[Tensor, "... input"], pool: int = 2) -> Float[Tensor, "... output"]:
+    """The largest of each `pool` neighbours; the others stop here.
+
+    >>> maxout(torch.tensor([[1.0, 5.0, -2.0, -3.0]]))
+    tensor([[ 5., -2.]])
+    """
+    check_decimal("x", x)
+    if x.shape[-1] % pool:
+        raise ValueError(
+            f"Expected a width that can be cut into groups of {pool}, but got {x.shape[-1]}. "
+            "Make the layer before it `pool` times as wide as what shall come out."
+        )
+    return x.unflatten(-1, (-1, pool)).amax(dim=-1)
 
 
 class FeedForward(nn.Module):
@@ -93,6 +111,22 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
         return self.outer(self.dropout(F.silu(self.gate(x)) * self.inner(x)))
+
+
+class Maxout(nn.Module):
+    """A linear layer to `pool` candidates for each number, of which the largest goes on.
+
+    >>> Maxout(input_size=3, output_size=4)(torch.zeros(2, 3)).shape
+    torch.Size([2, 4])
+    """
+
+    def __init__(self, *, input_size: int, output_size: int, pool: int = 2):
+        super().__init__()
+        self.candidates = nn.Linear(input_size, pool * output_size)
+        self.pool = pool
+
+    def forward(self, x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
+        return maxout(self.candidates(x), self.pool)
 
 
 def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.0) -> FeedForward | SwiGLU:

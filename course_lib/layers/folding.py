@@ -77,7 +77,6 @@ def fold(
     """
     n_columns, embed = columns.shape[1:]
     width = kernel.shape[-1]
-    check_weight("kernel", kernel, "embed, width", (embed, width))
     columns = columns.masked_fill(~padding_mask(lengths, n_columns).mT, 0.0)
     padded = F.pad(columns, (0, 0, 0, max(0, width - n_columns)))
     # `convolve_rows` for all windows in one call. (batch, len, embed) -> (batch, shorter, embed)
@@ -95,8 +94,6 @@ class Folding(nn.Module):
 
     def __init__(self, *, embed: int, max_len: int):
         super().__init__()
-        if max_len < 2:
-            raise ValueError(f"Expected max_len of at least 2, but got {max_len}. One word needs no folding.")
         self.widths = kernel_widths(max_len)
         self.max_len = max_len
         # A sum of `width` terms keeps its size with 1/√width; tanh shrinks it, 5/3 makes up for that.

@@ -79,9 +79,8 @@ def causal_linear_attend(
     """
     phi_query, phi_keys = _features(query, keys, values)
     check_same_length(query, keys)
-    summaries = (phi_keys.unsqueeze(-1) * values.unsqueeze(-2)).cumsum(
-        dim=-3
-    )  # (..., len, key_dim, value_dim)
+    pairs = phi_keys.unsqueeze(-1) * values.unsqueeze(-2)  # (..., len, key_dim, value_dim)
+    summaries = pairs.cumsum(dim=-3)
     totals = phi_keys.cumsum(dim=-2).unsqueeze(-1)  # (..., len, key_dim, 1)
     asks = phi_query.unsqueeze(-2)
     return _divide(asks @ summaries, asks @ totals).squeeze(-2)

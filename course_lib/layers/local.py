@@ -96,8 +96,6 @@ def gaussian(
     >>> gaussian(torch.tensor([2.0]), torch.arange(5), sigma=1.0)     # 1, e to -1/2 and to -2
     tensor([[0.1353, 0.6065, 1.0000, 0.6065, 0.1353]])
     """
-    if sigma <= 0:
-        raise ValueError(f"Expected sigma above 0, but got {sigma}. Luong takes half of half_width.")
     return torch.exp(-(positions - centres.unsqueeze(-1)).square() / (2 * sigma**2))
 
 

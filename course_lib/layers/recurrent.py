@@ -25,7 +25,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.layers.cells import gru_cell, in_own_precision, lstm_cell, remember_at_first, rnn_cell
-from course_lib.layers.reverse import reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Int, Tensor
 
@@ -40,6 +39,25 @@ _KINDS = {  # torch's layer, the cell by hand, torch's fused cell
     "lstm": (nn.LSTM, lstm_cell, torch.lstm_cell),
     "gru": (nn.GRU, gru_cell, torch.gru_cell),
 }
+
+
+def reverse_within(x: Tensor, lengths: Int[Tensor, " batch"] | None) -> Tensor:
+    """The first `lengths[i]` positions (axis 1) of row i turned round; padding stays. None: all of them.
+
+        >>> reverse_within(torch.tensor([[5, 6, 7, 0], [8, 9, 0, 0]]), torch.tensor([3, 2]))
+        tensor([[7, 6, 5, 0],
+                [9, 8, 0, 0]])
+
+    A network that reads backwards (Schuster and Paliwal 1997) must meet the last word first. Turning the
+    whole row round would let it meet the padding first, and the padding would stay in its memory.
+    For words (batch, len) as for vectors (batch, len, width). Done twice, it is undone.
+    """
+    if lengths is None:
+        return x.flip(1)
+    positions = torch.arange(x.shape[1], device=x.device)
+    ends = lengths[:, None]
+    source = torch.where(positions < ends, ends - 1 - positions, positions)  # (batch, len)
+    return torch.take_along_dim(x, source.view(*source.shape, *[1] * (x.ndim - 2)), dim=1)
 
 
 def unroll(

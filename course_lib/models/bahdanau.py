@@ -42,8 +42,8 @@ from torch import nn
 
 from course_lib.layers.attention import attend
 from course_lib.layers.cells import GRUCell
+from course_lib.layers.feed_forward import Maxout
 from course_lib.layers.masks import padding_mask
-from course_lib.layers.maxout import Maxout
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore

@@ -49,8 +49,7 @@ from torch import nn
 from course_lib.layers.attention import masked_softmax, mix
 from course_lib.layers.local import PredictedCentres, gaussian, monotonic_centres, window_mask
 from course_lib.layers.masks import padding_mask
-from course_lib.layers.recurrent import Recurrent
-from course_lib.layers.reverse import reverse_within
+from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore, Score, dot
 from course_lib.models.config import Config

@@ -31,8 +31,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from course_lib.layers.recurrent import Recurrent
-from course_lib.layers.reverse import reverse_within
+from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from course_lib.layers.convolution import last_words, slide
 from course_lib.layers.rows import Rows
-from course_lib.layers.windows import last_words, slide
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel

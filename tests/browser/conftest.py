@@ -1,4 +1,7 @@
-"""A JupyterLab for the whole run and a fresh page for every test. Screenshots land in artifacts/."""
+"""One JupyterLab and one browser for all tests of a file, a fresh page for each.
+
+BROWSER_PICTURES=1 python3 -m pytest tests/browser       # keeps pictures in artifacts/, for people to look at
+"""
 
 from __future__ import annotations
 
@@ -8,38 +11,46 @@ import shutil
 import pytest
 
 from course_lib import runtime
-from tests.browser.lab import chromium_page, lab_server
+from tests.browser.lab import chromium, lab_page, lab_server
 
 ARTIFACTS = runtime.PROJECT_ROOT / "artifacts"
+PICTURES = bool(os.environ.get("BROWSER_PICTURES"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lessons_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("lessons")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(lessons_folder):
     with lab_server(lessons_folder) as running:
         yield running
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Its pages share a cache: JupyterLab's own scripts are fetched and compiled once."""
+    with chromium() as running:
+        yield running
+
+
 @pytest.fixture
-def lab(server, lessons_folder):
+def lab(server, lessons_folder, browser):
     """A page on fresh copies of the notebooks: tests type into cells, and JupyterLab saves by itself."""
     for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
         shutil.copy(notebook, lessons_folder)
-    with chromium_page(server) as page:
+    with lab_page(browser, server) as page:
         yield page
 
 
 @pytest.fixture
 def photograph(request):
-    """`photograph(locator_or_page, "name")` keeps a picture for people to look at; nobody looks in CI."""
-    ARTIFACTS.mkdir(exist_ok=True)
+    """`photograph(locator_or_page, "name")` keeps a picture, where pictures were asked for."""
 
     def take(subject, name: str) -> None:
-        if not os.environ.get("CI"):
+        if PICTURES:
+            ARTIFACTS.mkdir(exist_ok=True)
             subject.screenshot(path=ARTIFACTS / f"{request.node.name}-{name}.png")
 
     return take

@@ -1,6 +1,6 @@
 """A notebook in a real JupyterLab in a real Chromium: what the browser tests and the benchmark drive.
 
-    with lab_server(folder) as server, chromium_page(server) as lab:
+    with lab_server(folder) as server, chromium() as browser, lab_page(browser, server) as lab:
         lab.open("00_start_here.ipynb")
         lab.run_all()
         lab.page.screenshot(path="shot.png")
@@ -49,6 +49,10 @@ CELLS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.m
     for (let j = 0; j < (cell.outputs?.length ?? 0); j++) outputs.push(cell.outputs.get(j).toJSON());
     found.push({index: i, type: cell.type, count: cell.executionCount ?? null, outputs,
                 source: cell.sharedModel.getSource(), course: cell.getMetadata('course') ?? {}}); }
+  return found; }"""
+
+KINDS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const found = [];
+  for (let i = 0; i < cells.length; i++) found.push(cells.get(i).getMetadata('course') ?? {});
   return found; }"""
 
 
@@ -113,11 +117,12 @@ def lab_server(
             process.wait(15)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
         log.close()
         shutil.rmtree(state, ignore_errors=True)
 
 
-def _wait_until_up(server: LabServer, process: subprocess.Popen, log: Path, seconds: float = 60) -> None:
+def _wait_until_up(server: LabServer, process: subprocess.Popen, log: Path, seconds: float = 120) -> None:
     request = urllib.request.Request(
         f"{server.url}/api/status", headers={"Authorization": f"token {server.token}"}
     )
@@ -193,7 +198,8 @@ class Lab:
     def indices_of(self, kind: str, *, exercise: str | None = None) -> list[int]:
         """Where the cells of a kind are, such as `indices_of("check", exercise="soft_lookup")`."""
         wanted = {"kind": kind} | ({"exercise": exercise} if exercise else {})
-        found = [cell["index"] for cell in self.cells() if wanted.items() <= cell["course"].items()]
+        kinds = enumerate(self.page.evaluate(KINDS))  # without the outputs: pictures take their time
+        found = [index for index, course in kinds if wanted.items() <= course.items()]
         if not found:
             raise LookupError(f"The notebook has no cell with {wanted}.")
         return found
@@ -219,9 +225,15 @@ class Lab:
         self.page.keyboard.press("ControlOrMeta+A")
         self.page.keyboard.insert_text(source)
 
-    def run_cell(self, index: int) -> None:
-        self.cell(index).click(position={"x": 4, "y": 4})
-        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-cell')")
+    def run_cells(self, *indices: int) -> None:
+        """Run these cells one after another, and wait for the last."""
+        self.page.evaluate(
+            """async indices => { const lab = window.jupyterapp, n = lab.shell.currentWidget.content;
+                 n.mode = 'command'; n.deselectAll();
+                 for (const i of indices) { n.activeCellIndex = i;
+                   await lab.commands.execute('notebook:run-cell'); } }""",
+            list(indices),
+        )
         self.page.wait_for_function(READY)
 
     def in_kernel(self, code: str) -> str:
@@ -237,8 +249,8 @@ class Lab:
 
 
 @contextlib.contextmanager
-def chromium_page(server: LabServer, *, width: int = 1400, height: int = 1000) -> Iterator[Lab]:
-    """A fresh page in headless Chromium."""
+def chromium() -> Iterator:
+    """Headless Chromium: a context of Playwright's, whose pages share a cache."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -246,8 +258,17 @@ def chromium_page(server: LabServer, *, width: int = 1400, height: int = 1000) -
             executable_path=chromium_path(), headless=True, args=CHROMIUM_ARGS
         )
         try:
-            page = browser.new_context(viewport={"width": width, "height": height}).new_page()
-            page.set_default_timeout(30_000)
-            yield Lab(page, server)
+            yield browser.new_context(viewport={"width": 1400, "height": 1000})
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def lab_page(browser, server: LabServer) -> Iterator[Lab]:
+    """A fresh page."""
+    page = browser.new_page()
+    page.set_default_timeout(30_000)
+    try:
+        yield Lab(page, server)
+    finally:
+        page.close()

@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 
 from course_lib.bench.explorables import NAMES, PACKAGES, told
 from course_lib.bench.frame import columns, machine
-from tests.browser.lab import chromium_page, lab_server
+from tests.browser.lab import chromium, lab_page, lab_server
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
@@ -36,7 +36,7 @@ def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]]:
     """Milliseconds of every press, for each explorable."""
     with tempfile.TemporaryDirectory() as folder:
         _write_notebook(Path(folder) / "bench.ipynb", names)
-        with lab_server(Path(folder)) as server, chromium_page(server) as lab:
+        with lab_server(Path(folder)) as server, chromium() as browser, lab_page(browser, server) as lab:
             lab.open("bench.ipynb")
             lab.run_all()
             return {name: _press(lab.page, i) for i, name in enumerate(names)}

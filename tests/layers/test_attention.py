@@ -1,4 +1,7 @@
-"""`attend` against torch's own, against a loop in plain Python, and by its properties."""
+"""Attention and its kin against torch's own, against loops in plain Python, and by their properties.
+
+Masks, scores, `attend`; Luong's windows, attention to neighbours, attention without softmax.
+"""
 
 from __future__ import annotations
 
@@ -9,144 +12,232 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 from torch.nn import functional as F
 
+from course_lib.layers import local, scores
 from course_lib.layers.attention import attend, masked_softmax, mix
-from course_lib.layers.masks import causal_mask, padding_mask
-from course_lib.layers.scores import AdditiveScore, cosine, dot, scaled_dot
+from course_lib.layers.linear_attention import causal_linear_attend, feature_map, linear_attend
+from course_lib.layers.masks import causal_mask, hide, padding_mask
+from course_lib.layers.restricted import attend_nearby, window_mask
+from course_lib.layers.scores import cosine, dot, scaled_dot
 
 # All sizes differ, keys and values differ, the numbers have variance 1: inputs that no slip survives.
-BATCH, QUERIES, KEYS, KEY_DIM, VALUE_DIM = 2, 3, 5, 16, 7
+BATCH, QUERIES, KEYS, QUERY_DIM, KEY_DIM, VALUE_DIM, ATTN_DIM = 2, 3, 5, 4, 16, 7, 9
 RAGGED = torch.tensor([[[1, 1, 0, 1, 0], [0, 1, 1, 1, 0], [1, 1, 1, 1, 1]], [[0, 0, 1, 0, 0]] * 3]).bool()
+FRONTS = pytest.mark.parametrize("front", [(), (BATCH,), (BATCH, 4)], ids=str)
 
 properties = settings(derandomize=True, deadline=None, max_examples=25, database=None)
 
 
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
 def inputs(*front: int, seed: int = 0, dtype: torch.dtype = torch.float64, keys: int = KEYS):
-    draw = partial(torch.randn, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-    return draw(*front, QUERIES, KEY_DIM), draw(*front, keys, KEY_DIM), draw(*front, keys, VALUE_DIM)
+    shapes = ((QUERIES, KEY_DIM), (keys, KEY_DIM), (keys, VALUE_DIM))
+    return [draw(*front, *shape, seed=seed + i, dtype=dtype) for i, shape in enumerate(shapes)]
+
+
+def with_gradients(attends, tensors) -> list[torch.Tensor]:
+    """What comes out, and the gradient of its squares for each input."""
+    leaves = [tensor.clone().requires_grad_() for tensor in tensors]
+    context = attends(*leaves)
+    return [context, *torch.autograd.grad(context.square().sum(), leaves)]
+
+
+# ---- masks
+
+
+def test_masks_lie_on_the_scores_and_join_with_and():
+    padding, causal = padding_mask(torch.tensor([3, 0, 4]), 4), causal_mask(4)
+    assert padding.shape == (3, 1, 4) and padding.dtype == causal.dtype == torch.bool
+    assert padding[:, 0].int().tolist() == [[1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
+    assert all(causal[i, j] == (j <= i) for i in range(4) for j in range(4))
+    assert torch.equal((padding & causal)[0, 3], padding[0, 0]) and torch.equal((padding & causal)[2], causal)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_hide_fills_with_minus_infinity_and_leaves_the_rest(dtype):
+    before = torch.tensor([[1.0, float("nan"), -3.0]], dtype=dtype)
+    hidden = hide(before, torch.tensor([[True, False, True]]))
+    assert hidden.dtype == dtype and hidden.tolist() == [[1.0, float("-inf"), -3.0]]
+    assert before[0, 1].isnan()  # the input is left as it was
+
+
+def test_multihead_attention_of_torch_means_the_opposite():
+    """The sentence in the docstring of masks.py, held to."""
+    states = draw(2, 3, 4, dtype=torch.float32)
+    theirs = nn.MultiheadAttention(4, num_heads=1, bias=False, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.eye(4).repeat(3, 1))
+        theirs.out_proj.weight.copy_(torch.eye(4))
+    may_look = padding_mask(torch.tensor([3, 2]), 3) & causal_mask(3)
+    ours = attend(states, states, states, may_look=may_look)
+    torch.testing.assert_close(ours, theirs(states, states, states, attn_mask=~may_look))
+
+
+# ---- scores: (the function, its weights by shape, the same for one query and one key, the module's sizes)
+
+WIDTHS = {"query_dim": QUERY_DIM, "key_dim": KEY_DIM}
+ADDITIVE = {"w_query": (ATTN_DIM, QUERY_DIM), "w_key": (ATTN_DIM, KEY_DIM), "v": (ATTN_DIM,)}
+SCORES = {
+    "dot": ({}, lambda q, k: sum(q * k), None),
+    "scaled_dot": ({}, lambda q, k: sum(q * k) / math.sqrt(KEY_DIM), None),
+    "cosine": ({}, lambda q, k: F.cosine_similarity(q, k, dim=0), None),
+    "general": ({"weight": (QUERY_DIM, KEY_DIM)}, lambda q, k, weight: q @ weight @ k, WIDTHS),
+    "additive": (
+        ADDITIVE,
+        lambda q, k, w_query, w_key, v: v @ torch.tanh(w_query @ q + w_key @ k),
+        WIDTHS | {"attn_dim": ATTN_DIM},
+    ),
+    "concat": (
+        {"weight": (ATTN_DIM, QUERY_DIM + KEY_DIM), "v": (ATTN_DIM,)},
+        lambda q, k, weight, v: v @ torch.tanh(weight @ torch.cat([q, k])),
+        WIDTHS | {"attn_dim": ATTN_DIM},
+    ),
+}
+
+
+def scored(name: str, *front: int):
+    """A query, keys and the score's weights by name."""
+    shapes, _, sizes = SCORES[name]
+    query = draw(*front, QUERIES, QUERY_DIM if sizes else KEY_DIM)
+    return query, draw(*front, KEYS, KEY_DIM, seed=1), {n: draw(*s, seed=2) for n, s in shapes.items()}
+
+
+@FRONTS
+@pytest.mark.parametrize("name", SCORES)
+def test_a_score_equals_its_formula_pair_by_pair(name, front):
+    query, keys, weights = scored(name, *front)
+    found, one = getattr(scores, name)(query, keys, **weights), SCORES[name][1]
+    assert found.shape == (*front, QUERIES, KEYS)
+    for *where, i, j in torch.cartesian_prod(*(torch.arange(size) for size in found.shape)).tolist():
+        expected = one(query[(*where, i)], keys[(*where, j)], **weights)
+        torch.testing.assert_close(found[(*where, i, j)], expected)
+    if front:  # an axis of 1 in front is shared: the same queries asked of every sentence
+        shared = getattr(scores, name)(query[:1], keys, **weights)
+        torch.testing.assert_close(shared, getattr(scores, name)(query[:1].expand_as(query), keys, **weights))
+
+
+def test_additive_and_concat_are_one_score_and_keys_may_be_projected_once():
+    query, keys, weights = scored("additive", BATCH)
+    expected = scores.additive(query, keys, **weights)
+    assert expected.abs().max() <= weights["v"].abs().sum()
+    both = torch.cat([weights["w_query"], weights["w_key"]], dim=1)
+    torch.testing.assert_close(scores.concat(query, keys, weight=both, v=weights["v"]), expected)
+    module = scores.AdditiveScore(**WIDTHS, attn_dim=ATTN_DIM).double()
+    module.load_state_dict(weights)
+    torch.testing.assert_close(module.score_projected(query, module.project_keys(keys)), expected)
+
+
+@FRONTS
+def test_location_looks_at_the_query_alone(front):
+    query, weight = draw(*front, QUERIES, QUERY_DIM), draw(8, QUERY_DIM)
+    found = scores.location(query, draw(*front, KEYS, KEY_DIM), weight=weight)
+    assert torch.equal(found, scores.location(query, draw(*front, KEYS, KEY_DIM, seed=9), weight=weight))
+    torch.testing.assert_close(found, torch.stack([query @ weight[j] for j in range(KEYS)], dim=-1))
+
+
+def test_dot_knows_lengths_and_cosine_does_not_and_scaled_dot_keeps_the_variance():
+    query, keys = draw(QUERIES, KEY_DIM), draw(KEYS, KEY_DIM, seed=1)
+    torch.testing.assert_close(dot(query, 2 * keys), 2 * dot(query, keys))
+    torch.testing.assert_close(cosine(3 * query, 2 * keys), cosine(query, keys))
+    identity = torch.eye(KEY_DIM, dtype=query.dtype)
+    torch.testing.assert_close(scores.general(query, keys, weight=identity), dot(query, keys))
+    for width in (4, 64, 512):
+        assert scaled_dot(draw(100, width), draw(100, width, seed=1)).std().item() == pytest.approx(
+            1, abs=0.05
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_scores_at_the_ends_of_a_dtype(dtype):
+    query, keys = torch.zeros(1, KEY_DIM, dtype=dtype), torch.ones(KEYS, KEY_DIM, dtype=dtype)
+    assert cosine(query, keys).eq(0).all() and cosine(keys, query).eq(0).all()
+    large = torch.full((1, 256), 20.0, dtype=dtype)  # the bare product, 102400, is more than float16 holds
+    assert scaled_dot(large, large).item() == pytest.approx(6400, rel=1e-2)
+
+
+@pytest.mark.parametrize("name", ["general", "additive", "concat", "location"])
+def test_a_module_owns_the_weights_of_its_function(name):
+    """And starts with scores of a sensible size: neither saturated nor dead."""
+    torch.manual_seed(0)
+    sizes = {"query_dim": 64, "max_len": 100} if name == "location" else {"query_dim": 64, "key_dim": 96}
+    sizes |= {"attn_dim": 32} if name in ("additive", "concat") else {}
+    counts = {"general": 64 * 96, "additive": 32 * 161, "concat": 32 * 161, "location": 6400}
+    module = getattr(scores, f"{name.title()}Score")(**sizes)
+    weights = dict(module.named_parameters())
+    assert sum(weight.numel() for weight in weights.values()) == counts[name]
+    query, keys = draw(200, 64, dtype=torch.float32), draw(100, 96, seed=1, dtype=torch.float32)
+    found = module(query, keys)
+    assert torch.equal(found, getattr(scores, name)(query, keys, **weights)) and 0.2 < found.std() < 1
+    found.square().sum().backward()
+    assert all(weight.grad.abs().sum() > 0 for weight in weights.values())
+
+
+# ---- attend
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize(
+    "may_look",
+    [None, RAGGED, padding_mask(torch.tensor([4, 2]), KEYS), RAGGED[0]],
+    ids=["none", "ragged", "padding", "shared by all"],
+)
+def test_equals_torch_with_gradients(dtype, may_look):
+    ours = with_gradients(lambda *qkv: attend(*qkv, may_look=may_look)[0], inputs(BATCH, dtype=dtype))
+    fused = partial(F.scaled_dot_product_attention, attn_mask=may_look)
+    torch.testing.assert_close(ours, with_gradients(fused, inputs(BATCH, dtype=dtype)))
+
+
+@FRONTS
+def test_equals_a_loop_over_python_numbers(front):
+    tensors = inputs(*front)
+    context, weights = attend(*tensors, may_look=RAGGED[0])
+    assert context.shape == (*front, QUERIES, VALUE_DIM) and weights.shape == (*front, QUERIES, KEYS)
+    flat = zip(*(tensor.reshape(-1, *tensor.shape[-2:]).tolist() for tensor in tensors), strict=True)
+    expected = []
+    for query, keys, values in flat:
+        for q, row in zip(query, RAGGED[0].tolist(), strict=True):
+            seen = [(k, v) for k, v, look in zip(keys, values, row, strict=True) if look]
+            shares = [
+                math.exp(sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q))) for k, _ in seen
+            ]
+            mixed = [sum(s * v[i] for s, (_, v) in zip(shares, seen, strict=True)) for i in range(VALUE_DIM)]
+            expected.append([number / sum(shares) for number in mixed])
+    torch.testing.assert_close(context.reshape(-1, VALUE_DIM), torch.tensor(expected, dtype=context.dtype))
+
+
+@pytest.mark.parametrize("score", [dot, cosine, lambda q, k: dot(q, k) / 0.5])
+def test_any_score_may_be_used_and_values_do_not_change_weights(score):
+    query, keys, values = inputs(BATCH)
+    context, weights = attend(query, keys, values.requires_grad_(), may_look=RAGGED, score=score)
+    torch.testing.assert_close(weights, masked_softmax(score(query, keys), RAGGED))
+    torch.testing.assert_close(context, mix(weights, values))
+    assert not weights.requires_grad  # no path at all from values to weights
 
 
 @st.composite
 def worlds(draw):
     """A query, keys, values and a mask in which some rows may see nothing at all."""
     n_keys = draw(st.integers(1, 6))
-    query, keys, values = inputs(BATCH, seed=draw(st.integers(0, 2**16)), keys=n_keys)
+    tensors = inputs(BATCH, seed=draw(st.integers(0, 2**16)), keys=n_keys)
     bits = draw(st.lists(st.booleans(), min_size=BATCH * QUERIES * n_keys, max_size=BATCH * QUERIES * n_keys))
-    return query, keys, values, torch.tensor(bits).view(BATCH, QUERIES, n_keys)
-
-
-def loop(query, keys, values, may_look):
-    """Attention as a beginner would write it: Python numbers only."""
-    contexts = []
-    for q, row in zip(query.tolist(), may_look.tolist(), strict=True):
-        seen = [(k, v) for k, v, look in zip(keys.tolist(), values.tolist(), row, strict=True) if look]
-        scores = [sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)) for k, _ in seen]
-        total = sum(math.exp(score) for score in scores)
-        weights = [math.exp(score) / total for score in scores]
-        context = [0.0] * VALUE_DIM
-        for weight, (_, v) in zip(weights, seen, strict=True):
-            context = [sum_so_far + weight * number for sum_so_far, number in zip(context, v, strict=True)]
-        contexts.append(context)
-    return torch.tensor(contexts, dtype=query.dtype)
-
-
-# ---- equal to other implementations
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("mask", ["none", "ragged", "padding", "shared by all"])
-def test_equals_torch_with_gradients(dtype, mask):
-    may_look = {
-        "none": None,
-        "ragged": RAGGED,
-        "padding": padding_mask(torch.tensor([4, 2]), KEYS),
-        "shared by all": RAGGED[0],
-    }[mask]
-    ours = [tensor.requires_grad_() for tensor in inputs(BATCH, dtype=dtype)]
-    theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
-    context, _ = attend(*ours, may_look=may_look)
-    expected = F.scaled_dot_product_attention(*theirs, attn_mask=may_look)
-    torch.testing.assert_close(context, expected)
-    upstream = torch.randn(context.shape, generator=torch.Generator().manual_seed(1), dtype=dtype)
-    context.backward(upstream)
-    expected.backward(upstream)
-    for our, their in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(our.grad, their.grad)
-
-
-def test_equals_torch_over_heads_with_a_causal_mask():
-    query, keys, values = inputs(BATCH, 4, keys=QUERIES)
-    context, weights = attend(query, keys, values, may_look=causal_mask(QUERIES))
-    torch.testing.assert_close(context, F.scaled_dot_product_attention(query, keys, values, is_causal=True))
-    assert weights.shape == (BATCH, 4, QUERIES, QUERIES)
-
-
-@pytest.mark.parametrize("front", [(), (BATCH,), (BATCH, 4)], ids=str)
-def test_equals_the_loop(front):
-    query, keys, values = inputs(*front)
-    context, weights = attend(query, keys, values, may_look=RAGGED[0])
-    assert context.shape == (*front, QUERIES, VALUE_DIM) and weights.shape == (*front, QUERIES, KEYS)
-    flat = zip(*(tensor.reshape(-1, *tensor.shape[-2:]) for tensor in (query, keys, values)), strict=True)
-    expected = torch.stack([loop(*one, RAGGED[0]) for one in flat]).view(context.shape)
-    torch.testing.assert_close(context, expected)
-
-
-def test_a_case_worked_by_hand():
-    """Scores ln 1, ln 3 and one hidden: weights 1/4, 3/4, 0 and a context of 1/4 · 8 + 3/4 · 4 = 5."""
-    query, keys = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3)], [7.0]])
-    values = torch.tensor([[8.0], [4.0], [100.0]])
-    context, weights = attend(query, keys, values, may_look=torch.tensor([[True, True, False]]))
-    torch.testing.assert_close(weights, torch.tensor([[0.25, 0.75, 0.0]]))
-    torch.testing.assert_close(context, torch.tensor([[5.0]]))
-
-
-def test_any_score_may_be_used():
-    query, keys, values = inputs(BATCH, dtype=torch.float32)
-    score = AdditiveScore(query_dim=KEY_DIM, key_dim=KEY_DIM, attn_dim=9)
-    for chosen in (dot, cosine, score, lambda q, k: dot(q, k) / 0.5):
-        context, weights = attend(query, keys, values, may_look=RAGGED, score=chosen)
-        torch.testing.assert_close(weights, masked_softmax(chosen(query, keys), RAGGED))
-        torch.testing.assert_close(context, mix(weights, values))
-    assert torch.equal(attend(query, keys, values)[0], attend(query, keys, values, score=scaled_dot)[0])
-
-
-# ---- properties
+    return *tensors, torch.tensor(bits).view(BATCH, QUERIES, n_keys)
 
 
 @properties
-@given(worlds())
-def test_rows_sum_to_one_over_what_may_be_seen_and_are_exactly_zero_elsewhere(world):
+@given(worlds(), st.floats(-50, 50), st.randoms(use_true_random=False))
+def test_weights_are_shares_of_what_may_be_seen_in_any_order(world, constant, random):
     query, keys, values, may_look = world
-    _, weights = attend(query, keys, values, may_look=may_look)
-    assert weights[~may_look].eq(0).all()
-    assert weights[may_look].gt(0).all()
-    torch.testing.assert_close(weights.sum(dim=-1), may_look.any(dim=-1).to(weights.dtype))
-
-
-@properties
-@given(worlds(), st.floats(-50, 50))
-def test_a_constant_added_to_all_scores_changes_nothing(world, constant):
-    query, keys, _, may_look = world
-    scores = scaled_dot(query, keys)
-    torch.testing.assert_close(masked_softmax(scores + constant, may_look), masked_softmax(scores, may_look))
-
-
-@properties
-@given(worlds(), st.randoms(use_true_random=False))
-def test_the_order_of_the_keys_does_not_matter(world, random):
-    query, keys, values, may_look = world
-    order = random.sample(range(keys.shape[-2]), keys.shape[-2])
     context, weights = attend(query, keys, values, may_look=may_look)
+    assert weights[~may_look].eq(0).all() and weights[may_look].gt(0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), may_look.any(dim=-1).to(weights.dtype))
+    torch.testing.assert_close(masked_softmax(scaled_dot(query, keys) + constant, may_look), weights)
+    order = random.sample(range(keys.shape[-2]), keys.shape[-2])
     shuffled = attend(query, keys[:, order], values[:, order], may_look=may_look[..., order])
     torch.testing.assert_close(shuffled, (context, weights[..., order]))
-
-
-@properties
-@given(worlds())
-def test_the_context_lies_among_the_values_that_may_be_seen(world):
-    query, keys, values, may_look = world
-    context, _ = attend(query, keys, values, may_look=may_look)
     seen, values = may_look.unsqueeze(-1), values.unsqueeze(-3)
     low = values.masked_fill(~seen, math.inf).amin(dim=-2)
     high = values.masked_fill(~seen, -math.inf).amax(dim=-2)
@@ -158,34 +249,15 @@ def test_the_context_lies_among_the_values_that_may_be_seen(world):
 @given(worlds(), st.sampled_from([-1e30, 1e30, 12345.0]), st.sampled_from([scaled_dot, dot, cosine]))
 def test_a_hidden_key_may_hold_anything_that_does_not_overflow(world, junk, score):
     """Hidden from every query: neither the result nor a gradient knows what was there."""
-    *tensors, may_look = world
+    query, keys, values, may_look = world
     may_look = may_look.clone()
     may_look[..., 0] = False
     outcomes = []
     for filler in (0.0, junk):
-        query, keys, values = (tensor.clone() for tensor in tensors)
         keys[:, 0], values[:, 0] = filler, filler
-        leaves = [tensor.requires_grad_() for tensor in (query, keys, values)]
-        context, weights = attend(*leaves, may_look=may_look, score=score)
-        (context.square().sum() + weights.square().sum()).backward()
-        outcomes.append([context, weights, *(leaf.grad for leaf in leaves)])
+        looks = lambda *qkv: torch.cat(attend(*qkv, may_look=may_look, score=score), dim=-1)  # noqa: E731
+        outcomes.append(with_gradients(looks, (query, keys, values)))
     torch.testing.assert_close(*outcomes, rtol=0, atol=0)
-
-
-def test_weights_do_not_depend_on_the_values():
-    query, keys, values = inputs(BATCH)
-    _, weights = attend(query, keys, values.requires_grad_(), may_look=RAGGED)
-    assert not weights.requires_grad  # no path at all from values to weights
-    assert torch.equal(weights, attend(query, keys, values * 9, may_look=RAGGED)[1])
-
-
-def test_equal_keys_get_equal_weights():
-    query, keys, values = inputs(BATCH)
-    _, weights = attend(query, keys[:, :1].expand(-1, KEYS, -1), values)
-    torch.testing.assert_close(weights, torch.full_like(weights, 1 / KEYS))
-
-
-# ---- the edges
 
 
 @pytest.mark.parametrize("score", [dot, scaled_dot, cosine])
@@ -198,65 +270,162 @@ def test_a_query_that_sees_nothing_gets_zeros_and_passes_no_gradient(score):
         context, weights = attend(*leaves, may_look=may_look, score=score)
         (context.square().sum() + weights.square().sum()).backward()
     assert weights[0, 1].eq(0).all() and weights[1].eq(0).all() and context[1].eq(0).all()
-    query_grad, keys_grad, values_grad = (leaf.grad for leaf in leaves)
-    assert query_grad[0, 1].eq(0).all()  # it sees nothing
-    assert query_grad[0, 0].ne(0).any()  # its neighbour does
-    for grad in (query_grad, keys_grad, values_grad):
-        assert grad.isfinite().all() and grad[1].eq(0).all()
-
-
-def test_gradients_equal_finite_differences_with_an_empty_row():
-    scores = inputs(BATCH)[0][..., :KEYS].contiguous().requires_grad_()
-    may_look = RAGGED.clone()
-    may_look[0, 0] = False
-    assert torch.autograd.gradcheck(lambda scores: masked_softmax(scores, may_look), scores)
+    assert leaves[0].grad[0, 1].eq(0).all() and leaves[0].grad[0, 0].ne(0).any()  # its neighbour sees
+    assert all(leaf.grad.isfinite().all() and leaf.grad[1].eq(0).all() for leaf in leaves)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("size", [1e4, -1e4])
 def test_huge_scores_do_not_overflow(dtype, size):
-    scores = torch.tensor([[size, size, 0.0, size]], dtype=dtype)
-    may_look = torch.tensor([[True, True, False, False]])
-    assert masked_softmax(scores, may_look).tolist() == [[0.5, 0.5, 0.0, 0.0]]
-    assert masked_softmax(scores, may_look).dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-def test_half_precision_is_close_to_full(dtype):
-    full = inputs(BATCH, dtype=torch.float32)
-    context, weights = attend(*(tensor.to(dtype) for tensor in full), may_look=RAGGED)
-    assert context.dtype == weights.dtype == dtype
-    expected = attend(*full, may_look=RAGGED)[0]
-    torch.testing.assert_close(context.float(), expected, atol=8 * torch.finfo(dtype).eps, rtol=0)
+    weights = masked_softmax(
+        torch.tensor([[size, size, 0.0, size]], dtype=dtype), torch.tensor([[True, True, False, False]])
+    )
+    assert weights.tolist() == [[0.5, 0.5, 0.0, 0.0]] and weights.dtype == dtype
 
 
 @pytest.mark.parametrize("hidden", [math.nan, math.inf, -math.inf])
 def test_a_hidden_score_may_hold_anything(hidden):
-    scores = torch.tensor([[1.0, hidden, 1.0], [hidden, hidden, hidden]], requires_grad=True)
-    weights = masked_softmax(scores, torch.tensor([[True, False, True], [False, False, False]]))
+    found = torch.tensor([[1.0, hidden, 1.0], [hidden, hidden, hidden]], requires_grad=True)
+    weights = masked_softmax(found, torch.tensor([[True, False, True], [False, False, False]]))
     assert weights.tolist() == [[0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]
     weights[:, 0].sum().backward()
-    assert scores.grad.tolist() == [[0.25, 0.0, -0.25], [0.0, 0.0, 0.0]]
+    assert found.grad.tolist() == [[0.25, 0.0, -0.25], [0.0, 0.0, 0.0]]
 
 
-def test_an_infinite_hidden_value_spoils_the_context_as_documented():
+def test_an_infinite_hidden_value_spoils_the_context_as_documented_and_no_keys_give_zeros():
     query, keys, values = inputs()
     values[2] = math.inf
     context, weights = attend(query, keys, values, may_look=torch.tensor([[True, True, False, True, True]]))
     assert weights[:, 2].eq(0).all() and context.isnan().all()
-
-
-def test_no_keys_at_all_is_a_context_of_zeros():
-    query, keys, values = inputs(BATCH, keys=0)
     for may_look in (None, torch.ones(BATCH, 1, 0, dtype=torch.bool)):
-        context, weights = attend(query, keys, values, may_look=may_look)
-        assert weights.shape == (BATCH, QUERIES, 0)
-        assert context.eq(0).all() and context.shape == (BATCH, QUERIES, VALUE_DIM)
+        context, weights = attend(*inputs(BATCH, keys=0), may_look=may_look)
+        assert weights.shape == (BATCH, QUERIES, 0) and torch.equal(context, torch.zeros(2, 3, 7).double())
 
 
-def test_inputs_are_left_as_they_were():
-    before = inputs(BATCH)
-    tensors, may_look = inputs(BATCH), RAGGED.clone()
-    attend(*tensors, may_look=may_look)
-    assert torch.equal(may_look, RAGGED)
-    assert all(torch.equal(a, b) for a, b in zip(before, tensors, strict=True))
+# ---- Luong's windows
+
+
+@pytest.mark.parametrize("half_width", [1, 3])
+@pytest.mark.parametrize("centres", [[0.0, 2.5, 4.0], [0, 1, 3]], ids=["between words", "on words"])
+def test_window_and_bell_equal_the_loop(centres, half_width):
+    mask = local.window_mask(torch.tensor(centres), torch.arange(5), half_width=half_width)
+    bell = local.gaussian(torch.tensor(centres), torch.arange(5), sigma=half_width / 2)
+    assert mask.shape == bell.shape == (3, 5) and mask.dtype == torch.bool
+    for i, centre in enumerate(centres):
+        for j in range(5):
+            assert mask[i, j].item() == (centre - half_width <= j <= centre + half_width)
+            height = math.exp(-((j - centre) ** 2) / (2 * (half_width / 2) ** 2))
+            assert bell[i, j].item() == pytest.approx(height, rel=1e-6)
+
+
+def test_centres_equal_the_loop():
+    steps = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
+    assert local.monotonic_centres(steps, torch.tensor([4, 2])).tolist() == [[0, 1, 2, 3], [0, 1, 1, 1]]
+    query, w_p, v_p = (
+        draw(BATCH, QUERIES, QUERY_DIM),
+        draw(ATTN_DIM, QUERY_DIM, seed=1),
+        draw(ATTN_DIM, seed=2),
+    )
+    centres = local.predicted_centres(query, torch.tensor([7, 2]), w_p=w_p, v_p=v_p)
+    for sentence, length in enumerate((7, 2)):
+        for word in range(QUERIES):
+            how_far = sum(v * math.tanh(row @ query[sentence, word]) for v, row in zip(v_p, w_p, strict=True))
+            assert centres[sentence, word].item() == pytest.approx(length / (1 + math.exp(-how_far)))
+
+
+@pytest.mark.slow
+@properties
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=2, max_size=4),
+    half_width=st.integers(1, 4),
+    size=st.sampled_from([0.1, 3.0, 1e4]),  # at 1e4 the sigmoid is exactly 0 or 1
+    dtype=st.sampled_from([torch.float64, torch.float32, torch.bfloat16]),
+    seed=st.integers(0, 2**16),
+)
+def test_a_window_holds_a_real_word(lengths, half_width, size, dtype, seed):
+    longest, lengths = max(lengths) + 2, torch.tensor(lengths)
+    query = draw(len(lengths), QUERIES, QUERY_DIM, seed=seed).to(dtype) * size
+    w_p, v_p = draw(ATTN_DIM, QUERY_DIM).to(dtype), draw(ATTN_DIM).to(dtype) * size
+    predicted = local.predicted_centres(query, lengths, w_p=w_p, v_p=v_p)
+    assert predicted.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert (predicted >= 0).all() and (predicted <= lengths[:, None]).all()
+    followed = local.monotonic_centres(torch.arange(20).expand(len(lengths), 20), lengths)
+    for centres in (predicted, followed):
+        mask = local.window_mask(centres, torch.arange(longest), half_width=half_width)
+        assert (mask & padding_mask(lengths, longest)).any(dim=-1).all()
+        assert (mask.sum(dim=-1) <= 2 * half_width + 1).all()
+
+
+def test_a_centre_lies_between_words_in_16_bits_and_only_the_bell_teaches_it():
+    zeros = torch.zeros(ATTN_DIM, QUERY_DIM, dtype=torch.bfloat16)
+    query = torch.zeros(1, 1, QUERY_DIM, dtype=torch.bfloat16)
+    assert local.predicted_centres(query, torch.tensor([401]), w_p=zeros, v_p=zeros[:, 0]).item() == 200.5
+    torch.manual_seed(0)
+    module = local.PredictedCentres(query_dim=QUERY_DIM, attn_dim=ATTN_DIM)
+    centres = module(draw(BATCH, QUERIES, QUERY_DIM).float(), torch.tensor([7, 4]))
+    assert not local.window_mask(centres, torch.arange(7), half_width=2).requires_grad
+    local.gaussian(centres, torch.arange(7), sigma=1.0).sum().backward()
+    assert all(weight.grad.abs().sum() > 0 for weight in module.parameters())
+
+
+# ---- neighbours alone
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 11])
+@pytest.mark.parametrize("radius", [1, 2, 3, 20])
+@pytest.mark.parametrize("hidden", ["nothing", "the future", "padding"])
+def test_banded_equals_masked_with_gradients(n, radius, hidden):
+    tensors = [draw(2, 3, n, width, seed=seed) for seed, width in enumerate((4, 4, 3))]
+    padding = padding_mask(torch.tensor([n, 1]), n)[:, None]
+    more = {"nothing": {}, "the future": {"causal": True}, "padding": {"may_look": padding}}[hidden]
+    mask = {"nothing": True, "the future": causal_mask(n), "padding": padding}[hidden] & window_mask(
+        n, radius
+    )
+    banded = with_gradients(lambda *qkv: attend_nearby(*qkv, radius=radius, **more), tensors)
+    torch.testing.assert_close(banded, with_gradients(lambda *qkv: attend(*qkv, may_look=mask)[0], tensors))
+
+
+def test_a_mask_for_all_sentences_serves_each_and_no_axis_in_front_is_needed():
+    one, mask = [draw(5, 4, seed=seed) for seed in range(3)], torch.tensor([[True, True, False, True, False]])
+    expected = attend_nearby(*one, radius=2, may_look=mask)
+    many = attend_nearby(*(tensor.expand(2, 3, -1, -1) for tensor in one), radius=2, may_look=mask)
+    torch.testing.assert_close(many, expected.expand(2, 3, -1, -1))
+
+
+def test_memory_grows_with_n_times_radius_and_not_with_n_squared():
+    def largest_kept(n: int, radius: int) -> int:
+        sizes = []
+        leaves = [draw(n, 4).requires_grad_() for _ in range(3)]
+        keep = lambda tensor: sizes.append(tensor.numel()) or tensor  # noqa: E731
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            attend_nearby(*leaves, radius=radius)
+        return max(sizes)
+
+    assert largest_kept(4000, 8) <= 3 * 4000 * 8 < 4000**2 / 100
+    assert largest_kept(8000, 8) == 2 * largest_kept(4000, 8)
+
+
+# ---- without softmax
+
+
+@pytest.mark.parametrize("form", ["all", "padding", "causal"])
+def test_linear_attention_equals_its_formula_with_gradients(form):
+    """Weights φ(q)ᵀφ(k), divided by their sum: the quadratic form."""
+    padding = padding_mask(torch.tensor([KEYS, 2]), KEYS)[:, None]
+    may_look = {"all": torch.ones(KEYS, KEYS).bool(), "padding": padding, "causal": causal_mask(KEYS)}[form]
+    tensors = [draw(BATCH, 3, KEYS, width, seed=seed) for seed, width in enumerate((4, 4, 6))]
+
+    def written_out(query, keys, values):
+        weights = ((F.elu(query) + 1) @ (F.elu(keys) + 1).mT).masked_fill(~may_look, 0.0)
+        return weights / weights.sum(dim=-1, keepdim=True) @ values
+
+    ours = causal_linear_attend if form == "causal" else linear_attend
+    ours = partial(ours, may_look=padding) if form == "padding" else ours
+    torch.testing.assert_close(with_gradients(ours, tensors), with_gradients(written_out, tensors))
+
+
+def test_features_are_positive_and_where_nothing_may_be_looked_at_there_are_zeros():
+    assert feature_map(torch.linspace(-10, 10, 99)).gt(0).all()
+    nowhere = partial(linear_attend, may_look=torch.zeros(1, KEYS, dtype=torch.bool))
+    context, *gradients = with_gradients(nowhere, inputs(BATCH))
+    assert context.eq(0).all() and all(gradient.isfinite().all() for gradient in gradients)

@@ -1,4 +1,4 @@
-"""The recurrent layer three ways: fused, by our own loop, and torch's with packed sentences."""
+"""Cells and recurrent layers: by hand, by our own loop, fused, torch's with packed sentences; the tape."""
 
 from __future__ import annotations
 
@@ -9,164 +9,169 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course_lib.layers.cells import LSTMCell
-from course_lib.layers.recurrent import Recurrent, last_cell, unroll
+from course_lib.layers import cells
+from course_lib.layers.cells import LSTMCell, in_own_precision, lstm_cell
+from course_lib.layers.recurrent import Recurrent, last_cell, reverse_within, unroll
+from course_lib.layers.tape import TapeCell, tape_cell
 
-BATCH, LEN, INPUT, HIDDEN = 4, 7, 5, 3
+BATCH, LEN, INPUT, HIDDEN, ATTN = 4, 7, 5, 3, 6
 LENGTHS = torch.tensor([7, 1, 4, 6])
-KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
-
+KINDS = ("rnn", "lstm", "gru")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 both_ways = pytest.mark.parametrize("bidirectional", [False, True], ids=["forwards", "both ways"])
-deep = pytest.mark.parametrize("n_layers", [1, 2])
+
+close = partial(torch.testing.assert_close, rtol=0, atol=1e-12)
 
 
-def layer_of(kind, *, dtype=torch.float64, **sizes):
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def words(seed=0):
+    return draw(BATCH, LEN, INPUT, seed=seed)
+
+
+def as_tuple(outcome):
+    return outcome if isinstance(outcome, tuple) else (outcome,)
+
+
+def with_gradients(run, *leaves):
+    """What comes out, and the gradient of its squares for every leaf."""
+    outcome = run()
+    loss = sum(part.square().sum() for part in torch.utils._pytree.tree_leaves(outcome))
+    return [outcome, *torch.autograd.grad(loss, leaves)]
+
+
+# ---- cells
+
+
+def cell_of(kind: str):
+    """Our module and our function by the same weights, a word and the states."""
     torch.manual_seed(0)
-    return Recurrent(kind=kind, input_size=INPUT, hidden=HIDDEN, **sizes).to(dtype)
+    module = getattr(cells, f"{kind.upper()}Cell")(input_size=INPUT, hidden=HIDDEN).double()
+    states = [draw(BATCH, HIDDEN, seed=seed) for seed in ((1, 2) if kind == "lstm" else (1,))]
+    by_hand = partial(getattr(cells, f"{kind}_cell"), **dict(module.named_parameters()))
+    return module, by_hand, [draw(BATCH, INPUT), *states]
 
 
-def words(dtype=torch.float64, seed=0):
-    return torch.randn(BATCH, LEN, INPUT, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+@every_kind
+def test_by_hand_fused_and_torchs_own_agree_with_gradients(kind):
+    module, by_hand, inputs = cell_of(kind)
+    theirs = getattr(nn, f"{kind.upper()}Cell")(INPUT, HIDDEN).double()
+    theirs.load_state_dict(module.state_dict())  # same names, same shapes
+    outcomes = []
+    for run, owner in ((theirs, theirs), (module, module), (by_hand, module)):
+        x, *states = (tensor.clone().requires_grad_() for tensor in inputs)
+        given = [tuple(states) if kind == "lstm" else states[0]] if run is theirs else states
+        found = with_gradients(lambda: as_tuple(run(x, *given)), x, *states, *owner.parameters())  # noqa: B023
+        outcomes.append(found)
+    close(outcomes[1], outcomes[0])
+    close(outcomes[2], outcomes[0])
+    one = as_tuple(by_hand(*(tensor[1] for tensor in inputs)))  # a single state without a batch will do
+    close(one, tuple(part[1] for part in as_tuple(by_hand(*inputs))))
 
 
-def state_for(layer, dtype=torch.float64):
-    draw = partial(torch.randn, dtype=dtype, generator=torch.Generator().manual_seed(1))
-    return {name: draw(part.shape) for name, part in layer.zeros(BATCH).items()}
+@every_kind
+def test_autocast_around_a_module_changes_nothing(kind):
+    module, _, inputs = cell_of(kind)
+    halves = [tensor.bfloat16() for tensor in inputs]
+    expected = as_tuple(module.float()(*(tensor.float() for tensor in halves)))
+    with torch.autocast("cpu", torch.bfloat16):
+        torch.testing.assert_close(as_tuple(module(*halves)), expected)
+    with in_own_precision(torch.device("meta")):
+        pass  # a device that knows no autocast
 
 
-def torchs_own(layer, kind, n_layers, bidirectional, dtype=torch.float64):
-    """Torch's stack, with the weights of ours."""
-    theirs = KINDS[kind](INPUT, HIDDEN, n_layers, batch_first=True, bidirectional=bidirectional).to(dtype)
-    copied = {}
-    for depth, directions in enumerate(layer.layers):
-        for direction, one in zip(("", "_reverse"), directions, strict=False):
-            for name, weight in one.state_dict().items():
-                copied[name.replace("_l0", f"_l{depth}{direction}")] = weight
-    theirs.load_state_dict(copied)
-    return theirs
+def test_an_lstm_starts_by_remembering():
+    """Ten words of nothing: a fresh LSTM keeps 1/23 of its cell, with forget biases of 0 it keeps 1/1000."""
+    torch.manual_seed(0)
+    cell, kept = LSTMCell(input_size=1, hidden=50), []
+    assert cell.bias_ih[:50].abs().max() < 0.15 and cell.bias_ih[100:].abs().max() < 0.15  # no other gate
+    for bias in (1.0, 0.0):
+        with torch.no_grad():
+            assert cell.bias_hh[50:100].eq(0).all() and (bias == 0 or cell.bias_ih[50:100].eq(1).all())
+            cell.bias_ih[50:100] = bias
+            cell.weight_hh.zero_()
+            state = torch.zeros(1, 50), torch.full((1, 50), 1000.0)
+            for _ in range(10):
+                state = cell(torch.zeros(1, 1), *state)
+        kept.append(state[1].mean().item() / 1000)
+    assert kept == pytest.approx([1 / 23, 1 / 1000], rel=0.1)
 
 
-def close(ours, theirs, dtype=torch.float64):
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12 if dtype == torch.float64 else 1e-6)
+# ---- layers
 
 
-# ---- equal to other implementations
+def layer_of(kind, **sizes):
+    torch.manual_seed(0)
+    return Recurrent(kind=kind, input_size=INPUT, hidden=HIDDEN, **sizes).double()
 
 
-@pytest.mark.slow
+def state_for(layer):
+    return {name: draw(*part.shape, seed=len(name)) for name, part in layer.zeros(BATCH).items()}
+
+
 @every_kind
 @both_ways
-@deep
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("n_layers", [1, 2])
 @pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["full", "ragged"])
 @pytest.mark.parametrize("given", [False, True], ids=["from zeros", "from a state"])
-def test_fused_equals_explicit_equals_torchs_packed(kind, bidirectional, n_layers, dtype, lengths, given):
-    layer = layer_of(kind, dtype=dtype, n_layers=n_layers, bidirectional=bidirectional)
-    x, state = words(dtype), state_for(layer, dtype) if given else None
-    outputs, final = layer(x, state, lengths=lengths)
-    close(layer.explicit(x, state, lengths=lengths), (outputs, final), dtype)
-
-    theirs = torchs_own(layer, kind, n_layers, bidirectional, dtype)
-    first = None
-    if given:
-        first = tuple(part.transpose(0, 1).contiguous() for part in state.values())
-        first = first if kind == "lstm" else first[0]
+def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, given):
+    layer = layer_of(kind, n_layers=n_layers, bidirectional=bidirectional)
+    state = state_for(layer) if given else None
+    outputs, final = layer(words(), state, lengths=lengths)
+    theirs = getattr(nn, kind.upper())(
+        INPUT, HIDDEN, n_layers, batch_first=True, bidirectional=bidirectional
+    ).double()
+    theirs.load_state_dict(
+        {
+            name.replace("_l0", f"_l{depth}{direction}"): weight
+            for depth, directions in enumerate(layer.layers)
+            for direction, one in zip(("", "_reverse"), directions, strict=False)
+            for name, weight in one.state_dict().items()
+        }
+    )
+    first = tuple(part.transpose(0, 1).contiguous() for part in state.values()) if given else None
     n_words = torch.full((BATCH,), LEN) if lengths is None else lengths
-    packed, last = theirs(pack_padded_sequence(x, n_words, batch_first=True, enforce_sorted=False), first)
-    close(outputs, pad_packed_sequence(packed, batch_first=True)[0], dtype)
-    last = last if kind == "lstm" else (last,)
-    close(final, dict(zip(final, (part.transpose(0, 1) for part in last), strict=True)), dtype)
+    packed = pack_padded_sequence(words(), n_words, batch_first=True, enforce_sorted=False)
+    expected, last = theirs(packed, first[0] if given and kind != "lstm" else first)
+    close(outputs, pad_packed_sequence(expected, batch_first=True)[0])
+    parts = (part.transpose(0, 1) for part in as_tuple(last))
+    close(final, dict(zip(final, parts, strict=True)))
+    real = torch.arange(LEN) < n_words[:, None]
+    assert outputs[~real].eq(0).all()
 
 
 @every_kind
 @both_ways
-def test_gradients_agree_too(kind, bidirectional):
-    layer = layer_of(kind, n_layers=2, bidirectional=bidirectional)
-    outcomes = []
+def test_fused_equals_explicit_with_gradients(kind, bidirectional):
+    layer, outcomes = layer_of(kind, n_layers=2, bidirectional=bidirectional), []
     for run in (layer, layer.explicit):
         x, state = words().requires_grad_(), state_for(layer)
         leaves = [x, *(part.requires_grad_() for part in state.values()), *layer.parameters()]
-        outputs, final = run(x, state, lengths=LENGTHS)
-        loss = outputs.square().sum() + sum(part.square().sum() for part in final.values())
-        outcomes.append(torch.autograd.grad(loss, leaves))
+        outcomes.append(with_gradients(partial(run, x, state, lengths=LENGTHS), *leaves))
     close(*outcomes)
 
 
-@every_kind
-@deep
-def test_steps_equal_the_whole(kind, n_layers):
-    layer = layer_of(kind, n_layers=n_layers)
-    state, outputs = state_for(layer), []
-    whole, final = layer(words(), state)
-    for word in words().unbind(dim=1):
-        output, state = layer.step(word, state)
-        outputs.append(output)
-    close(torch.stack(outputs, dim=1), whole)
-    close(state, final)
-
-
-@every_kind
-def test_a_sentence_may_be_read_in_two_halves(kind):
-    layer = layer_of(kind, n_layers=2)
-    whole, final = layer(words())
-    first, between = layer(words()[:, :4])
-    second, last = layer(words()[:, 4:], between)
-    close(torch.cat([first, second], dim=1), whole)
-    close(last, final)
-
-
-def test_unroll_takes_any_cell():
-    cell = LSTMCell(input_size=INPUT, hidden=HIDDEN).double()
-
-    def step(word, state):
-        hidden, memory = cell(word, state["hidden"], state["cell"])
-        return {"hidden": hidden, "cell": memory}
-
-    layer = Recurrent(kind="lstm", input_size=INPUT, hidden=HIDDEN).double()
+def test_unroll_takes_any_cell_and_the_order_of_a_state_does_not_matter():
+    layer, cell = layer_of("lstm"), LSTMCell(input_size=INPUT, hidden=HIDDEN).double()
     layer.load_state_dict({f"layers.0.0.{name}_l0": weight for name, weight in cell.state_dict().items()})
-    zeros = {name: torch.zeros(BATCH, HIDDEN, dtype=torch.float64) for name in ("hidden", "cell")}
-    outputs, final = unroll(step, words(), zeros, lengths=LENGTHS)
-    expected, last = layer(words(), lengths=LENGTHS)
-    close(outputs, expected)
-    close(final, {name: part[:, 0] for name, part in last.items()})
+    state = state_for(layer)
 
+    def step(word, now):
+        return dict(zip(("hidden", "cell"), cell(word, now["hidden"], now["cell"]), strict=True))
 
-# ---- padding
-
-
-@every_kind
-@both_ways
-def test_padding_changes_nothing(kind, bidirectional):
-    layer = layer_of(kind, n_layers=2, bidirectional=bidirectional)
-    real = (torch.arange(LEN) < LENGTHS[:, None])[..., None]
-    outcomes = []
-    for junk in (0.0, 1e6, -12345.0):
-        x = torch.where(real, words(), junk).requires_grad_()
-        outputs, final = layer(x, lengths=LENGTHS)
-        loss = outputs.square().sum() + sum(part.square().sum() for part in final.values())
-        outcomes.append([outputs, final, *torch.autograd.grad(loss, [x, *layer.parameters()])])
-        assert outputs[~real.expand_as(outputs)].eq(0).all()
-    close(outcomes[1], outcomes[0])
-    close(outcomes[2], outcomes[0])
-
-
-@every_kind
-@both_ways
-def test_a_batch_equals_its_sentences_one_by_one(kind, bidirectional):
-    layer = layer_of(kind, n_layers=2, bidirectional=bidirectional)
-    outputs, final = layer(words(), lengths=LENGTHS)
-    for row, length in enumerate(LENGTHS.tolist()):
-        alone, last = layer(words()[row : row + 1, :length])
-        close(outputs[row, :length], alone[0])
-        close(
-            {name: part[row] for name, part in final.items()}, {name: part[0] for name, part in last.items()}
-        )
+    expected, last = layer(words(), state, lengths=LENGTHS)
+    outputs, final = unroll(step, words(), {n: part[:, 0] for n, part in state.items()}, lengths=LENGTHS)
+    close((outputs, final), (expected, {name: part[:, 0] for name, part in last.items()}))
+    swapped = {"cell": state["cell"], "hidden": state["hidden"]}
+    close(layer(words(), swapped, lengths=LENGTHS), (expected, last))
+    close(layer.step(words()[:, 0], swapped), layer.step(words()[:, 0], state))
 
 
 def test_the_last_cell_of_gates_that_slam_shut_is_finite():
     """A forget gate of 1e-30 forgets all; a gradient through it is small and not NaN."""
-    x = words(torch.float32).requires_grad_()
+    x = words().float().requires_grad_()
     hidden = torch.zeros(BATCH, HIDDEN)
     weights = {"weight_ih": torch.zeros(4 * HIDDEN, INPUT), "weight_hh": torch.zeros(4 * HIDDEN, HIDDEN)}
     for size in (-1e4, 1e4):
@@ -180,84 +185,118 @@ def test_the_last_cell_of_gates_that_slam_shut_is_finite():
         assert all(grad.isfinite().all() for grad in torch.autograd.grad(cell.sum(), [bias, x]))
 
 
-# ---- dropout, numbers, errors
-
-
-@every_kind
-def test_dropout_acts_between_layers_and_only_in_training(kind):
-    for n_layers, acts in ((1, False), (2, True)):
-        layer = layer_of(kind, n_layers=n_layers, dropout=0.5)
-        assert torch.equal(layer(words())[0], layer(words())[0]) != acts
-        state, word = state_for(layer), words()[:, 0]
-        assert torch.equal(layer.step(word, state)[0], layer.step(word, state)[0]) != acts
-        layer.eval()
-        assert torch.equal(layer(words())[0], layer(words())[0])
-        close(layer(words(), lengths=LENGTHS), layer.explicit(words(), lengths=LENGTHS))
-
-
 @every_kind
 @both_ways
-def test_autocast_around_it_changes_nothing(kind, bidirectional):
+def test_autocast_around_a_layer_changes_nothing(kind, bidirectional):
     """A state is handed on from word to word: it keeps the precision of the weights."""
-    layer = layer_of(kind, dtype=torch.float32, n_layers=2, bidirectional=bidirectional)
-    x = words(torch.float32).bfloat16()  # as a linear layer under autocast would give it
+    layer = layer_of(kind, n_layers=2, bidirectional=bidirectional).float()
+    x = words().bfloat16()  # as a linear layer under autocast would give it
     expected = layer(x.float(), lengths=LENGTHS)
     with torch.autocast("cpu", torch.bfloat16):
-        close(layer(x, lengths=LENGTHS), expected, torch.float32)
-        close(layer.explicit(x, lengths=LENGTHS), expected, torch.float32)
+        torch.testing.assert_close(layer(x, lengths=LENGTHS), expected, rtol=0, atol=1e-6)
+        torch.testing.assert_close(layer.explicit(x, lengths=LENGTHS), expected, rtol=0, atol=1e-6)
         if not bidirectional:
-            half = {name: part.bfloat16() for name, part in expected[1].items()}
-            output, state = layer.step(x[:, 0], half)
+            output, state = layer.step(x[:, 0], {name: part.bfloat16() for name, part in expected[1].items()})
             assert output.dtype == state["hidden"].dtype == torch.float32
 
 
 @both_ways
-def test_a_fresh_lstm_remembers(bidirectional):
-    layer = layer_of("lstm", n_layers=2, bidirectional=bidirectional)
-    for directions in layer.layers:
+def test_a_fresh_lstm_layer_remembers(bidirectional):
+    for directions in layer_of("lstm", n_layers=2, bidirectional=bidirectional).layers:
         for one in directions:
             assert (one.bias_ih_l0 + one.bias_hh_l0)[HIDDEN : 2 * HIDDEN].eq(1).all()
 
 
-def test_the_order_of_a_state_does_not_matter():
-    layer = layer_of("lstm")
-    state = state_for(layer)
-    turned = {"cell": state["cell"], "hidden": state["hidden"]}
-    close(layer(words(), turned), layer(words(), state))
-    close(layer.step(words()[:, 0], turned), layer.step(words()[:, 0], state))
+def test_a_sentence_is_turned_round_without_its_padding():
+    x, lengths = torch.arange(40.0).view(4, 5, 2).requires_grad_(), torch.tensor([5, 1, 3, 0])
+    expected = x.detach().clone()
+    for row, length in enumerate(lengths.tolist()):
+        expected[row, :length] = x[row, :length].flip(0)
+    turned = reverse_within(x, lengths)
+    assert torch.equal(turned, expected) and torch.equal(reverse_within(turned, lengths), x)
+    assert torch.equal(reverse_within(x[..., 0], lengths), expected[..., 0])
+    assert torch.equal(reverse_within(x, None), x.flip(1))
+    (turned * x.detach()).sum().backward()  # gradients go back to where they belong
+    assert torch.equal(x.grad, expected)
 
 
-def test_an_unknown_kind_is_named():
-    with pytest.raises(ValueError, match="Expected kind to be one of rnn, lstm, gru, but got 'mlp'"):
-        Recurrent(kind="mlp", input_size=1, hidden=1)
+# ---- the tape
 
 
-@pytest.mark.parametrize("shape", [(BATCH, LEN, INPUT + 1), (BATCH, INPUT), (BATCH, 0, INPUT)], ids=str)
-def test_wrong_inputs_are_named(shape):
-    layer = layer_of("gru")
-    for run in (layer, layer.explicit):
-        with pytest.raises(
-            ValueError, match=rf"Expected inputs \(batch, len, {INPUT}\) with at least one word"
-        ):
-            run(torch.zeros(shape, dtype=torch.float64))
+@pytest.fixture
+def tape():
+    torch.manual_seed(0)
+    return TapeCell(input_size=INPUT, hidden=HIDDEN, attn_dim=ATTN).double()
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS[:2], LENGTHS.double()], ids=["too few", "decimal"])
-def test_wrong_lengths_are_named(lengths):
-    with pytest.raises(ValueError, match="Expected lengths to be one whole number a sentence"):
-        layer_of("gru")(words(), lengths=lengths)
+@torch.no_grad()
+def by_the_paper(layer: TapeCell, words):
+    """One sentence, one word and one matrix at a time: (hidden states, memories, weights)."""
+    w_x, w_summary = layer.score.w_query.split([INPUT, HIDDEN], dim=1)
+    w_h, v = layer.score.w_key, layer.score.v
+    w, u = layer.cell.weight_ih, layer.cell.weight_hh
+    bias = layer.cell.bias_ih + layer.cell.bias_hh
+    hiddens, memories, looked, summary = [], [], [], torch.zeros(HIDDEN, dtype=words.dtype)
+    for x in words:
+        scores = [v @ torch.tanh(w_h @ h + w_x @ x + w_summary @ summary) for h in hiddens]
+        total = sum(score.exp() for score in scores)
+        weights = [score.exp() / total for score in scores]
+        summary, memory = torch.zeros_like(summary), torch.zeros_like(summary)
+        for weight, h, c in zip(weights, hiddens, memories, strict=True):
+            summary, memory = summary + weight * h, memory + weight * c
+        i, f, new, o = (w @ x + u @ summary + bias).view(4, HIDDEN)
+        memories.append(f.sigmoid() * memory + i.sigmoid() * new.tanh())
+        hiddens.append(o.sigmoid() * memories[-1].tanh())
+        looked.append(torch.tensor([*map(float, weights), *[0.0] * (LEN - len(weights))], dtype=words.dtype))
+    return torch.stack(hiddens), torch.stack(memories), torch.stack(looked)
 
 
-def test_a_wrong_state_is_named():
-    layer = layer_of("lstm")
-    good = layer.zeros(BATCH)
-    for wrong in (layer.zeros(2), {"hidden": good["hidden"]}, good | {"feed": good["cell"]}):
-        for run in (partial(layer, words()), partial(layer.step, words()[:, 0])):
-            with pytest.raises(ValueError, match="Expected a state with hidden and cell of shape"):
-                run(wrong)
+def test_the_tape_equals_the_papers_formulas_and_its_own_function(tape):
+    states, rows, weights = tape.read(words(), with_weights=True)
+    for row in range(BATCH):
+        hiddens, memories, looked = by_the_paper(tape, words()[row])
+        close((states[row], weights[row]), (hiddens, looked))
+        close(rows["tape"][row], torch.cat([hiddens, memories], dim=-1))
+    assert tape.read(words())[2] is None
+    summary = torch.zeros(BATCH, HIDDEN, dtype=torch.float64)
+    gates, score = dict(tape.cell.named_parameters()), dict(tape.score.named_parameters())
+    for place, word in enumerate(words().unbind(dim=1)):
+        on_it = rows["tape"][:, :place].chunk(2, dim=-1)
+        hidden, _, summary, looked = tape_cell(word, summary, *on_it, **score, **gates)
+        close((hidden, looked), (states[:, place], weights[:, place, :place]))
 
 
-def test_a_layer_that_reads_both_ways_takes_no_steps():
-    layer = layer_of("gru", bidirectional=True)
-    with pytest.raises(ValueError, match="this one reads both ways"):
-        layer.step(words()[:, 0], layer.zeros(BATCH))
+def test_with_one_word_on_the_tape_it_is_an_lstm(tape):
+    """One entry gets all the weight, so the second word meets the first one's state; the third does not."""
+    states, state = tape.read(words())[0], torch.zeros(2, BATCH, HIDDEN, dtype=torch.float64).unbind()
+    for place in range(3):
+        state = lstm_cell(words()[:, place], *state, **dict(tape.cell.named_parameters()))
+        assert torch.allclose(states[:, place], state[0]) == (place < 2)
+
+
+def test_what_is_brought_joins_the_memory_behind_the_output_gate(tape):
+    hidden, cell, brought = (draw(BATCH, HIDDEN, seed=seed) for seed in range(3))
+    run = partial(lstm_cell, words()[:, 0], hidden, cell, **dict(tape.cell.named_parameters()))
+    close(run(brought=torch.zeros_like(cell)), tape.cell(words()[:, 0], hidden, cell))
+    close(run(brought=brought)[1], run()[1] + brought)
+    close(run(brought=brought)[0] / run(brought=brought)[1].tanh(), run()[0] / run()[1].tanh())
+    _, plain, _ = tape(words()[:, 0], tape.start(BATCH))
+    _, more, _ = tape(words()[:, 0], tape.start(BATCH), brought=brought)
+    close(more["tape"][:, 0, HIDDEN:], plain["tape"][:, 0, HIDDEN:] + brought)
+
+
+def test_a_far_word_is_one_look_away(tape):
+    """Once it is on the tape it can be had whole: a score that likes its key alone brings its state back."""
+    _, rows, _ = tape.read(words())
+    with torch.no_grad():
+        tape.score.v.mul_(1e5)
+    _, after, weights = tape(words()[:, 0], rows)
+    torch.testing.assert_close(weights.amax(dim=-1), torch.ones(BATCH, dtype=torch.float64))
+    best = rows["tape"][torch.arange(BATCH), weights.argmax(dim=-1), :HIDDEN]
+    torch.testing.assert_close(after["summary"], best)
+
+
+def test_an_empty_tape_gives_no_nan_forwards_or_backwards(tape):
+    with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
+        tape.read(words())[0].square().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in tape.parameters())

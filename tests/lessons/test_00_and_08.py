@@ -1,73 +1,51 @@
-"""Figures and claims in lessons are those of data/results."""
+"""Figures and claims of lessons 00 and 08 that are more than a mean."""
 
 from __future__ import annotations
 
-import json
-
-from course_lib.recorded import recorded
-from course_lib.runtime import data_path
-from course_lib.teaching.lessons import lesson
+from course_lib.recorded import runs
+from tests.lessons.telling import means
 
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 
 
-def source(topic: str) -> str:
-    return (lesson(topic).folder / "lesson.py").read_text(encoding="utf-8")
-
-
-def test_00_tells_the_pronouns_as_they_were_counted():
-    right = recorded("toy_ladder", lambda run: run["scores"]["coreference"]["pronouns"])
-    assert [round(100 * right[name]) for name in ("seq2seq", "bahdanau", "transformer")] == [87, 96, 100]
-    assert set(recorded("toy_ladder", lambda run: run["scores"]["coreference"]["n"]).values()) == {400}
-    size = recorded("toy_ladder", lambda run: run["parameters"])
-    sizes = [size[name] for name in ("seq2seq", "bahdanau", "transformer")]
+def test_three_systems_are_of_about_the_same_size():
+    sizes = [means("toy_ladder", "parameters")[name] for name in ("seq2seq", "bahdanau", "transformer")]
     assert max(sizes) < 1.1 * min(sizes)
-    for said in (
-        "Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns",
-        "that of 2015 96%, that of 2017 all of them, and all three are of about the same size",
-    ):
-        assert said in source("start_here")
 
 
-def test_08_tells_of_one_matrix_and_two_what_was_found():
-    right = recorded("key_and_value", lambda run: run["right"])
+def test_one_matrix_and_two():
+    right = means("key_and_value", "right")
     assert right["width 2, one matrix"] < 0.25 and right["width 2, two matrices"] > 0.99
     assert all(right[f"width {width}, one matrix"] > 0.99 for width in (8, 16, 32))
-    surprise = recorded("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
-    told = [f"{surprise[name]:.1f}" for name in ("lstm_lm", "attention_lm", "key_value_lm")]
-    assert told == ["7.6", "8.0", "8.3"] and f"{right['width 2, one matrix']:.0%}" == "15%"
-    text = source("query_key_value")
-    assert "a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3" in text
-    assert "(15% is below choosing among the four" in text
+    surprise = means("toy_language_models", "scores", "test", "perplexity")
     rest = ("attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm")
     assert all(surprise["lstm_lm"] < surprise[name] for name in rest)
     assert surprise["attention_lm"] < min(surprise["key_value_lm"], surprise["key_value_predict_lm"])
 
 
-def test_08_tells_of_divisors_and_rates_what_was_found():
-    end = {rate: recorded("divisor", lambda run, rate=rate: run["end"][rate]) for rate in RATES}
-
-    def loss(d_k: int, name: str, rate: str) -> float:
-        return end[rate][f"d_k {d_k}, divided by {name}"]
-
+def test_divisors_and_rates():
+    names = ("1", "root", "d_k")
+    end = {rate: means("divisor", "end", rate) for rate in RATES}
     for d_k in (64, 512):
-        for rate in RATES:
-            best = min(("1", "root", "d_k"), key=lambda name, rate=rate, d_k=d_k: loss(d_k, name, rate))
-            near = loss(d_k, "root", rate) <= loss(d_k, best, rate) + 0.002
-            assert best == "d_k" if rate in ("0.07", "0.2") else near, (d_k, rate)
-        assert all(min(loss(d_k, name, rate) for rate in RATES) < 0.02 for name in ("1", "root", "d_k"))
-    best = {name: min(loss(512, name, rate) for rate in RATES) for name in ("1", "root", "d_k")}
-    assert best["1"] > 5 * max(best["root"], best["d_k"])
+        loss = {rate: [end[rate][f"d_k {d_k}, divided by {name}"] for name in names] for rate in RATES}
+        for rate, (one, root, whole) in loss.items():
+            if rate in ("0.07", "0.2"):
+                assert whole == min(one, root, whole)
+            else:
+                assert root <= min(one, whole) + 0.002, (d_k, rate)
+        best = [min(losses) for losses in zip(*loss.values(), strict=True)]
+        assert max(best) < 0.02
+    assert best[0] > 5 * max(best[1:])
 
 
-def test_08_tells_the_spreads_of_trained_heads_as_they_were_measured():
-    runs = json.loads(data_path("results", "inside_heads.json").read_text(encoding="utf-8"))["runs"]
-    among = [
-        head for run in runs for use in ("encoder", "decoder") for row in run["spreads"][use] for head in row
-    ]
-    for run in runs:
-        first, second, third = (sum(row) for row in run["spreads"]["cross"])
-        assert first < min(second, third)
+def test_the_spreads_of_trained_heads():
+    kinds = {
+        use: [head for run in runs("inside_heads") for row in run["spreads"][use] for head in row]
+        for use in ("encoder", "decoder", "cross")
+    }
+    among = kinds["encoder"] + kinds["decoder"]
     assert 0.4 < min(among) < 0.6 and 2.5 < max(among) < 4.5
-    cross = [head for run in runs for row in run["spreads"]["cross"] for head in row]
-    assert 3 < sum(cross) / len(cross) < 6
+    assert 3 < sum(kinds["cross"]) / len(kinds["cross"]) < 6
+    for run in runs("inside_heads"):
+        first, *rest = (sum(row) for row in run["spreads"]["cross"])
+        assert first < min(rest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import combinations
 from statistics import mean
 
@@ -12,16 +11,13 @@ import torch
 from course_lib.models.museum import COLUMNS, COSTS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT, data_path
-from course_lib.teaching.lessons import lesson
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
 from course_lib.translation.evaluate import forced_alignment, forced_weights
 from course_lib.translation.shipped import load_shipped
+from tests.lessons.telling import Told, seeds, shipped
 
-FOLDER = lesson("the_museum").folder
-SOURCE = (FOLDER / "lesson.py").read_text(encoding="utf-8")
-QUIZ = (FOLDER / "quiz.json").read_text(encoding="utf-8")
-MUSEUM = table()
+L, MUSEUM = Told("the_museum"), table()
 
 
 def beats(one: list[float], other: list[float], higher: bool) -> str:
@@ -55,9 +51,6 @@ def test_the_transformer_is_alone_in_none_of_fourteen_columns():
     aside = (*COSTS, "1 to 5 words")
     contest = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c not in aside]
     assert len(contest) == 14
-    on_top = Counter(name for column in contest for name in level(column))
-    assert on_top["bahdanau"] == 11 and on_top["transformer"] == 9
-    assert max(count for name, count in on_top.items() if name not in ("bahdanau", "transformer")) == 6
     alone = {column: level(column)[0] for column in contest if len(level(column)) == 1}
     assert alone == {
         "21 to 30 words": "bahdanau",
@@ -68,16 +61,13 @@ def test_the_transformer_is_alone_in_none_of_fourteen_columns():
     assert sum(order(column)[0] == "transformer" for column in contest) == 4
     behind = [column for column in contest if "bahdanau" not in level(column)]
     assert behind == ["BLEU greedy", "BLEU beam", "BLEU own rate"]
-    shared = [name for name, seeds in MUSEUM["1 to 5 words"].items() if min(seeds) == 100]
+    shared = [name for name, mine in MUSEUM["1 to 5 words"].items() if min(mine) == 100]
     assert len(shared) > 3
 
 
 def test_the_transformer_took_the_largest_length_penalty():
-    penalties = {
-        name: [run["scores"]["test"]["length_penalty"] for run in runs_of("multi30k_ladder")[name]]
-        for name in ("transformer", "convs2s")
-    }
-    assert penalties == {"transformer": [2.0] * 3, "convs2s": [1.4] * 3}
+    for name, penalty in (("transformer", 2.0), ("convs2s", 1.4)):
+        assert seeds("multi30k_ladder", name, "scores", "test", "length_penalty") == [penalty] * 3
     assert against("convs2s", "transformer", "BLEU greedy") == "open"
 
 
@@ -85,8 +75,7 @@ def test_the_last_layer_of_convs2s_points_nearly_as_well_as_bahdanau():
     pairs = [pair for pair in generate(200, seed=18) if pair.links]
 
     def error(name: str) -> AlignmentError:
-        system = load_shipped(name)
-        return forced_alignment(system.model, system.tokenizer, pairs)
+        return forced_alignment(shipped(name).model, shipped(name).tokenizer, pairs)
 
     convs2s, bahdanau = error("convs2s"), error("bahdanau")
     assert convs2s.layers_producing[-1] < convs2s.producing
@@ -101,7 +90,7 @@ def test_what_was_not_expected():
     assert max(MUSEUM["31 to 40 words"]["transformer"]) < 0.5
     assert all(20 <= round(x) <= 25 for x in MUSEUM["21 to 30 words"]["transformer"])
     assert [round(x) for x in sorted(MUSEUM["21 to 30 words"]["bahdanau"])][::2] == [88, 92]
-    words = {name: round(mean(seeds), 1) for name, seeds in MUSEUM["perplexity"].items()}
+    words = {name: round(mean(mine), 1) for name, mine in MUSEUM["perplexity"].items()}
     assert (words["attention_lm"], words["key_value_lm"], words["key_value_predict_lm"]) == (8.0, 8.3, 8.2)
     assert words["lstm_lm"] == words["gru_lm"] == 7.6 and order("perplexity")[2] == "transformer_lm"
     assert mean(MUSEUM["decoding"]["transformer"]) < 0.5 * mean(MUSEUM["decoding"]["bahdanau"])
@@ -135,11 +124,9 @@ def test_recipes_change_the_order():
         ("convs2s", "| **43.3** | **44.0** | 43.3 |"),
         ("transformer", "| 42.4 | 42.4 | 43.5 |"),
     ):
-        cells = [float(cell.strip(" *")) for cell in told.strip("|").split("|")]
-        assert told in SOURCE
-        assert cells == [
-            round(mean(MUSEUM[f"BLEU {way}"][name]), 1) for way in ("beam", "own rate", "R-Drop")
-        ]
+        L.says(told)
+        row = [mean(MUSEUM[f"BLEU {way}"][name]) for way in ("beam", "own rate", "R-Drop")]
+        assert told.replace("*", "") == "| " + " | ".join(f"{score:.1f}" for score in row) + " |"
     assert against("bahdanau", "transformer", "BLEU R-Drop") == "open"
     plain = ("rctm", "rnn_encoder_decoder", "seq2seq")
     for column, verdicts in (("BLEU own rate", {"yes"}), ("BLEU beam", {"yes", "open"})):
@@ -148,62 +135,39 @@ def test_recipes_change_the_order():
         unsure = {one for one, two in pairs if against(one, two, column) == "open"}
         assert unsure == ({"luong_local_p"} if column == "BLEU beam" else set())
     own = {name in plain: [] for name in MUSEUM["BLEU own rate"]}
-    for name, seeds in MUSEUM["BLEU own rate"].items():
-        own[name in plain] += seeds
-    assert [round(f(own[without]), 1) for without in (False, True) for f in (min, max)] == [
-        *(38.7, 44.0),
-        *(15.7, 33.1),
-    ]
-    weights = runs_of("multi30k_r_drop_weight")
-    assert set(weights) == {"bahdanau", "transformer"}
+    for name, mine in MUSEUM["BLEU own rate"].items():
+        own[name in plain] += mine
+    assert [round(f(own[False]), 1) for f in (min, max)] == [38.7, 44.0]
+    assert [round(f(own[True]), 1) for f in (min, max)] == [15.7, 33.1]
+    assert set(runs_of("multi30k_r_drop_weight")) == {"bahdanau", "transformer"}
 
 
 def test_the_ablation_is_as_told():
-    rows = {n: [r["scores"]["test"]["beam"] for r in runs] for n, runs in runs_of("ablation").items()}
-    greedy = {n: [r["scores"]["test"]["greedy"] for r in runs] for n, runs in runs_of("ablation").items()}
-    verdicts = {name: beats(seeds, rows["base"], True) for name, seeds in rows.items() if name != "base"}
-    assert Counter(verdicts.values()) == {"no": 8, "open": 7}
-    assert verdicts["(C) 6 layers"] == "no"
+    rows, greedy = (
+        {name: seeds("ablation", name, "scores", "test", way) for name in runs_of("ablation")}
+        for way in ("beam", "greedy")
+    )
     assert min(rows["base"]) - max(rows["(C) 6 layers"]) < 0.0025
     assert beats(greedy["(C) 6 layers"], greedy["base"], True) == "open"
-    assert verdicts["(A) 1 head"] == "open"
-    changes = {name: round(mean(seeds) - mean(rows["base"]), 1) for name, seeds in rows.items()}
-    assert changes["(A) 16 heads"] == changes["(B) d_k 16"] == -0.9
     config = runs_of("ablation")["base"][0]["config"]
     assert config["d_model"] // 16 == 16 and config["d_model"] // config["n_heads"] == 64
-    assert changes["(D) no dropout"] < -4
     assert round(mean(rows["(A) 1 head"]), 1) == round(mean(rows["base"]), 1) == 42.4
-    heads = {n: [r["scores"]["test"]["exact"] for r in runs] for n, runs in runs_of("heads").items()}
-    assert beats(heads["1"], heads["4"], True) == "no"
+    one, four = (seeds("heads", n, "scores", "test", "exact") for n in ("1", "4"))
+    assert beats(one, four, True) == "no"
 
 
-def test_nine_of_fifteen_can_be_made_first():
-    found = set()
-    for column in (c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c != "parameters"):
-        sign = 1 if HIGHER[column] else -1
-        numbers = {name: [sign * x for x in seeds] for name, seeds in MUSEUM[column].items()}
-        for name, seeds in numbers.items():
-            rivals = [min(other) for rival, other in numbers.items() if rival != name]
-            if max(seeds) > max(rivals):
-                found.add(name)
-    assert len(found) == 9 and "Nine of fifteen" in SOURCE
-
-
-def test_training_seconds_are_as_told():
+def test_training_seconds_and_the_hunt_by_hand():
     assert sorted(round(x) for x in MUSEUM["training"]["transformer"]) == [16, 16, 18]
     assert sorted(round(x) for x in MUSEUM["training"]["lstmn_deep"]) == [77, 80, 82]
     assert all(run["at_a_time"] == 15 for run in runs_of("toy_ladder")["transformer"])
-    assert "16 to 18 seconds" in SOURCE and "77 to 82" in SOURCE
-
-
-def test_the_hunt_by_hand():
+    L.says("16 to 18 seconds", "77 to 82")
     keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
     assert (keys @ torch.tensor([1.0, 0.0])).tolist() == [5, 0, -5]
     assert (keys @ torch.tensor([0.0, 1.0])).tolist() == [0, 5, -5]
 
 
 def test_three_looks_of_convs2s():
-    said = load_shipped("convs2s")("the cat drank the water because it was thirsty", with_weights=True)
+    said = shipped("convs2s")("the cat drank the water because it was thirsty", with_weights=True)
     row = said.target_tokens.index("il")
     shares = [zip(said.source_tokens, layer[0][row].tolist(), strict=True) for layer in said.weights]
     looks = [{token for token, share in layer if share > 0.15} for layer in shares]
@@ -228,7 +192,8 @@ def test_with_two_looks_closed_the_third_goes_where_it_went():
     for look in convs2s.model.attention[:2]:
         look.to_hidden.register_forward_pre_hook(lambda _, found: torch.zeros_like(found[0]))
     same = mean(a == b for a, b in zip(before, largest(), strict=True))
-    assert round(100 * same) == 97 and "in 97 of 100 rows" in SOURCE
+    assert round(100 * same) == 97
+    L.says("in 97 of 100 rows")
 
 
 def test_another_machine_printed_what_is_stored():
@@ -239,4 +204,4 @@ def test_another_machine_printed_what_is_stored():
     for told in (live, other):
         number, printed = told.split(":\n", maxsplit=1)
         assert "".join(outputs[int(number)][0]["text"]).strip() == printed.strip()
-    assert "this cell and the next printed what is stored here" in SOURCE
+    L.says("this cell and the next printed what is stored here")

@@ -1,0 +1,298 @@
+"""What must hold of every layer that reads a sentence, asked of all of them by one harness.
+
+Padding changes nothing, no sentence hears of another in its batch, the future cannot change the past, word by
+word is all at once, gradients are those of finite differences, 16 bits stay 16 bits, dropout is for training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from course_lib.layers.attention import attend
+from course_lib.layers.block import Block, KeysAndValues, Stack
+from course_lib.layers.convolution import GatedConvolution
+from course_lib.layers.feed_forward import FeedForward, Maxout, SwiGLU
+from course_lib.layers.linear_attention import causal_linear_attend, linear_attend, linear_start, linear_step
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.multi_head import MultiHead
+from course_lib.layers.norms import LayerNorm, RMSNorm
+from course_lib.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from course_lib.layers.recurrent import Recurrent
+from course_lib.layers.restricted import attend_nearby
+from course_lib.layers.tape import TapeCell
+
+WIDTH, LONGEST = 6, 12
+ALL, BACK, ITSELF = "all words", "itself and back", "itself alone"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer with its weights, how it reads (batch, len, width), and which words a word may hear of."""
+
+    hears: str
+    run: Callable  # (layer, words, lengths) -> (batch, len, ...)
+    make: Callable[[], nn.Module] = nn.Identity
+    dropped: Callable[[], nn.Module] | None = None  # the same with dropout
+    read_on: Callable | None = None  # (layer, pieces of the words) -> outputs of each piece
+
+
+def plain(layer, x, lengths):
+    return layer(x)
+
+
+def hidden(x, lengths):
+    return padding_mask(lengths, x.shape[1])
+
+
+def steps(layer, pieces):
+    state = layer.zeros(len(pieces[0]))
+    for piece in pieces:
+        if piece.shape[1] == 1:
+            output, state = layer.step(piece[:, 0], state)
+            yield output[:, None]
+        else:
+            output, state = layer(piece, state)
+            yield output
+
+
+def tape_steps(layer, pieces):
+    rows = layer.start(len(pieces[0]))
+    for word in torch.cat(pieces, dim=1).unbind(dim=1):
+        output, rows, _ = layer(word, rows)
+        yield output[:, None]
+
+
+def window_steps(layer, pieces):
+    window = torch.zeros(len(pieces[0]), layer.span, WIDTH, dtype=torch.float64)
+    for piece in pieces:
+        output, window = layer.extend(piece, window)
+        yield output
+
+
+def cache_steps(heads, pieces):
+    past = []
+    for word in torch.cat(pieces, dim=1).split(1, dim=1):
+        query, *new = heads.project(word)
+        past = [torch.cat(pair, dim=2) for pair in zip(past, new, strict=True)] if past else new
+        yield heads.look(query, *past)[0]
+
+
+def past_steps(stack, pieces):
+    heads = stack.blocks[0].attention
+    empty = torch.zeros(len(pieces[0]), len(stack.blocks), heads.n_kv_heads, 0, 2, dtype=torch.float64)
+    past = {"keys": empty, "values": empty}
+    for piece in pieces:
+        output, past, _ = stack(piece, past=past)
+        yield output
+
+
+def sum_steps(_, pieces):
+    words = torch.cat(pieces, dim=1)
+    state = linear_start(words, words)
+    for word in words.unbind(dim=1):
+        output, state = linear_step(state, word, word, word)
+        yield output[:, None]
+    assert state["summary"].shape[1:] == (WIDTH, WIDTH), "it never grows"
+
+
+def position_steps(way):
+    def read_on(layer, pieces):
+        first = 0
+        for piece in pieces:
+            yield way(layer, piece, first=first)
+            first += piece.shape[1]
+
+    return read_on
+
+
+def added(layer, x, lengths=None, first=0):
+    return layer.add(x, first=first)
+
+
+def turned(layer, x, lengths=None, first=0):
+    return layer.turn(x[:, None], first=first)[:, 0]
+
+
+def recurrent(kind, **more):
+    def make(dropout=0.0):
+        return Recurrent(kind=kind, input_size=WIDTH, hidden=5, n_layers=2, dropout=dropout, **more)
+
+    back, ahead = (None, ALL) if more else (steps, BACK)
+    run = lambda layer, x, lengths: layer(x, lengths=lengths)[0]  # noqa: E731
+    return Case(ahead, run, make, partial(make, 0.5), back)
+
+
+def convolution(causal):
+    make = partial(GatedConvolution, channels=WIDTH, width=3, causal=causal, dilation=2)
+    run = lambda layer, x, lengths: layer(x, lengths=lengths)  # noqa: E731
+    return Case(
+        BACK if causal else ALL, run, make, partial(make, dropout=0.5), window_steps if causal else None
+    )
+
+
+def stack(causal, **more):
+    def make(dropout=0.0):
+        sizes = {"d_model": WIDTH, "n_heads": 3, "n_kv_heads": 1, "d_ff": 9, "dropout": dropout, **more}
+        return Stack([Block(**sizes) for _ in range(2)], last_norm=LayerNorm(d_model=WIDTH))
+
+    def run(layer, x, lengths):
+        return layer(x, **({"causal": True} if causal else {"may_look": hidden(x, lengths)[:, None]}))[0]
+
+    return Case(BACK if causal else ALL, run, make, partial(make, 0.5), past_steps if causal else None)
+
+
+def itself(kind, **sizes):
+    make = partial(kind, **sizes)
+    return Case(ITSELF, plain, make, partial(make, dropout=0.5) if "d_ff" in sizes else None)
+
+
+heads = partial(MultiHead, d_model=WIDTH, n_heads=3, n_kv_heads=1)
+LAYERS = {
+    "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=hidden(x, n))[0]),
+    "nearby": Case(ALL, lambda _, x, n: attend_nearby(x, x, x, radius=2, may_look=hidden(x, n))),
+    "nearby, causal": Case(BACK, lambda _, x, n: attend_nearby(x, x, x, radius=2, causal=True)),
+    "linear": Case(ALL, lambda _, x, n: linear_attend(x, x, x, may_look=hidden(x, n))),
+    "linear, causal": Case(BACK, lambda _, x, n: causal_linear_attend(x, x, x), read_on=sum_steps),
+    "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None])[0], heads),
+    "heads, weights shown": Case(
+        ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None], with_weights=True)[0], heads
+    ),
+    "heads, causal": Case(BACK, lambda layer, x, n: layer(x, causal=True)[0], heads, read_on=cache_steps),
+    "blocks": stack(causal=False),
+    "blocks, causal": stack(causal=True),
+    "blocks, post-norm": stack(causal=True, pre_norm=False, norm="rms", feed_forward="swiglu"),
+    "rnn": recurrent("rnn"),
+    "lstm": recurrent("lstm"),
+    "gru": recurrent("gru"),
+    "lstm, both ways": recurrent("lstm", bidirectional=True),
+    "gru, both ways": recurrent("gru", bidirectional=True),
+    "tape": Case(
+        BACK,
+        lambda layer, x, n: layer.read(x)[0],
+        partial(TapeCell, input_size=WIDTH, hidden=4, attn_dim=5),
+        read_on=tape_steps,
+    ),
+    "convolution": convolution(causal=False),
+    "convolution, causal": convolution(causal=True),
+    "layer norm": itself(LayerNorm, d_model=WIDTH),
+    "rms norm": itself(RMSNorm, d_model=WIDTH),
+    "feed-forward": itself(FeedForward, d_model=WIDTH, d_ff=9),
+    "swiglu": itself(SwiGLU, d_model=WIDTH, d_ff=9),
+    "maxout": itself(Maxout, input_size=WIDTH, output_size=4),
+}
+for kind, way, size in (
+    (SinusoidalPositions, added, "d_model"),
+    (LearnedPositions, added, "d_model"),
+    (RotaryPositions, turned, "head_dim"),
+):
+    made = partial(kind, max_len=LONGEST, **{size: WIDTH})
+    LAYERS[kind.__name__] = Case(ITSELF, way, made, read_on=position_steps(way))
+
+every_layer = pytest.mark.parametrize("which", LAYERS)
+
+
+def made_with_words(which: str, n: int = 3, length: int = 7):
+    torch.manual_seed(0)
+    return LAYERS[which], LAYERS[which].make().double(), torch.randn(n, length, WIDTH, dtype=torch.float64)
+
+
+@every_layer
+@settings(derandomize=True, deadline=None, max_examples=6, database=None)
+@given(
+    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=3),
+    more=st.integers(0, 3),
+    junk=st.sampled_from([1e6, -12345.0]),
+)
+def test_padding_and_neighbours_change_nothing(which, lengths, more, junk):
+    """Neither what padding holds nor how much of it there is: not the outputs, and no gradient."""
+    case, layer, words = made_with_words(which, len(lengths))
+    outcomes = []
+    for filler, width in ((0.0, max(lengths)), (junk, max(lengths) + more)):
+        real = torch.arange(width) < torch.tensor(lengths)[:, None]
+        x = torch.nn.functional.pad(words, (0, 0, 0, 3))[:, :width]
+        x = torch.where(real[..., None], x, filler).requires_grad_()
+        outputs = case.run(layer, x, torch.tensor(lengths))[real]
+        loss = outputs.square().sum()
+        gradients = torch.autograd.grad(loss, [x, *layer.parameters()], materialize_grads=True)
+        outcomes.append([outputs, gradients[0][real], *gradients[1:]])
+        assert gradients[0][~real].eq(0).all()
+    torch.testing.assert_close(*outcomes)
+    alone = [case.run(layer, words[i : i + 1, :n], torch.tensor([n]))[0] for i, n in enumerate(lengths)]
+    torch.testing.assert_close(outcomes[0][0], torch.cat(alone))
+
+
+@every_layer
+def test_a_word_hears_of_those_it_may_hear_of_and_no_others(which):
+    case, layer, words = made_with_words(which)
+    later, earlier = words.clone(), words.clone()
+    later[:, 4:], earlier[:, :6] = 9.0, 9.0
+    whole, with_later, with_earlier = (
+        case.run(layer, x, torch.tensor([7, 7, 7])) for x in (words, later, earlier)
+    )
+    assert torch.allclose(whole[:, :4], with_later[:, :4], rtol=0, atol=1e-12) == (case.hears != ALL)
+    assert torch.allclose(whole[:, 6], with_earlier[:, 6], rtol=0, atol=1e-12) == (case.hears == ITSELF)
+
+
+@pytest.mark.parametrize("piece", [1, 3])
+@pytest.mark.parametrize("which", [name for name, case in LAYERS.items() if case.read_on])
+def test_read_bit_by_bit_equals_all_at_once(which, piece):
+    case, layer, words = made_with_words(which)
+    outputs = torch.cat(list(case.read_on(layer, words.split(piece, dim=1))), dim=1)
+    torch.testing.assert_close(outputs, case.run(layer, words, torch.tensor([7, 7, 7])), rtol=0, atol=1e-7)
+
+
+@every_layer
+def test_gradients_are_finite_differences_and_reach_every_weight(which):
+    case, layer, words = made_with_words(which, n=2, length=3)
+    real = torch.tensor([[True, True, True], [True, True, False]])
+
+    def run(x, *weights):
+        return case.run(layer, x, torch.tensor([3, 2]))[real]
+
+    weights = list(layer.parameters())
+    assert torch.autograd.gradcheck(run, (words.requires_grad_(), *weights), fast_mode=True)
+    run(words).square().sum().backward()
+    assert all(weight.grad.abs().max() > 1e-9 for weight in weights)
+
+
+@every_layer
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bf16: slower, no less right
+def test_sixteen_bits_stay_sixteen_bits_and_near(which):
+    case, layer, words = made_with_words(which)
+    lengths = torch.tensor([7, 1, 4])
+    exact = case.run(layer, words, lengths)
+    coarse = case.run(layer.bfloat16(), words.bfloat16(), lengths)
+    real = torch.arange(7) < lengths[:, None]
+    assert coarse.dtype == torch.bfloat16
+    torch.testing.assert_close(coarse.double()[real], exact[real], atol=0.15, rtol=0.02)
+
+
+@pytest.mark.parametrize("which", [name for name, case in LAYERS.items() if case.dropped])
+def test_dropout_acts_in_training_alone(which):
+    case, _, words = made_with_words(which)
+    torch.manual_seed(0)
+    layer, full = case.dropped().double(), torch.tensor([7, 7, 7])
+    assert not torch.equal(case.run(layer, words, full), case.run(layer, words, full))
+    layer.eval()
+    assert torch.equal(case.run(layer, words, full), case.run(layer, words, full))
+
+
+def test_between_recurrent_layers_alone():
+    layer = Recurrent(kind="gru", input_size=WIDTH, hidden=5, dropout=0.5)
+    assert torch.equal(layer(torch.ones(1, 3, WIDTH))[0], layer(torch.ones(1, 3, WIDTH))[0])
+
+
+def test_a_past_is_taken_without_a_mask():
+    block = Block(d_model=WIDTH, n_heads=3, d_ff=9)
+    past = KeysAndValues(*torch.zeros(2, 1, 3, 2, 2))
+    for beside in ({"causal": True}, {"may_look": torch.ones(1, 1, 1, 3, dtype=torch.bool)}):
+        with pytest.raises(ValueError, match="neither causal nor may_look beside a past"):
+            block(torch.zeros(1, 1, WIDTH), past=past, **beside)

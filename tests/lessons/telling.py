@@ -1,11 +1,9 @@
 """What a lesson tells and what was measured: the tests of all lessons compare the two by these few words.
 
-    L = Told("masks")
-    L.says("0.08 on validation where the sound one has 0.07")     # in its prose or its quiz
-    means("leak", "history", -1, "loss")["leaky"]                 # over the seeds of data/results/leak.json
-    shipped("transformer"), drawn(60)                               # loaded and drawn once for all tests
-
-A system that a test changes is loaded afresh by that test.
+L = Told("masks")
+L.says("0.08 on validation where the sound one has 0.07")     # in its prose or its quiz
+means("leak", "history", -1, "loss")["leaky"]                 # over the seeds of data/results/leak.json
+drawn(60)                                                      # drawn once for all tests
 """
 
 from __future__ import annotations

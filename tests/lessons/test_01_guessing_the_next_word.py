@@ -18,7 +18,8 @@ from course_lib.recorded import runs
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.sample import continue_text
-from tests.lessons.telling import Told, language, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, language
 
 L = Told("guessing_the_next_word")
 LE, LA, CHAT, VACHE, DORT = range(5)
@@ -58,7 +59,7 @@ def test_the_text_its_tables_and_what_more_past_does_to_counting():
     assert sum(map(len, text)) == 247_451 and sum(len(words) + 1 for words in text) == 267_451
     L.says("267,451 places where a token comes next (247,451 words and 20,000 end marks)")
     assert (len(vocabulary) + 1) ** 5 == L.asked("five-grams").answer
-    encode, vocab_size = shipped("ngram_lm").tokenizer.encode, shipped("ngram_lm").tokenizer.vocab_size
+    encode, vocab_size = shared("ngram_lm").tokenizer.encode, shared("ngram_lm").tokenizer.vocab_size
     ids, new_ids = ([encode(" ".join(words)) for words in half] for half in (text, new))
     counts = count_ngrams(ids, order=5)
     totals = {past: after.total() for past, after in counts.items()}
@@ -157,7 +158,7 @@ def test_at_temperature_zero_the_ngram_model_goes_in_a_circle():
 @pytest.mark.slow
 def test_errors_pile_up():
     text, new = texts()
-    rnn = shipped("rnn_lm")
+    rnn = shared("rnn_lm")
     seen = {pair for words in text for pair in pairwise(["<s>", *words, "</s>"])}
     chance = torch.Generator().manual_seed(1)
     written = continue_text(rnn.model, torch.full((1000, 1), BOS), n=40, generator=chance)

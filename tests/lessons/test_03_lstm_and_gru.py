@@ -13,7 +13,8 @@ from course_lib.layers.recurrent import _weights
 from course_lib.teaching.exercises import EXERCISES
 from course_lib.text.special import BOS
 from course_lib.text.tasks import recall as recall_task
-from tests.lessons.telling import Told, exams, means, seeds, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, exams, means, seeds
 
 L = Told("lstm_and_gru")
 
@@ -70,7 +71,7 @@ def test_most_of_it_comes_back_through_the_hidden_state():
 
 
 def test_english_and_french_share_the_vocabulary():
-    assert shipped("lstm_lm").model.config.vocab_size == 680
+    assert shared("lstm_lm").model.config.vocab_size == 680
     L.says("scores for 680 words, English and French.")
     sizes = means("toy_language_models", "parameters")
     assert all(118_000 < sizes[name] < 122_000 for name in ("rnn_lm", "lstm_lm", "gru_lm"))
@@ -116,7 +117,7 @@ def test_the_references_are_the_librarys_cells(cell):
 
 @torch.no_grad()
 def forget_gates(text: str) -> torch.Tensor:
-    model, encode = shipped("lstm_lm").model, shipped("lstm_lm").tokenizer.encode
+    model, encode = shared("lstm_lm").model, shared("lstm_lm").tokenizer.encode
     layer = model.recurrent.layers[0][0]
     words = model.words.target(torch.tensor([[BOS, *encode(text)]]))
     outputs, _ = layer(words)

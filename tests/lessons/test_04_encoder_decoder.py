@@ -15,7 +15,8 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
-from tests.lessons.telling import Told, exact, exams, language, n_right, said, seeds, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, exact, exams, language, n_right, said, seeds
 
 L = Told("encoder_decoder")
 LENGTHS = ("1–5", "6–10", "11–15", "16–20")
@@ -45,7 +46,7 @@ def test_the_cliff():
 def test_the_two_networks():
     batch = make_batch([[5, 6]], [[]])
     for name, thousands, handed in (("seq2seq", "396,000", 400), ("rnn_encoder_decoder", "405,000", 132)):
-        model = shipped(name).model
+        model = shared(name).model
         assert f"{round(n_parameters(model) / 1000)},000" == thousands
         memory = model.encode(batch.src, batch.src_lengths)
         assert sum(part.numel() for part in memory.values()) == handed
@@ -59,7 +60,7 @@ def test_state_sizes():
     assert rows["1–5"]["32"] > 60 and rows["6–10"]["32"] < 15
     assert L.right("bigger-state") == "About one in seven"
     big = seeds("state_size", "512", "parameters")[0]
-    assert round(big / 1e6, 1) == 6.8 and round(big / n_parameters(shipped("seq2seq").model)) == 17
+    assert round(big / 1e6, 1) == 6.8 and round(big / n_parameters(shared("seq2seq").model)) == 17
 
 
 def test_source_order_and_scheduled_sampling():
@@ -84,7 +85,7 @@ def test_training_sentences():
 @pytest.mark.slow
 def test_teacher_and_freedom():
     """Forced, 10% of the places are wrong at 16 to 20 words; free, 30%. Whole sentences: no difference."""
-    pairs, system = [pair for pair in exams().test if pair.length >= 16], shipped("seq2seq")
+    pairs, system = [pair for pair in exams().test if pair.length >= 16], shared("seq2seq")
     encode = system.tokenizer.encode
     batch = make_batch([encode(p.src_text) for p in pairs], [encode(p.tgt_text) for p in pairs])
     with torch.inference_mode():
@@ -109,9 +110,9 @@ def test_teacher_and_freedom():
 def test_about_one_short_sentence_in_twenty_breaks_it():
     few, exercises = generate(200, seed=1, length=(5, 8)), load(L.folder / "exercises.py")
     pairs = generate(600, seed=2, length=(5, 8)) + few
-    broken = len(pairs) - n_right(said(shipped("seq2seq"), pairs), pairs)
+    broken = len(pairs) - n_right(said(shared("seq2seq"), pairs), pairs)
     assert 0.035 < broken / len(pairs) < 0.065
-    assert len(few) - n_right(said(shipped("seq2seq"), few), few) >= 8
+    assert len(few) - n_right(said(shared("seq2seq"), few), few) >= 8
     L.says("About one in twenty does.", "`generate(200, seed=1, length=(5, 8))`")
     for pair in few:  # every sentence of the task has a known translation
         assert exercises.is_a_sentence((), pair.src_text) == exercises.is_understood((), pair.src_text) == ""
@@ -121,7 +122,7 @@ def test_about_one_short_sentence_in_twenty_breaks_it():
 def test_the_hungry_mushrooms():
     text = "the women eat the mushrooms because they are hungry"
     wrong = "les femmes mangent les champignons parce qu' ils ont faim"
-    assert shipped("seq2seq")(text).target == wrong
+    assert shared("seq2seq")(text).target == wrong
     assert translations_of(text) == {wrong.replace("qu' ils", "qu' elles")}
     L.says(text)
 

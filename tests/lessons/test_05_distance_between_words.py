@@ -13,7 +13,8 @@ from course_lib.layers.folding import kernel_widths
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.exercises import EXERCISES, load
 from course_lib.text.special import EOS
-from tests.lessons.telling import Told, means, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, means
 
 L = Told("distance_between_words")
 
@@ -33,7 +34,7 @@ def run_cells(*beginnings: str, setup: str = "import torch\nfrom torch.nn import
 def test_what_is_handed_over():
     tokens, lengths = torch.tensor([[4, 5, 3]]), torch.tensor([3])
     for name, numbers in (("rctm", 96), ("seq2seq", 400)):
-        assert sum(part.numel() for part in shipped(name).model.read(tokens, lengths).values()) == numbers
+        assert sum(part.numel() for part in shared(name).model.read(tokens, lengths).values()) == numbers
     assert kernel_widths(7) == [2, 3, 4]
     L.says("96 numbers, where seq2seq hands over four times as many", "Seven words become 6, then 4, then 1")
     size = means("toy_ladder", "parameters")

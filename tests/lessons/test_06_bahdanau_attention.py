@@ -11,7 +11,8 @@ import torch
 from course_lib.teaching.exercises import load
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
-from tests.lessons.telling import Told, exact, exams, means, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, exact, exams, means
 
 L = Told("bahdanau_attention")
 exercises = load(L.folder / "exercises.py")
@@ -20,7 +21,7 @@ exercises = load(L.folder / "exercises.py")
 @torch.no_grad()
 def translate(sentence: str, look: Callable = exercises.look) -> tuple[str, torch.Tensor]:
     """As in the lesson: what is said, and a row of weights for each word of it and for the end."""
-    model, tokenizer = shipped("bahdanau").model, shipped("bahdanau").tokenizer
+    model, tokenizer = shared("bahdanau").model, shared("bahdanau").tokenizer
     batch, score = make_batch([tokenizer.encode(sentence)], [[]]), model.score
     memory = model.encode(batch.src, batch.src_lengths)
     state, word, said, looks = model.start(memory)["hidden"], BOS, [], []

@@ -12,9 +12,9 @@ import torch
 from course_lib.layers.attention import masked_softmax
 from course_lib.models import luong
 from course_lib.text.batch import make_batch
-from course_lib.translation.shipped import Shipped
+from course_lib.translation.shipped import Shipped, shared
 from course_lib.translation.translate import translate
-from tests.lessons.telling import Told, exams, means, n_right, said, seeds, shipped
+from tests.lessons.telling import Told, exams, means, n_right, said, seeds
 
 L, BEFORE = Told("score_functions"), Told("bahdanau_attention").source
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
@@ -23,7 +23,7 @@ ARTICLES = ("le", "la", "l'", "les")
 
 
 def system(name: str) -> Shipped:
-    return shipped(f"luong_{name}")
+    return shared(f"luong_{name}")
 
 
 def sixty():

@@ -16,7 +16,8 @@ from course_lib.translation.closing import (
 )
 from course_lib.translation.closing import listen as listen_to
 from course_lib.translation.metrics import pronouns_right
-from tests.lessons.telling import Told, exams, n_right, said, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, exams, n_right, said
 
 L = Told("self_attention")
 THIRSTY = "the cat drank the water because it was thirsty"
@@ -25,7 +26,7 @@ IT = 6
 
 
 def transformer():
-    return shipped("transformer")
+    return shared("transformer")
 
 
 def listen(text: str, **closed):
@@ -38,7 +39,7 @@ def wins(heard) -> str:
 
 def test_the_tape_looks_at_the_neighbour_and_leaps():
     tape, french = (
-        shipped("lstmn_lm"),
+        shared("lstmn_lm"),
         ["le", "chat", "a", "bu", "l'", "eau", "parce", "qu'", "il", "avait", "soif"],
     )
     ids = torch.tensor([[BOS, *tape.tokenizer.encode(" ".join(french))]])
@@ -53,7 +54,7 @@ def test_the_tape_looks_at_the_neighbour_and_leaps():
 
 
 def test_only_the_fourth_view_moves_and_none_looks_at_the_last_word():
-    encoder, looks = shipped("self_attentive"), []
+    encoder, looks = shared("self_attentive"), []
     for text in (THIRSTY, COLD):
         ids = torch.tensor([[*encoder.tokenizer.encode(text), EOS]])
         with torch.no_grad():

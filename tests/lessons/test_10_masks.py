@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from course_lib.explore.mask_painter import CAUSAL, TIMES_0, N, compute
-from tests.lessons.telling import Told, means, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, means
 
 L = Told("masks")
 
@@ -26,7 +27,7 @@ def test_a_leak_of_one_word_is_seen_in_the_next_word_alone():
 
 def test_the_leaky_language_model():
     L.says("its perplexity is above ten million")
-    assert {shipped(name).tokenizer.vocab_size for name in ("transformer", "transformer_lm")} == {680}
+    assert {shared(name).tokenizer.vocab_size for name in ("transformer", "transformer_lm")} == {680}
     L.says("VOCABULARY = 680", "Blind guessing among 680 words would have 680")
     found = means("toy_language_models", "scores", "test", "perplexity")
     assert f"{min(found.values()):.1f}" == "7.6" and 12 <= found["ngram_lm"] < 13

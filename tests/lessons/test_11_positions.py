@@ -17,8 +17,8 @@ from course_lib.models.registry import build, make_config
 from course_lib.recorded import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.translation.shipped import load_shipped
-from tests.lessons.telling import Told, exact, exams, n_right, said, seeds, shipped
+from course_lib.translation.shipped import load_shipped, shared
+from tests.lessons.telling import Told, exact, exams, n_right, said, seeds
 
 L = Told("positions")
 NEW = ("scores", "long", "by_length", "21–30", "exact")
@@ -106,7 +106,7 @@ def test_counting_from_six_breaks_it_and_it_is_the_look_across_that_goes_astray(
 
 
 def test_the_matrices_of_section_5_are_those_of_one_head():
-    attention = shipped("transformer").model.encoder.blocks[0].attention
+    attention = shared("transformer").model.encoder.blocks[0].attention
     L.says("w_query[:16].detach().T", "w_key[:16].detach().T")
     words = torch.randn(1, 5, 64, generator=torch.Generator().manual_seed(0))
     query, keys, _ = attention.project(words)
@@ -127,7 +127,7 @@ def test_products_and_turns():
 
 def test_it_breaks_off_after_about_twenty_words():
     pairs, kept = exams().long[:40], []
-    for text, pair in zip(said(shipped("transformer"), pairs), pairs, strict=True):
+    for text, pair in zip(said(shared("transformer"), pairs), pairs, strict=True):
         same = [a == b for a, b in zip(text.split(), pair.tgt, strict=False)]
         kept.append(same.index(False) if False in same else len(same))
     assert 17 <= median(kept) <= 24

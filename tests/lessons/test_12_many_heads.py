@@ -18,13 +18,14 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
 from course_lib.translation.inside import all_silent, attentions, head_names
-from tests.lessons.telling import Told, drawn, exact, means, seeds, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, drawn, exact, means, seeds
 
 L = Told("many_heads")
 
 
 def model():
-    return shipped("transformer").model
+    return shared("transformer").model
 
 
 @cache
@@ -33,7 +34,7 @@ def toy():
 
 
 def batch_of(pairs):
-    encode = shipped("transformer").tokenizer.encode
+    encode = shared("transformer").tokenizer.encode
     return make_batch([encode(p.src_text) for p in pairs], [encode(p.tgt_text) for p in pairs])
 
 
@@ -192,7 +193,7 @@ def test_the_chances_of_the_running_sentence():
 def test_the_first_version_goes_round_the_mask():
     batch = batch_of(toy().coreference[:1])
     eight, memory = batch.tgt_in[:, :8], model().encode(batch.src, batch.src_lengths)
-    dog = torch.tensor([shipped("transformer").tokenizer.encode("chien")])
+    dog = torch.tensor([shared("transformer").tokenizer.encode("chien")])
     other = torch.cat([eight[:, :-1], dog], dim=1)
 
     def first_version(features, *, n_heads):

@@ -19,7 +19,8 @@ from course_lib.text.toy.generate import running_pair
 from course_lib.translation import by_parts
 from course_lib.translation.by_parts import PATIENTS, RIGHT, Wiring
 from course_lib.translation.closing import listen_alone
-from tests.lessons.telling import Told, drawn, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, drawn
 
 L = Told("the_transformer")
 SIZES = {"n_heads": 4, "n_layers": 3}
@@ -27,11 +28,11 @@ SIZES = {"n_heads": 4, "n_layers": 3}
 
 @cache
 def weights() -> dict[str, torch.Tensor]:
-    return {name: w.detach() for name, w in shipped("transformer").model.state_dict().items()}
+    return {name: w.detach() for name, w in shared("transformer").model.state_dict().items()}
 
 
 def encode(text: str) -> list[int]:
-    return shipped("transformer").tokenizer.encode(text)
+    return shared("transformer").tokenizer.encode(text)
 
 
 def said_by(wiring: Wiring, texts: list[str]) -> list[str]:
@@ -39,7 +40,7 @@ def said_by(wiring: Wiring, texts: list[str]) -> list[str]:
     src = make_batch([encode(text) for text in texts], [[]] * len(texts)).src
     given = {**SIZES, "max_len": 30, "may_look": (src != PAD)[:, None, None], "wiring": wiring}
     found = by_parts.say(src, weights(), **given)
-    return [shipped("transformer").tokenizer.decode(list(spoken(row, 680))) for row in found.tolist()]
+    return [shared("transformer").tokenizer.decode(list(spoken(row, 680))) for row in found.tolist()]
 
 
 def answer_to(question: str) -> str:
@@ -49,7 +50,7 @@ def answer_to(question: str) -> str:
 
 
 def test_the_file_is_as_told():
-    config = shipped("transformer").model.config
+    config = shared("transformer").model.config
     assert (config.d_model, config.n_heads, config.d_ff, config.n_layers) == (64, 4, 256, 3)
     assert config.pre_norm and config.tied and config.positions == "sinusoidal"
     assert len(weights()) == 96 and sum(w.numel() for w in weights().values()) == 392_360
@@ -159,7 +160,7 @@ def test_alone_every_cold_is_felt():
     for one in drinkers:
         for drink in drinks:
             text = f"the {one} drank the {drink} because it was cold"
-            assert listen_alone(shipped("transformer"), text).french.endswith("avait froid")
+            assert listen_alone(shared("transformer"), text).french.endswith("avait froid")
     L.says(f"all of {len(drinkers)} drinkers with {len(drinks)} drinks")
 
 

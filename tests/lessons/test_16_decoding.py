@@ -17,7 +17,8 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS
 from course_lib.translation.live import live
 from course_lib.translation.metrics import bleu
-from tests.lessons.telling import Told, drawn, means, n_right, said, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, drawn, means, n_right, said
 
 L = Told("decoding")
 GARDEN = "the old woman sees a small dog in the garden"
@@ -26,7 +27,7 @@ COW = "the cow drank the milk because it was thirsty"
 
 @cache
 def found(name: str, n: int, beam: int, alpha: float) -> list[str]:
-    return said(shipped(name), drawn(n), beam=beam, length_penalty=alpha)
+    return said(shared(name), drawn(n), beam=beam, length_penalty=alpha)
 
 
 def test_the_other_machine_said_what_is_told():
@@ -36,11 +37,11 @@ def test_the_other_machine_said_what_is_told():
     L.says(
         "On a machine with 16 cores and an H200, which this cell does not use, it said 1.3 in one run and 1.8"
     )
-    assert next(shipped("transformer").model.parameters()).device.type == "cpu"
+    assert next(shared("transformer").model.parameters()).device.type == "cpu"
 
 
 def test_what_closing_does():
-    transformer = shipped("transformer")
+    transformer = shared("transformer")
     closed = live(transformer, GARDEN.replace("dog", "[dog]"))
     assert closed.french == "la vieille femme voit un petit jardin dans le jardin"
     assert f"{closed.chances[6].max():.2f}" == "0.92"
@@ -53,16 +54,16 @@ def test_what_closing_does():
     garden = live(transformer, GARDEN.replace("garden", "[garden]"))
     assert garden.french.endswith("dans le chien") and f"{garden.chances[9].max():.2f}" == "0.44"
     astray = "la vieille femme porte le petit chapeau blanc"  # from *sees* on
-    assert live(shipped("rctm"), GARDEN).french == astray
+    assert live(shared("rctm"), GARDEN).french == astray
 
 
 def test_how_sure_it_is_when_nothing_is_closed_and_one_word_a_little_likelier():
-    chances = [live(shipped("transformer"), pair.src_text).chances for pair in drawn(40)]
+    chances = [live(shared("transformer"), pair.src_text).chances for pair in drawn(40)]
     sure = torch.cat([found.max(dim=1).values for found in chances if found is not None])
     assert ((sure > 0.895) & (sure < 0.965)).float().mean() > 0.98
     for text, step, told in (("a man runs", 0, "une 0.49 un 0.39"), (COW, 8, "il 0.57 elle 0.36")):
-        shares, tokens = live(shipped("rctm"), text).chances[step].topk(2)
-        words = shipped("rctm").tokenizer.tokens(tokens.tolist())
+        shares, tokens = live(shared("rctm"), text).chances[step].topk(2)
+        words = shared("rctm").tokenizer.tokens(tokens.tolist())
         assert " ".join(f"{w} {x:.2f}" for w, x in zip(words, shares.tolist(), strict=True)) == told
 
 
@@ -77,7 +78,7 @@ def test_a_penalty_for_short_sentences_and_a_model_that_needs_no_beam():
 @pytest.mark.slow
 def test_the_first_version_of_grow_changes_36_of_60_and_no_score():
     """The lesson's own beam, sentence by sentence; where it is right, it is the library's."""
-    rctm, exercise = shipped("rctm"), EXERCISES["grow"]
+    rctm, exercise = shared("rctm"), EXERCISES["grow"]
     code = L.source.split('grow = yours("grow")')[1].split("cow =")[0]
     code = "\n".join(line for line in code.splitlines() if not line.startswith("# %%"))
 
@@ -130,7 +131,7 @@ def test_what_bleu_cannot_see():
 
 
 def test_the_cache_counts_and_bytes():
-    config = shipped("transformer").model.config
+    config = shared("transformer").model.config
     assert (config.n_layers, config.d_model, config.n_heads) == (3, 64, 4)
     assert L.asked("dec-cache-bytes").answer == 2 * 12 * 768 * 2
     assert sum(range(1, 101)) == 5050 and sum(range(1, 61)) == 1830
@@ -140,7 +141,7 @@ def test_the_cache_counts_and_bytes():
 
 @torch.no_grad()
 def test_one_layer_deep_the_mask_makes_no_difference_and_two_deep_it_does():
-    model, encode, states = shipped("transformer").model, shipped("transformer").tokenizer.encode, []
+    model, encode, states = shared("transformer").model, shared("transformer").tokenizer.encode, []
     x = torch.tensor([[BOS, *encode("la vieille femme voit un petit chien")]])
     batch = make_batch([encode(GARDEN)], [[]])
     memory = model.encode(batch.src, batch.src_lengths)

@@ -19,7 +19,8 @@ from course_lib.layers.restricted import attend_nearby
 from course_lib.runtime import data_path
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from tests.lessons.telling import Told, drawn, shipped
+from course_lib.translation.shipped import shared
+from tests.lessons.telling import Told, drawn
 
 L = Told("what_it_costs")
 RECORD = data_path("results", "bench_cost_cpu.txt").read_text(encoding="utf-8")
@@ -139,7 +140,7 @@ def test_where_two_curves_meet():
 
 @torch.no_grad()
 def right_share(in_decoder) -> float:
-    model, encode = shipped("transformer").model, shipped("transformer").tokenizer.encode
+    model, encode = shared("transformer").model, shared("transformer").tokenizer.encode
     batch = make_batch([encode(p.src_text) for p in drawn(200)], [encode(p.tgt_text) for p in drawn(200)])
     memory = model.encode(batch.src, batch.src_lengths)
     with patch.multiple("course_lib.layers.multi_head", multi_head=in_decoder):

@@ -14,8 +14,8 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
 from course_lib.translation.evaluate import forced_alignment, forced_weights
-from course_lib.translation.shipped import load_shipped
-from tests.lessons.telling import Told, seeds, shipped
+from course_lib.translation.shipped import load_shipped, shared
+from tests.lessons.telling import Told, seeds
 
 L, MUSEUM = Told("the_museum"), table()
 
@@ -75,7 +75,7 @@ def test_the_last_layer_of_convs2s_points_nearly_as_well_as_bahdanau():
     pairs = [pair for pair in generate(200, seed=18) if pair.links]
 
     def error(name: str) -> AlignmentError:
-        return forced_alignment(shipped(name).model, shipped(name).tokenizer, pairs)
+        return forced_alignment(shared(name).model, shared(name).tokenizer, pairs)
 
     convs2s, bahdanau = error("convs2s"), error("bahdanau")
     assert convs2s.layers_producing[-1] < convs2s.producing
@@ -167,7 +167,7 @@ def test_training_seconds_and_the_hunt_by_hand():
 
 
 def test_three_looks_of_convs2s():
-    said = shipped("convs2s")("the cat drank the water because it was thirsty", with_weights=True)
+    said = shared("convs2s")("the cat drank the water because it was thirsty", with_weights=True)
     row = said.target_tokens.index("il")
     shares = [zip(said.source_tokens, layer[0][row].tolist(), strict=True) for layer in said.weights]
     looks = [{token for token, share in layer if share > 0.15} for layer in shares]

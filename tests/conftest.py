@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items):
 def course_home(tmp_path, monkeypatch):
     home = tmp_path / "course-home"
     monkeypatch.setenv("COURSE_HOME", str(home))
-    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE"):
+    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE", "COURSE_CALLED"):
         monkeypatch.delenv(switch, raising=False)
     return home
 

@@ -93,14 +93,17 @@ def multi30k(args: argparse.Namespace) -> int:
     from course_lib.text.download import DownloadError
 
     place = multi30k.find_place(args.folder)
+    by_hand = f"""
+Multi30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The command
+    {called()} {place.command}
+gets what is missing. By hand: put these files into
+{place.folder}"""
     try:
         if wrong := report(place.folder, place.why):
             if not args.download:
-                print(f"\nMulti30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The")
-                print(f"command\n    {place.command}\ngets what is missing. By hand: put these files into")
-                print(place.folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
-                if not agreed():
-                    return 1
+                print(by_hand, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
+            if not (args.download or agreed()):
+                return 1
             multi30k.fetch(place.folder)
             report(place.folder, place.why)
     except (DownloadError, OSError) as error:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from course_lib.runtime import PROJECT_ROOT, data_path, user_folder
+from course_lib.runtime import PROJECT_ROOT, called, data_path, user_folder
 from course_lib.text.corpus import CorpusError, Sentences, read_split
 from course_lib.text.download import download
 
 HOME = "https://github.com/multi30k/dataset"
 SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 VARIABLE = "COURSE_MULTI30K"
-COMMAND = "python3 -m course_lib data multi30k --download"
+COMMAND = "data multi30k --download"
 
 LANGUAGES = ("de", "en", "fr")
 FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}
@@ -104,11 +104,11 @@ def _check(place: Place, name: str) -> None:
     if found == "missing":
         raise FileNotFoundError(
             f"Multi30k is not part of the course, and {name} is not in {where}. "
-            f"`{place.command}` gets it. By hand: {SOURCE}/{name}"
+            f"`{called()} {place.command}` gets it. By hand: {SOURCE}/{name}"
         )
     if found == "wrong":
         raise CorpusError(
             f"{name} in {where} is not the file that Multi30k published: its SHA-256 differs. "
-            f"`{place.command}` gets the right one; "
+            f"`{called()} {place.command}` gets the right one; "
             "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
         )

@@ -16,6 +16,8 @@ import pytest
 from course_lib.cli import commands, main, testing
 from course_lib.cli.commands import ended
 from course_lib.cli.door import PROJECT_ROOT, Trouble
+from course_lib.teaching.exercises import BY_LESSON
+from course_lib.teaching.lessons import lesson
 from tests.browser.lab import lab_server
 
 
@@ -88,6 +90,11 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT_ROOT, capture_output=True, text=True)
     assert "loaded: []" in done.stdout and told in done.stdout + done.stderr
+
+
+def test_the_exercises_of_the_report_are_those_that_are_checked():
+    for topic, tasks in BY_LESSON.items():
+        assert set(lesson(topic).exercises) == {one.name for one in tasks}
 
 
 # ---- endings

@@ -198,7 +198,7 @@ def test_the_card_says_the_same(there):
 def test_what_a_new_learner_sees_does_not_change_when_lessons_are_added(there, monkeypatch):
     before = summary_html(Progress()), summary_text(Progress())
     there |= {one.topic for one in lessons()}
-    monkeypatch.setattr("course_lib.teaching.progress.BY_LESSON", {})
+    monkeypatch.setattr("course_lib.teaching.lessons.Lesson.exercises", {})
     assert (summary_html(Progress()), summary_text(Progress())) == before
 
 

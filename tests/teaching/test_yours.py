@@ -27,7 +27,7 @@ GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
 @pytest.fixture(autouse=True)
 def nothing_judged_yet(monkeypatch):
-    monkeypatch.setattr(sys.modules["course_lib.teaching.yours"], "_judged", {})
+    monkeypatch.setattr(sys.modules["course_lib.teaching.own_functions"], "_judged", {})
 
 
 def write(course_home, text: str | bytes) -> None:

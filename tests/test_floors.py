@@ -189,7 +189,7 @@ sys.meta_path.insert(0, Absent())
 importlib.metadata.version = version
 from course_lib.cli import door, main
 door.set_up = door.restart = lambda *asked: sys.exit("a set-up was started")
-import course_lib.bench.decoding, course_lib.bench.text, course_lib.bench.training
+import course_lib.bench.decoding, course_lib.bench.training
 folder = {str(tmp_path / "run")!r}
 for words in (
     ["train", "bahdanau", "--scale", "tiny", "--steps", "2", "--device", "cpu", "--folder", folder],

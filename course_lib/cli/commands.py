@@ -29,7 +29,7 @@ COMMANDS = {
     "evaluate": "measure trained systems",
     "experiment": "run an experiment that a lesson quotes again",
     "progress": "show what you have done so far, or delete it",
-    "bench": "measure how fast it is: explorables, text, training, decoding",
+    "bench": "measure how fast it is: explorables, training, decoding",
 }
 TRANSLATE = """Capitals and full stops do no harm. What is odd about a sentence, such as an unknown word, is
 said on stderr. Without a sentence it reads one a line:
@@ -157,8 +157,6 @@ def parser() -> argparse.ArgumentParser:
         dest="what", metavar="WHAT", required=True, title="what to measure"
     )
     one_command(chosen, "explorables", "how fast the explorables answer", measuring.bench, "test")
-    own = one_command(chosen, "text", "how fast text is made and read", measuring.bench)
-    own.add_argument("--folder", type=Path, metavar="FOLDER", help="where Multi30k is, to measure it too")
     add_device(one_command(chosen, "training", "how fast a step of training is", measuring.bench))
     add_device(
         one_command(chosen, "decoding", "what a cache is worth when a sentence is said", measuring.bench)

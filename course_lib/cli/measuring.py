@@ -240,8 +240,6 @@ def bench(args: argparse.Namespace) -> int:
     run = import_module(f"course_lib.bench.{args.what}").run
     if args.what == "explorables":
         run()
-    elif args.what == "text":
-        run(args.folder)
     else:
         run(device=find_device(args.device))
     return 0

@@ -167,10 +167,10 @@ def test_thin_commands_call_what_does_the_work(monkeypatch, no_set_up, capsys):
     called = []
     monkeypatch.setattr("course_lib.authoring.build.build_all", lambda *asked: called.append(asked) or 3)
     monkeypatch.setattr("course_lib.bench.explorables.run", lambda: called.append("explorables"))
-    monkeypatch.setattr("course_lib.bench.text.run", called.append)
+    monkeypatch.setattr("course_lib.bench.decoding.run", lambda device: called.append(device.type))
     assert main(["build", "08", "00", "--check"]) == 3
-    assert main(["bench", "explorables"]) == main(["bench", "text", "--folder", "there"]) == 0
-    assert called == [(["08", "00"], True), "explorables", Path("there")]
+    assert main(["bench", "explorables"]) == main(["bench", "decoding", "--device", "cpu"]) == 0
+    assert called == [(["08", "00"], True), "explorables", "cpu"]
     assert main(["progress", "--delete"]) == 0 and "no progress to delete" in capsys.readouterr().out
 
 

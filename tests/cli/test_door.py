@@ -261,7 +261,7 @@ def test_the_environment_takes_the_place_of_the_process(course, monkeypatch):
 def test_what_is_needed_is_asked_for_and_no_more():
     """A GPU machine without Jupyter trains; only the explorables' bench needs a browser."""
     stages = {
-        "training": "train bahdanau|translate x|evaluate|sample|data show|bench text|experiment",
+        "training": "train bahdanau|translate x|evaluate|sample|data show|bench decoding|experiment",
         "lab": "lab|build|progress",
         "test": "bench explorables|test",
     }

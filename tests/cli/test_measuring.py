@@ -38,12 +38,6 @@ def ask(*words) -> int:
 # ---- the right sentences
 
 
-def test_the_test_sets_are_the_same_without_the_sentences_to_learn_from():
-    whole, alone = (toy_splits.splits(seed=0, sizes=SMALL | more) for more in ({}, {"train": 0}))
-    for name in measuring.SPLITS:
-        assert getattr(whole, name) == getattr(alone, name) and len(getattr(alone, name)) == SMALL[name]
-
-
 def test_the_split_and_the_first_few(checkpoint, capsys):
     path = checkpoint("bahdanau")
     for words, told in (

@@ -179,10 +179,9 @@ def sample(args: argparse.Namespace) -> int:
         print(tokenizer.decode([*start[1:], *row]))
         if args.attention and model.attends:
             read = [*start, *row[: row.index(EOS) if EOS in row else -1]]  # what is said last is read no more
+            tokens = torch.tensor([read], device=next(model.parameters()).device)
             with torch.inference_mode():
-                _, weights = model.decode(
-                    torch.tensor([read]).to(find_device(args.device)), with_weights=True
-                )
+                _, weights = model.decode(tokens, with_weights=True)
             words = tuple(tokenizer.tokens(read))
             show([Attention("self-attention", weights[0].float().cpu(), words, words)], saved, args)
     return 0

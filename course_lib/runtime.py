@@ -76,7 +76,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         _sync_folder(path.parent)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and error.errno:
             error.filename = str(path)  # a full disk does not say whose bytes it refused
         raise
 

@@ -95,7 +95,7 @@ def multi30k(args: argparse.Namespace) -> int:
     place = multi30k.find_place(args.folder)
     by_hand = f"""
 Multi30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The command
-    {called()} {place.command}
+    {place.command}
 gets what is missing. By hand: put these files into
 {place.folder}"""
     try:

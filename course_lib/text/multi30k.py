@@ -25,7 +25,6 @@ from course_lib.text.download import download
 HOME = "https://github.com/multi30k/dataset"
 SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 VARIABLE = "COURSE_MULTI30K"
-COMMAND = "data multi30k --download"
 
 LANGUAGES = ("de", "en", "fr")
 FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}
@@ -37,7 +36,7 @@ class Place:
 
     folder: Path
     why: str
-    command: str = COMMAND  # what fills it
+    command: str  # what fills it
 
 
 def load_multi30k(
@@ -57,11 +56,12 @@ def load_multi30k(
 
 def find_place(folder: str | Path | None = None) -> Place:
     """Where to look: the one place that is named, never a second one behind it."""
+    command = f"{called()} data multi30k --download"
     if folder is not None:
-        return Place(Path(folder).expanduser(), "the folder you named", f'{COMMAND} "{folder}"')
+        return Place(Path(folder).expanduser(), "the folder you named", f'{command} "{folder}"')
     if chosen := os.environ.get(VARIABLE):
-        return Place(Path(chosen).expanduser(), f"named by {VARIABLE}")
-    return Place(user_folder() / "multi30k", "the course's own place for it")
+        return Place(Path(chosen).expanduser(), f"named by {VARIABLE}", command)
+    return Place(user_folder() / "multi30k", "the course's own place for it", command)
 
 
 @cache
@@ -104,11 +104,11 @@ def _check(place: Place, name: str) -> None:
     if found == "missing":
         raise FileNotFoundError(
             f"Multi30k is not part of the course, and {name} is not in {where}. "
-            f"`{called()} {place.command}` gets it. By hand: {SOURCE}/{name}"
+            f"`{place.command}` gets it. By hand: {SOURCE}/{name}"
         )
     if found == "wrong":
         raise CorpusError(
             f"{name} in {where} is not the file that Multi30k published: its SHA-256 differs. "
-            f"`{called()} {place.command}` gets the right one; "
+            f"`{place.command}` gets the right one; "
             "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
         )

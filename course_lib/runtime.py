@@ -1,5 +1,6 @@
 """Where the course runs: paths, seeds, the device, and the switches that change how it behaves.
 
+    >>> import torch
     >>> generator = seed_everything(7)
     >>> torch.rand(1, generator=generator).shape
     torch.Size([1])
@@ -13,6 +14,9 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
     COURSE_BAR          "1" or "0": progress bars on or off, whoever watches
+    COURSE_CALLED       how the course was called; the command line sets it, and messages name it so
+
+torch is imported where it is needed: what only wants a path answers at once.
 """
 
 from __future__ import annotations
@@ -23,9 +27,10 @@ import random
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
+if TYPE_CHECKING:
+    import torch
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
@@ -68,8 +73,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.chmod(temporary, 0o644)  # mkstemp makes files only their owner can read
         os.replace(temporary, path)
         _sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:
+            error.filename = str(path)  # a full disk does not say whose bytes it refused
         raise
 
 
@@ -92,6 +99,9 @@ def write_json(path: Path, content: object) -> None:
 
 def seed_everything(seed: int) -> torch.Generator:
     """Seed Python, NumPy and torch, and hand back a generator for code that takes one."""
+    import numpy as np
+    import torch
+
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -103,6 +113,8 @@ def device() -> torch.device:
 
     Apple's GPU only when asked for (COURSE_DEVICE=mps): it has no float64, which some lessons use.
     """
+    import torch
+
     if chosen := os.environ.get("COURSE_DEVICE"):
         try:
             return torch.device(chosen)
@@ -118,12 +130,24 @@ def device() -> torch.device:
 def for_sums(device: torch.device) -> torch.dtype:
     """The type to add many numbers up in: float64, or float32 on Apple's GPU, which has nothing wider.
 
+    >>> import torch
     >>> for_sums(torch.device("cpu"))
     torch.float64
     """
+    import torch
+
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 def switched_on(name: str) -> bool:
     """Whether an environment switch such as `COURSE_OPEN` is on."""
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def called() -> str:
+    """The course as it was called: what a message tells to run begins with it.
+
+    >>> f"{called()} data multi30k"
+    'python3 -m course_lib data multi30k'
+    """
+    return os.environ.get("COURSE_CALLED", "python3 -m course_lib")

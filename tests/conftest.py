@@ -10,12 +10,26 @@ import importlib
 import pkgutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 FLOORS_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
 QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
+TESTS = Path(__file__).parent
+NOT_QUICK = {  # what the lessons say, every wrong answer, every state of every explorable, whole small runs
+    *("lessons", "explore/test_sweep.py", "teaching/test_mutants.py", "teaching/test_yours.py"),
+    *("teaching/test_claim_book.py", "translation/test_claim.py", "training/test_by_hand.py"),
+    *("bench/test_experiments.py", "models/test_sound.py"),
+}
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A quick run does not even load what takes long as a whole."""
+    if "not slow" in config.option.markexpr:
+        return collection_path.relative_to(TESTS).as_posix() in NOT_QUICK or None
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
@@ -34,7 +48,7 @@ def pytest_collection_modifyitems(items):
 def course_home(tmp_path, monkeypatch):
     home = tmp_path / "course-home"
     monkeypatch.setenv("COURSE_HOME", str(home))
-    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE"):
+    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE", "COURSE_CALLED"):
         monkeypatch.delenv(switch, raising=False)
     return home
 

@@ -1,4 +1,4 @@
-"""A pytest plugin for nbval: each notebook meets a learner of its own, with no progress yet.
+"""A pytest plugin for nbval: each notebook meets a learner of its own, in the setting of its folder.
 
     pytest -p tests.nbval_home --nbval notebooks/
 
@@ -12,11 +12,17 @@ from pathlib import Path
 
 import pytest
 
+SETTINGS = {
+    # Sums come out differently in the last bit on another CPU. torch without vector instructions is one.
+    "another_cpu": {"ATEN_CPU_CAPABILITY": "default"},
+    "solved": {"COURSE_STRICT": "1", "COURSE_OPEN": "1"},
+}
+STARTED_IN = Path(os.environ.get("COURSE_HOME", ""))
 
-@pytest.hookimpl(
-    tryfirst=True
-)  # nbval starts a notebook's kernel in this same hook, and it inherits the variable
+
+@pytest.hookimpl(tryfirst=True)  # nbval starts a kernel in this same hook, and it inherits the variables
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    home = Path(os.environ["COURSE_HOME"])
-    if home.name != item.path.stem:
-        os.environ["COURSE_HOME"] = str(home.parent / item.path.stem)
+    form, lesson = item.path.parent.name, item.path.stem
+    for name in (name for setting in SETTINGS.values() for name in setting):
+        os.environ.pop(name, None)
+    os.environ.update({"COURSE_HOME": str(STARTED_IN / form / lesson), **SETTINGS.get(form, {})})

@@ -178,7 +178,7 @@ for module in {modules}:
     importlib.import_module(module)
 from course_lib.cli import door, main
 door.set_up = door.restart = lambda *asked: sys.exit("a set-up was started")
-import course_lib.bench.decoding, course_lib.bench.text, course_lib.bench.training
+import course_lib.bench.decoding, course_lib.bench.training
 for words in (
     ["train", "bahdanau", "--scale", "tiny", "--steps", "2", "--device", "cpu", "--folder", {folder!r}],
     ["translate", "the cat drank the water", "--attention", "--device", "cpu"],

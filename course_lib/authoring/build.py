@@ -19,7 +19,7 @@ from course_lib.authoring.glossary import defined_twice, glossary_page, used_too
 from course_lib.authoring.outputs import check_outputs, outdated
 from course_lib.authoring.rules import breaches
 from course_lib.authoring.source import LessonError, raise_all, read_lesson, sources
-from course_lib.runtime import PROJECT_ROOT, write_atomically
+from course_lib.runtime import PROJECT_ROOT, called, write_atomically
 
 SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ in prose alone: one run serves both
@@ -167,7 +167,7 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
         problems = ["not built yet"]
     except (ValueError, KeyError, TypeError):  # a merge conflict in it, for example
         problems = ["this is not a notebook we wrote"]
-    remedy = f"run `python3 -m course_lib build {made.lesson.number}`"
+    remedy = f"run `{called()} build {made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
 
@@ -190,4 +190,4 @@ def stale_glossary(root: Path, page: str) -> list[str]:
     """What to run where docs/glossary.md is not what the lessons say."""
     path = root / "docs" / "glossary.md"
     fresh = path.exists() and path.read_text(encoding="utf-8") == page
-    return [] if fresh else ["docs/glossary.md: stale; run `python3 -m course_lib build`"]
+    return [] if fresh else [f"docs/glossary.md: stale; run `{called()} build`"]

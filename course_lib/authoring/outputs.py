@@ -89,7 +89,7 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
     from IPython.core.formatters import DisplayFormatter  # these take a while to load
 
     from course_lib.teaching import explain, road_map
-    from course_lib.teaching.quiz import Quiz, drawn
+    from course_lib.teaching.quizzes import Quiz, drawn
 
     calls = {
         "quiz": lambda lesson, use: Quiz(lesson, use, drawn(lesson, use)),  # of a new learner

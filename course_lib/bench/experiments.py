@@ -28,10 +28,9 @@ from typing import Any
 
 import torch
 
-from course_lib.bench.claims import run as run_claim
 from course_lib.bench.look_up import run as run_look_up
 from course_lib.bench.recall import run as run_recall
-from course_lib.bench.sick import run as run_sick
+from course_lib.bench.small_runs import run_claim, run_clinic
 from course_lib.bench.trained import run as run_trained
 from course_lib.models.registry import language_models, translators
 from course_lib.runtime import data_path, write_atomically
@@ -40,7 +39,7 @@ KINDS: dict[str, Callable[..., dict]] = {
     "train": run_trained,
     "recall": run_recall,
     "look up": run_look_up,
-    "sick": run_sick,
+    "sick": run_clinic,
     "claim": run_claim,
 }
 GROUPS = {"translators": translators, "language models": language_models}

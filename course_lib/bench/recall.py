@@ -121,10 +121,10 @@ def gradient_by_lag(model: nn.Module, generator: torch.Generator) -> dict[str, f
     model.train()  # cuDNN's recurrent layers have a gradient in training only; dropout is 0
     try:
         loss = loss_of(model, task) * BATCH
-        (slope,) = torch.autograd.grad(loss, embedded[-1])
+        (gradient,) = torch.autograd.grad(loss, embedded[-1])
     finally:
         hook.remove()
         model.train(was_training)
-    length = slope.norm(dim=-1).mean(dim=0)  # (positions,)
+    length = gradient.norm(dim=-1).mean(dim=0)  # (positions,)
     asked = task.tokens.shape[1] - 1
     return {str(lag): float(length[asked - lag]) for lag in DISTANCES}

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.text.toy.splits import TESTS
-
-Column = tuple[str, Callable[[dict], float | None], Callable[[float], str]]
 
 RECALLED = ("1", "5", "10", "20", "50", "100")
 
@@ -22,65 +20,56 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def plain(digits: int) -> Callable[[float], str]:
-    return lambda value: f"{value:.{digits}f}"
+class Column(NamedTuple):
+    """A heading, where its number stands in a run ("scores", "test", "bleu"), and how it is written."""
+
+    heading: str
+    path: tuple[str | int, ...]
+    write: Callable[[float], str] = percent
+
+    def find(self, run: dict) -> float | None:
+        """None where a run has no such number; of a sign for each sentence, the share."""
+        found: Any = run
+        for key in self.path:
+            found = found.get(key) if isinstance(found, dict) else found[key]
+            if found is None:
+                return None
+        return mean(map(int, found)) if isinstance(found, str) else found
 
 
 def columns(run: dict) -> list[Column]:
-    """What can be told of runs like this one: a heading, how to find the number, how to write it."""
+    """What can be told of runs like this one."""
+    one, two, right = "{:.1f}".format, "{:.2f}".format, run.get("right")
     if "gradient" in run:
-        return [
-            *(
-                (f"{d} steps, %", lambda one, d=d: one["right"][d], percent)
-                for d in RECALLED
-                if d in run["right"]
-            ),
-            (
-                "gradient at lag 50",
-                lambda one: one["gradient"]["trained"]["50"],
-                lambda value: f"{value:.1e}",
-            ),
-        ]
+        recalled = [Column(f"{d} steps, %", ("right", d)) for d in RECALLED if d in right]
+        return [*recalled, Column("gradient at lag 50", ("gradient", "trained", "50"), "{:.1e}".format)]
     if "ends" in run:
-        return [
-            ("training loss", lambda one: one["ends"]["train_loss"], plain(2)),
-            ("validation loss", lambda one: one["ends"]["loss"], plain(2)),
-            ("right, %", lambda one: one["ends"]["exact"], percent),
-        ]
-    if isinstance(run.get("right"), dict) and "long" in run["right"]:  # a sign for each sentence
-        return [
-            (f"{split}, %", lambda one, split=split: mean(map(int, one["right"][split])), percent)
-            for split in run["right"]
-        ]
+        losses = {"training loss": "train_loss", "validation loss": "loss"}
+        told = [Column(heading, ("ends", key), two) for heading, key in losses.items()]
+        return [*told, Column("right, %", ("ends", "exact"))]
     if "half_way" in run:
-        return [(f"rate {rate}", lambda one, rate=rate: one["end"][rate], plain(3)) for rate in run["end"]]
-    if "right" in run and "scores" not in run:
-        return [("right, %", lambda one: one["right"], percent)]
-    found: list[Column] = [("parameters", lambda one: one["parameters"], lambda value: f"{value:,.0f}")]
+        return [Column(f"rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]]
+    if isinstance(right, dict):
+        return [Column(f"{split}, %", ("right", split)) for split in right]
+    if "scores" not in run:
+        return [Column("right, %", ("right",))]
+    found = [Column("parameters", ("parameters",), "{:,.0f}".format)]
     test = run["scores"].get("test", {})
     if "perplexity" in test:
-        found += [("perplexity", lambda one: one["scores"]["test"]["perplexity"], plain(2))]
-        if "word by word" in run:
-            found += [("word by word", lambda one: one["word by word"], lambda value: f"{value:,.4g}")]
-        return found
+        found.append(Column("perplexity", ("scores", "test", "perplexity"), two))
+        return found + [Column(key, (key,), "{:,.4g}".format) for key in ("word by word",) if key in run]
     if "greedy" in run["scores"].get("validation", {}):
-        ways: list[tuple[str, str]] = [("validation", "greedy"), ("test", "greedy"), ("test", "beam")]
-        return found + [
-            (f"{split}, {way}", lambda one, split=split, way=way: one["scores"][split][way], plain(1))
-            for split, way in ways
-            if way in run["scores"].get(split, {})
-        ]
+        ways = (("validation", "greedy"), ("test", "greedy"), ("test", "beam"))
+        there = [(split, way) for split, way in ways if way in run["scores"].get(split, {})]
+        return found + [Column(f"{split}, {way}", ("scores", split, way), one) for split, way in there]
     if isinstance(test.get("right"), dict):
-        return found + [
-            (f"{name}, %", lambda one, name=name: one["scores"]["test"]["right"][name], percent)
-            for name in test["right"]
-        ]
-    found += [(split, lambda one, split=split: one["scores"][split]["exact"], percent) for split in TESTS]
-    found += [("il/elle", lambda one: one["scores"]["coreference"].get("pronouns"), percent)]
+        return found + [Column(f"{name}, %", ("scores", "test", "right", name)) for name in test["right"]]
+    found += [Column(split, ("scores", split, "exact")) for split in TESTS]
+    found += [Column("il/elle", ("scores", "coreference", "pronouns"))]
     if "alignment_error" in test:
-        found += [("alignment error", lambda one: one["scores"]["test"].get("alignment_error"), plain(2))]
+        found.append(Column("alignment error", ("scores", "test", "alignment_error"), two))
     if "likeness" in run:
-        found += [("likeness of words", lambda one: one["likeness"][-1], plain(2))]
+        found.append(Column("likeness of words", ("likeness", -1), two))
     return found
 
 
@@ -90,10 +79,10 @@ def table(kept: dict[str, Any]) -> str:
     for run in kept["runs"]:
         variants.setdefault(run["variant"], []).append(run)
     wide = max((columns(run) for run in kept["runs"]), key=len)
-    lines = [["", "seeds", *(heading for heading, _, _ in wide)]]
+    lines = [["", "seeds", *(column.heading for column in wide)]]
     lines.append(["---"] * len(lines[0]))
     for variant, runs in variants.items():
-        cells = [spread([find(run) for run in runs], write) for _, find, write in wide]
+        cells = [spread([column.find(run) for run in runs], column.write) for column in wide]
         lines.append([variant or kept["experiment"], str(len(runs)), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -101,12 +90,10 @@ def table(kept: dict[str, Any]) -> str:
 def spread(numbers: Sequence[float | None], write: Callable[[float], str]) -> str:
     """Mean and standard deviation.
 
-    >>> spread([1.0, 2.0, 3.0], plain(1)), spread([0.5], percent), spread([None], percent)
+    >>> spread([1.0, 2.0, 3.0], "{:.1f}".format), spread([0.5], percent), spread([None], percent)
     ('2.0 ± 1.0', '50.0', '')
     """
     there = [number for number in numbers if number is not None]
-    if not there:
-        return ""
-    if len(set(there)) == 1:
-        return write(there[0])
+    if len(set(there)) < 2:
+        return write(there[0]) if there else ""
     return f"{write(mean(there))} ± {write(stdev(there))}"

@@ -39,7 +39,7 @@ RATE, SEED = 1e-4, 0
 ROUNDS = {"cuda": 7, "cpu": 5}
 GPU_ROWS, GPU_LENGTH, GPU_VOCAB, GPU_STEPS = 512, 16, 8000, 20
 CPU_SYSTEMS, CPU_PAIRS, CPU_STEPS = ("transformer", "bahdanau"), 4000, 10
-CPU_ROWS, CPU_TOKENS = 64, 1024  # of a batch: sentences if naive, places in ours; some 900 words in both
+CPU_ROWS, CPU_TOKENS = 64, 1024  # of a batch: sentences if naive, tokens in ours; some 900 words in both
 
 ABOUT = {
     "cuda": f"""\
@@ -53,9 +53,9 @@ All in turn, {ROUNDS["cuda"]} rounds of {GPU_STEPS} steps, the median round. tok
 Another machine's figures: data/results/bench_training_h200.txt""",
     "cpu": f"""\
 naive     {CPU_ROWS} sentences drawn at random, padded to the longest; Adam, one tensor after another.
-ours      the course's step: sentences of like length, at most {CPU_TOKENS:,} places; Adam fused.
+ours      the course's step: sentences of like length, at most {CPU_TOKENS:,} tokens; Adam fused.
 tokens/s  target words that count; in turn, {ROUNDS["cpu"]} rounds of {CPU_STEPS} batches, the median round.
-padding   the part of all target places that holds no word.
+padding   the share of all target positions that holds no word.
 Another machine's figures: data/results/bench_training_cpu.txt""",
 }
 

@@ -71,8 +71,8 @@ def words(args: argparse.Namespace) -> int:
 
 def words_by_kind() -> dict[str, list[str]]:
     """Nouns as person, animal and so on; verbs; adjectives; and what the grammar needs besides."""
+    from course_lib.text.toy.generate import generate
     from course_lib.text.toy.lexicon import KINDS, lexicon
-    from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 
     known = lexicon()
     found = {kind: [noun.name for noun in known.nouns if noun.kind == kind] for kind in KINDS}
@@ -80,7 +80,7 @@ def words_by_kind() -> dict[str, list[str]]:
     found["adjective"] = sorted({quality.en for quality in known.qualities})
     listed = [form for noun in known.nouns for form in noun.en] + found["adjective"]
     listed += [f"{form} {verb.particle}" for verb in known.verbs for form in verb.en]
-    met = {word for pair in splits(sizes=SIZES_OF_TESTS).test for word in pair.src}
+    met = {word for pair in generate(2000, seed=0) for word in pair.src}
     return found | {"other": sorted(met - set(" ".join(listed).split()))}
 
 
@@ -93,15 +93,17 @@ def multi30k(args: argparse.Namespace) -> int:
     from course_lib.text.download import DownloadError
 
     folder, why = multi30k.find_folder(args.folder)
+    by_hand = f"""
+Multi30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The command
+    {multi30k.command(args.folder)}
+gets what is missing. By hand: put these files into
+{folder}"""
     try:
         if wrong := report(folder, why):
             if not args.download:
-                command = multi30k.command(args.folder)
-                print(f"\nMulti30k is public: {multi30k.HOME}, folder data/task1/raw. It comes to 2 MB. The")
-                print(f"command\n    {command}\ngets what is missing. By hand: put these files into")
-                print(folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
-                if not agreed():
-                    return 1
+                print(by_hand, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), "", sep="\n")
+            if not (args.download or agreed()):
+                return 1
             multi30k.fetch(folder)
             report(folder, why)
     except (DownloadError, OSError) as error:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -22,9 +23,8 @@ from pathlib import Path
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 VENV = PROJECT_ROOT / ".venv"
-LOG = PROJECT_ROOT / "build" / "setup.log"
 STAGES = ("training", "lab", "test")  # each holds what the ones before it hold
-CALLED = "COURSE_CALLED"  # how the person called the course, for the process that takes over in `.venv`
+CALLED = "COURSE_CALLED"  # how the person called the course: messages of every floor name it so
 
 
 class Trouble(Exception):
@@ -35,37 +35,28 @@ class Trouble(Exception):
     Make room, then run the same command again.
     """
 
-    def __init__(self, happened: str, todo: str):
-        super().__init__(happened, todo)
-        self.happened, self.todo = happened, todo
-
     def __str__(self) -> str:
-        return f"{self.happened}\n{self.todo}"
+        return "\n".join(self.args)
 
 
 def called() -> str:
     """The course as it was called: `python3 -m course_lib`, `py -m course_lib`, or `course`."""
-    if CALLED in os.environ:
+    if CALLED in os.environ:  # the process that takes over in `.venv` was called by this one
         return os.environ[CALLED]
     if Path(sys.argv[0]).stem == "course":
         return "course"
-    by_hand = "-m" in sys.orig_argv[1:2] and "RANK" not in os.environ  # torchrun calls it otherwise
-    return f"{sys.orig_argv[0]} -m course_lib" if by_hand else "python3 -m course_lib"
+    by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun calls it otherwise
+    return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"
 
 
 def enter(stage: str, argv: list[str]) -> None:
     """Come back only in an interpreter that has what a stage needs; else run the command anew in `.venv`."""
+    os.environ[CALLED] = called()
     lacking = missing(stage)
     if not lacking:
         return
-    inside = Path(sys.prefix) == VENV
-    if not is_ready(stage):
-        if sys.prefix != sys.base_prefix and not inside:
-            print(f"The active environment lacks {lacking[0]}: the course uses a .venv of its own.")
+    if not is_ready(stage) or Path(sys.prefix) == VENV:  # inside: a package was removed since
         set_up(stage, lacking)
-    elif inside:
-        stamp().write_text("", encoding="utf-8")  # it promised too much
-        raise Trouble(f".venv should have {lacking[0]} and has not.", "Run the same command again.")
     restart(argv)
 
 
@@ -83,13 +74,6 @@ def needed(stage: str) -> dict[str, str]:
     for extra in STAGES[1 : STAGES.index(stage) + 1]:
         lines += content["optional-dependencies"][extra]
     return dict(re.fullmatch(r"([\w.-]+?)((?:>=|<|==).+)", line).groups() for line in lines)
-
-
-def requirements(stage: str) -> list[str]:
-    """What gets installed for a stage, with what builds the project itself: ["torch==2.13.0", ...]."""
-    lines = (PROJECT_ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    return [f"{name}=={pins[name]}" for name in needed(stage)] + project()["build-system"]["requires"]
 
 
 def missing(stage: str) -> list[str]:
@@ -116,12 +100,12 @@ def admits(wanted: str, found: str) -> bool:
         whole = re.match(r"\d+(?:\.\d+)*", number)[0]
         return tuple(int(part) for part in re.sub(r"(\.0)+$", "", whole).split("."))
 
-    parts = (re.fullmatch(r"(>=|<|==)([\d.]+)", part).groups() for part in wanted.split(","))
     has = release(found)
-    return all(
-        {">=": has >= release(bound), "<": has < release(bound), "==": has == release(bound)}[sign]
-        for sign, bound in parts
-    )
+    for sign, bound in re.findall(r"(>=|<|==)([\d.]+)", wanted):
+        than = release(bound)
+        if not {">=": has >= than, "<": has < than, "==": has == than}[sign]:
+            return False
+    return True
 
 
 # ---- .venv
@@ -156,21 +140,24 @@ def set_up(stage: str, lacking: list[str]) -> None:
             "Move it away, then run the same command again. Or activate it, run\n"
             "    python -m pip install -c constraints.txt -e .[lab,test]\nand then the same command.",
         )
-    print("Setting up the course in .venv: about 1.4 GB, a few minutes (on Linux torch may bring NVIDIA's")
-    print("libraries along, several GB more). Ctrl-C stops it; the same command goes on.", flush=True)
-    if not venv_python().exists() or run([venv_python(), "-m", "pip", "--version"], quiet=True):
+    print(f"This Python lacks {lacking[0]}: setting up the course in .venv. About 1.4 GB, a few minutes (on")
+    print("Linux torch may bring NVIDIA's libraries along, several GB more). Ctrl-C stops it.", flush=True)
+    if not (VENV.exists() and stamp().read_text(encoding="utf-8") and venv_python().exists()):
         make_venv()
-    packages = "Lib/site-packages" if os.name == "nt" else "lib/python3*/site-packages"
-    for info in VENV.glob(f"{packages}/*.dist-info"):
-        if not (info / "INSTALLER").exists():  # pip was stopped in it, and would take it for whole
-            shutil.rmtree(info)
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
-    pip("--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt", *requirements(stage))
-    pip("--no-deps", "--no-build-isolation", "--editable", PROJECT_ROOT)
+    words = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
+    extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
+    if run([venv_python(), "-m", "pip", "--no-input", *words, "--editable", f"{PROJECT_ROOT}{extras}"]):
+        raise Trouble(
+            "pip could not install the packages; it says why above.",
+            "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
+            "same command again: what was fetched is kept.",
+        )
     stamp().write_text(promise(stage), encoding="utf-8")
 
 
 def make_venv() -> None:
+    """An empty `.venv`, in place of one whose first set-up never came to its end."""
     if any(importlib.util.find_spec(module) is None for module in ("venv", "ensurepip")):
         raise Trouble(
             f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
@@ -185,28 +172,16 @@ def make_venv() -> None:
         raise Trouble("Python could not make .venv; it says why above.", "Then run the same command again.")
 
 
-def pip(*words: str | Path) -> None:
-    """`pip install`, on the screen and in the log."""
-    LOG.parent.mkdir(exist_ok=True)
-    if run([venv_python(), "-m", "pip", "--no-input", "--log", LOG, "install", *words]):
-        raise Trouble(
-            "pip could not install the packages; it says why above.",
-            "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
-            f"same command again: what was fetched is kept. The whole story is in {LOG}.",
-        )
-
-
-def run(command: list[str | Path], *, quiet: bool = False) -> int:
+def run(command: list[str | Path]) -> int:
     # A pip.conf that says `user = true` would send the packages past the environment.
     own = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    out = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, env=os.environ | own, stdout=out, stderr=out).returncode
+    return subprocess.run(command, env=os.environ | own).returncode
 
 
 def restart(argv: list[str]) -> None:
     """Run the command anew in `.venv`: in place of this process, or on Windows as its child."""
-    own = {CALLED: called(), "VIRTUAL_ENV": str(VENV)}
-    own |= {
+    own = {
+        "VIRTUAL_ENV": str(VENV),
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
         "PATH": first_in_path(venv_python().parent, "PATH"),
     }
@@ -214,12 +189,8 @@ def restart(argv: list[str]) -> None:
     sys.stdout.flush()
     if os.name != "nt":
         os.execve(command[0], command, os.environ | own)
-    child = subprocess.Popen(command, env=os.environ | own)
-    while True:
-        try:
-            raise SystemExit(child.wait())
-        except KeyboardInterrupt:  # the child has it too, and decides
-            continue
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child has Ctrl-C too, and decides
+    raise SystemExit(subprocess.call(command, env=os.environ | own))
 
 
 def first_in_path(folder: Path, variable: str) -> str:

@@ -7,7 +7,6 @@ python3 -m course_lib sample --system gru_lm "le petit chat"
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,28 +17,24 @@ SHIPPED = PROJECT_ROOT / "data" / "checkpoints"
 BEST = "best.safetensors"
 GAUSSIAN = "The Gaussian window takes weight away, so a row may add up to less than 1."
 WHICH = "--checkpoint takes a .safetensors file or a run's folder, --system NAME what comes with the course."
-BLOCK = 65536
 
 
 # ---- a trained system, and the device it runs on
 
 
 def find_device(name: str | None):
-    """The `torch.device` that --device or COURSE_DEVICE names, if it is there; else the usual one."""
+    """The `torch.device` that --device names, or else the usual one, if it is there."""
     import torch
 
     from course_lib.runtime import device
 
-    asked = name or os.environ.get("COURSE_DEVICE")
-    if not asked:
-        return device()  # nobody asked: it takes only what is there
     try:
-        torch.zeros(1, device=asked).tolist()  # knowing its name is not having it
-    except (RuntimeError, AssertionError, ValueError, NotImplementedError) as error:
-        flag = f"--device {name}" if name else f"COURSE_DEVICE={asked}"
+        found = torch.device(name) if name else device()
+        torch.zeros(1, device=found)  # knowing its name is not having it
+    except (RuntimeError, AssertionError, ValueError) as error:
         why = (str(error).splitlines() or ["torch does not say why"])[0]
-        raise Trouble(f"{flag} cannot be used here: {why}", "cpu is always there.") from error
-    return torch.device(asked)
+        raise Trouble(f"The device cannot be used here: {why}", "--device cpu is always there.") from error
+    return found
 
 
 def find_weights(checkpoint: Path | None, system: str | None) -> Path:
@@ -67,9 +62,10 @@ def open_as(kind: str, args: argparse.Namespace):
     path = find_weights(args.checkpoint, args.system)
     saved, found = open_system(path, find_device(args.device))
     if found != kind:
-        by_kind = {"translator": "translate", "language model": "sample"}
-        use = by_kind.get(found, "evaluate")
+        use = {"translator": "translate", "language model": "sample"}.get(found, "evaluate")
         raise Trouble(f"{path} holds {saved.name}, a {found}.", f"For it there is `{called()} {use}`.")
+    if args.attention and not saved.model.attends:
+        print(f"{saved.name} has no attention to show.", file=sys.stderr)
     return saved
 
 
@@ -77,6 +73,7 @@ def open_as(kind: str, args: argparse.Namespace):
 
 
 def translate(args: argparse.Namespace) -> int:
+    from course_lib.translation.attentions import every_attention
     from course_lib.translation.translate import translate
 
     if args.picture is not None and len(args.texts) != 1:
@@ -84,9 +81,6 @@ def translate(args: argparse.Namespace) -> int:
     if len(args.texts) > 1 and all(len(text.split()) == 1 for text in args.texts):
         print(f"{len(args.texts)} sentences of one word each; for one sentence use quotes", file=sys.stderr)
     saved = open_as("translator", args)
-    looks = (args.attention or args.picture is not None) and saved.model.attends
-    if args.attention and not looks:
-        print(f"{saved.name} has no attention to show.", file=sys.stderr)
     number = 0
     for texts in sentences(args.texts):
         found = translate(
@@ -95,13 +89,13 @@ def translate(args: argparse.Namespace) -> int:
             saved.tokenizer,
             beam=args.beam,
             length_penalty=args.length_penalty,
-            with_weights=looks,
+            with_weights=(args.attention or args.picture is not None) and saved.model.attends,
         )
         for translation in found:
             number += 1
             print("".join(sign if sign.isprintable() else " " for sign in translation.target), flush=True)
             if args.attention and translation.weights is not None:
-                print("\n" + attention_tables(saved, translation, args), end="\n\n", flush=True)
+                show(every_attention(saved.model, saved.tokenizer, translation), saved, args)
             for note in translation.notes:
                 where = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
                 print(f"{where}: {note}", file=sys.stderr)
@@ -111,65 +105,23 @@ def translate(args: argparse.Namespace) -> int:
 
 
 def sentences(texts: list[str]) -> Iterator[list[str]]:
-    """The sentences of the command line together; else stdin's, as many at a time as have come."""
+    """The sentences of the command line together; else stdin's lines, as many at a time as have come."""
     if texts:
         yield texts
-    elif sys.stdin.isatty():
+        return
+    if sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends (on Windows Ctrl-Z, then Enter).", file=sys.stderr)
-        for line in sys.stdin:
-            yield [line.rstrip("\r\n")]
-    else:  # whoever writes a line and waits for its answer gets it
-        kept = b""
-        while block := sys.stdin.buffer.read1(BLOCK):
-            *whole, kept = (kept + block).split(b"\n")
-            yield [as_text(line) for line in whole]
-        if kept:
-            yield [as_text(kept)]
+    kept = b""
+    while block := sys.stdin.buffer.read1(65536):  # whoever writes a line and waits for its answer gets it
+        *whole, kept = (kept + block).split(b"\n")
+        yield [as_text(line) for line in whole]
+    if kept:
+        yield [as_text(kept)]
 
 
 def as_text(line: bytes) -> str:
     """What is not UTF-8 becomes the sign for "unknown"; Windows likes to open a file with a mark."""
     return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\r")
-
-
-# ---- attention
-
-
-def chosen(weights, layer: int | None, head: int | None):
-    """The weights of one layer (the last) and one head (the mean of all), and which they are, in words."""
-    n_layers, n_heads = weights.shape[:2]
-    for flag, wanted, n in (("--layer", layer, n_layers), ("--head", head, n_heads)):
-        if wanted is not None and wanted > n:
-            raise Trouble(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
-    layer = layer or n_layers
-    of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
-    of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"
-    matrix = weights[layer - 1, head - 1] if head else weights[layer - 1].mean(dim=0)
-    return matrix, of_layer + (of_head if n_heads > 1 else "")
-
-
-def attention_tables(saved, translation, args: argparse.Namespace) -> str:
-    """Every attention of a translation as text, each under its name."""
-    from course_lib.translation.attentions import (
-        PLAIN_SHADES,
-        SHADES,
-        attention_text,
-        every_attention,
-        legend,
-    )
-
-    try:
-        SHADES.encode(sys.stdout.encoding or "utf-8")
-        shades = SHADES
-    except UnicodeEncodeError:  # a Windows pipe, or LANG=C, knows no blocks
-        shades = PLAIN_SHADES
-    blocks = []
-    for one in every_attention(saved.model, saved.tokenizer, translation):
-        matrix, which = chosen(one.weights, args.layer, args.head)
-        table = attention_text(matrix, one.columns, one.rows, shades=shades)
-        blocks.append(f"{one.name}{which}\n{table}")
-    notes = [legend(shades)] + ([] if saved.model.weights_sum_to_one else [GAUSSIAN])
-    return "\n\n".join([*blocks, "\n".join(notes)])
 
 
 def draw(path: Path, saved, translation, args: argparse.Namespace) -> None:
@@ -181,7 +133,7 @@ def draw(path: Path, saved, translation, args: argparse.Namespace) -> None:
     if translation.weights is None:
         why = "the sentence is empty" if saved.model.attends else f"{saved.name} has no attention"
         raise Trouble(f"There is nothing to draw: {why}.", "Take another sentence or another system.")
-    matrix, which = chosen(translation.weights, args.layer, args.head)
+    matrix, which = chosen(translation.weights, args)
     figure = attention_map(
         matrix,
         source=map(printable, translation.source_labels),
@@ -200,20 +152,22 @@ def sample(args: argparse.Namespace) -> int:
     """Let a language model go on with a text, or begin one."""
     import torch
 
-    from course_lib.text.special import BOS
+    from course_lib.text.special import BOS, EOS
+    from course_lib.translation.attentions import Attention
     from course_lib.translation.sample import continue_text
     from course_lib.translation.translate import notes_on, plainly
 
     saved = open_as("language model", args)
-    text = plainly(args.text, saved.tokenizer)
-    for note in notes_on(text, saved.tokenizer) if text else ():
+    model, tokenizer = saved.model, saved.tokenizer
+    text = plainly(args.text, tokenizer)
+    for note in notes_on(text, tokenizer) if text else ():
         print(f"note: {note}", file=sys.stderr)
-    start = [BOS, *saved.tokenizer.encode(text)]
-    room = saved.model.config.max_len - len(start) + 1
+    start = [BOS, *tokenizer.encode(text)]
+    room = model.config.max_len - len(start) + 1
     if room < 1:
-        raise Trouble(f"The text is too long: {saved.name} reads {saved.model.config.max_len} tokens.", WHICH)
+        raise Trouble(f"The text is too long: {saved.name} reads {model.config.max_len} tokens.", WHICH)
     said = continue_text(
-        saved.model,
+        model,
         torch.tensor([start] * args.n),
         n=min(args.words, room),
         temperature=args.temperature,
@@ -221,5 +175,45 @@ def sample(args: argparse.Namespace) -> int:
         generator=torch.Generator().manual_seed(args.seed),
     )
     for row in said.tolist():
-        print(saved.tokenizer.decode([*start[1:], *row]))
+        print(tokenizer.decode([*start[1:], *row]))
+        if args.attention and model.attends:
+            read = [*start, *row[: row.index(EOS) if EOS in row else -1]]  # what is said last is read no more
+            tokens = torch.tensor([read], device=next(model.parameters()).device)
+            with torch.inference_mode():
+                _, weights = model.decode(tokens, with_weights=True)
+            words = tuple(tokenizer.tokens(read))
+            show([Attention("self-attention", weights[0].float().cpu(), words, words)], saved, args)
     return 0
+
+
+# ---- attention
+
+
+def show(attentions, saved, args: argparse.Namespace) -> None:
+    """Print every `Attention` as text, each under its name."""
+    from course_lib.translation.attentions import PLAIN_SHADES, SHADES, attention_text, legend
+
+    try:
+        SHADES.encode(sys.stdout.encoding or "utf-8")
+        shades = SHADES
+    except UnicodeEncodeError:  # a Windows pipe, or LANG=C, knows no blocks
+        shades = PLAIN_SHADES
+    blocks = []
+    for one in attentions:
+        matrix, which = chosen(one.weights, args)
+        blocks.append(f"{one.name}{which}\n{attention_text(matrix, one.columns, one.rows, shades=shades)}")
+    notes = [legend(shades)] + ([] if getattr(saved.model, "weights_sum_to_one", True) else [GAUSSIAN])
+    print("", "\n\n".join([*blocks, "\n".join(notes)]), sep="\n", end="\n\n", flush=True)
+
+
+def chosen(weights, args: argparse.Namespace):
+    """The weights of one layer (the last) and one head (the mean of all), and which they are, in words."""
+    n_layers, n_heads = weights.shape[:2]
+    for flag, wanted, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
+        if wanted is not None and wanted > n:
+            raise Trouble(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
+    layer, head = args.layer or n_layers, args.head
+    of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
+    of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"
+    matrix = weights[layer - 1, head - 1] if head else weights[layer - 1].mean(dim=0)
+    return matrix, of_layer + (of_head if n_heads > 1 else "")

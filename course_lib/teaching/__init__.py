@@ -1,24 +1,25 @@
 """The teaching core: what a lesson calls to open, check, ask, predict and look back."""
 
-from course_lib.recorded import recorded
-from course_lib.teaching.checking import check
-from course_lib.teaching.explanation import explain
-from course_lib.teaching.guess import estimate, predict
-from course_lib.teaching.lessons import road_map
-from course_lib.teaching.opening import start_lesson
-from course_lib.teaching.quiz import quiz
-from course_lib.teaching.summary import progress_summary
-from course_lib.teaching.yours import yours
+from importlib import import_module
 
-__all__ = [
-    "check",
-    "estimate",
-    "explain",
-    "predict",
-    "progress_summary",
-    "quiz",
-    "recorded",
-    "road_map",
-    "start_lesson",
-    "yours",
-]
+HOMES = {
+    "check": "checking",
+    "estimate": "guess",
+    "explain": "explanation",
+    "predict": "guess",
+    "progress_summary": "summary",
+    "quiz": "quizzes",
+    "road_map": "lessons",
+    "start_lesson": "opening",
+    "yours": "own_functions",
+}
+__all__ = [*HOMES, "recorded"]
+
+
+def __getattr__(name: str):
+    """Loaded when a lesson asks for it: `course_lib progress` asks for none, and torch takes seconds."""
+    if name == "recorded":
+        return import_module("course_lib.recorded").recorded
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

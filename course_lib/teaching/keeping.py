@@ -25,15 +25,15 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.runtime import user_folder, write_atomically
-from course_lib.teaching.calling import call
 from course_lib.teaching.event_log import locked
-from course_lib.teaching.exercises import EXERCISES
 from course_lib.teaching.learners_code import names_read
 from course_lib.teaching.lessons import lesson
-from course_lib.teaching.task import Task
+
+if TYPE_CHECKING:  # what needs torch is imported where it is used: the list of what is kept needs none of it
+    from course_lib.teaching.task import Task
 
 HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
 TOP = (
@@ -122,6 +122,8 @@ def _write(new: Kept) -> None:
 
 def load(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None, str]:
     """The function called `name` that a block makes, or None and why there is none."""
+    from course_lib.teaching.calling import call
+
     space: dict[str, Any] = {"__name__": "my_road"}
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
@@ -194,6 +196,8 @@ def _literal(value: Any) -> str:
 
 def _solved(name: str, value: Any) -> str | None:
     """The exercise that this function solves: it has a block of its own, or is the library's."""
+    from course_lib.teaching.exercises import EXERCISES
+
     if name in {kept for kept, *_ in road()} and isinstance(value, FunctionType):
         return name
     both = ((one.name, solved) for one in EXERCISES.values() for solved in (one.library, one.reference))

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from torch import Tensor
-
 
 def globals_used(function: Any) -> dict[str, Any]:
     """The global names a function reads, with their values, those of its helpers in the notebook included."""
@@ -36,6 +34,8 @@ def notebook_numbers(function: Any) -> list[str]:
 
     Not those in capitals, such as BOS: who writes them so means them to stay the same.
     """
+    from torch import Tensor  # here, so that listing what is kept needs no torch
+
     used = globals_used(function).items()
     return [name for name, value in used if type(value) in (int, float, Tensor) and not name.isupper()]
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,15 @@ class Lesson:
     def folder(self) -> Path:
         """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
         return PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}"
+
+    @property
+    def exercises(self) -> dict[str, str]:
+        """Its exercises, each with its track (core or stretch), as the headers of their cells say."""
+        header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
+        source = self.folder / "lesson.py"
+        return dict(
+            re.findall(header, source.read_text(encoding="utf-8"), re.MULTILINE) if source.exists() else ()
+        )
 
 
 @cache

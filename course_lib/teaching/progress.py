@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from course_lib.runtime import user_folder
 from course_lib.teaching import event_log
-from course_lib.teaching.exercises import BY_LESSON
 from course_lib.teaching.lessons import Lesson, Misconception, lessons, misconceptions
 
 TROUBLE = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
@@ -170,9 +169,9 @@ class Progress:
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
         """Quiz scores count first answers only, predictions and estimates the first guess."""
         here = [event for event in self.events if event.get("lesson") == lesson.topic]
-        wanted = BY_LESSON.get(lesson.topic, ())
+        wanted = lesson.exercises
         passed = {str(e.get("name")) for e in here if e.get("kind") == "exercise" and _went_well(e)}
-        counts = [f"exercises {sum(one.name in passed for one in wanted)} of {len(wanted)}"] if wanted else []
+        counts = [f"exercises {sum(name in passed for name in wanted)} of {len(wanted)}"] if wanted else []
         for kind, words in COUNTED.items():
             first: dict[str, dict] = {}
             for event in here:
@@ -180,7 +179,7 @@ class Progress:
                     first.setdefault(str(event.get("name")), event)
             if first:
                 counts.append(words.format(right=sum(map(_went_well, first.values())), all=len(first)))
-        complete = bool(here) and all(one.name in passed for one in wanted if not one.stretch)
+        complete = bool(here) and all(name in passed for name, track in wanted.items() if track == "core")
         return LessonProgress(lesson, bool(here), complete, tuple(counts))
 
     @property

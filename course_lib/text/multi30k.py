@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from course_lib.runtime import PROJECT_ROOT, data_path, user_folder
+from course_lib.runtime import PROJECT_ROOT, called, data_path, user_folder
 from course_lib.text.corpus import CorpusError, Sentences, read_split
 from course_lib.text.download import download
 
@@ -65,8 +65,8 @@ def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
 
 
 def command(folder: str | Path | None = None) -> str:
-    """What fills the folder of this name: the command line as it was called, which COURSE_CALLED says."""
-    words = f"{os.environ.get('COURSE_CALLED', 'python3 -m course_lib')} data multi30k --download"
+    """What fills the folder of this name: the command line as it was called."""
+    words = f"{called()} data multi30k --download"
     return words if folder is None else f'{words} "{folder}"'
 
 

@@ -6,7 +6,7 @@
     run.history[-1]["exact"]
 
 Toy sentences of 3 to 6 English words, made of 80 different ones; a Transformer of one block on each side.
-`Habits` are ways to get it wrong, for the lesson's clinic (`bench/sick.py` recorded them).
+`Habits` are ways to get it wrong, for the lesson's clinic (`bench/small_runs.py` recorded them).
 """
 
 from __future__ import annotations

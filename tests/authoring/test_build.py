@@ -228,7 +228,7 @@ def test_a_question_that_changed_in_another_lesson_is_told(monkeypatch):
     [path], _ = choose(sources(PROJECT_ROOT), ["08"])
     asked = questions("07")
     changed = {name: replace(one, text="Another?") for name, one in asked.items() if one.use == "later"}
-    drawn_from = sys.modules["course_lib.teaching.quiz"]
+    drawn_from = sys.modules["course_lib.teaching.quizzes"]
     monkeypatch.setattr(drawn_from, "questions", lambda n: changed if n == "07" else questions(n))
     (told,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
     assert '08_query_key_value.ipynb: `quiz("08", "recall")` shows something else now (source line' in told

@@ -9,15 +9,13 @@ import pytest
 import torch
 
 from course_lib import explore
-from course_lib.bench import decoding, explorables, frame, text, training
+from course_lib.bench import decoding, explorables, frame, training
 from course_lib.bench.decoding_speed import COMMAND, LENGTH, TURNS, words_per_second
 from course_lib.bench.torch_transformer import TorchTransformer, usual_objective
 from course_lib.models.registry import build, make_config, translators
 from course_lib.runtime import data_path
 from course_lib.text.batch import make_batch
-from course_lib.text.corpus import Sentences
 from course_lib.text.special import BOS, EOS, PAD
-from course_lib.text.toy.generate import generate
 from course_lib.training.objective import translation
 
 CPU = torch.device("cpu")
@@ -25,7 +23,6 @@ SMALL = {
     training: {"CPU_SYSTEMS": ("bahdanau",), "CPU_PAIRS": 80, "CPU_STEPS": 5, "CPU_ROWS": 16}
     | {"CPU_TOKENS": 128, "ROUNDS": {"cpu": 1}},
     decoding: {"MEASURED": (("transformer", "tiny"),), "VOCAB": {"tiny": 30}, "LENGTH": 7, "ROUNDS": 1},
-    text: {"N_PAIRS": 30, "VOCAB_SIZE": 300},
     explorables: {"NAMES": ("SoftmaxDial",), "TRAINED": ()},
 }
 
@@ -36,7 +33,6 @@ def small(monkeypatch):
     for bench, changes in SMALL.items():
         for name, value in changes.items():
             monkeypatch.setattr(bench, name, value)
-    monkeypatch.delenv("COURSE_MULTI30K", raising=False)
 
 
 @pytest.mark.slow
@@ -45,11 +41,6 @@ def small(monkeypatch):
     [
         (training, {"device": CPU}, ["bahdanau  ms a step", "naive", "ours", "1.00 ×"]),
         (decoding, {"device": CPU}, ["on cpu", "cached  recomputed", "transformer (tiny)"]),
-        (
-            text,
-            {"folder": "nowhere"},
-            ["30 pairs of 3 to 40", "Multi30k: not measured. ", "--download"],
-        ),
         (explorables, {}, ["kernel", "interact", "SoftmaxDial"]),
     ],
     ids=lambda one: getattr(one, "__name__", None),
@@ -58,17 +49,6 @@ def test_a_small_run_of_each(small, capsys, bench, asked, told):
     assert bench.run(**asked) == 0
     out = capsys.readouterr().out
     assert all(part in out for part in told) and "other words" not in out
-
-
-def test_with_multi30k_its_steps_are_timed(small, capsys, monkeypatch):
-    pairs = generate(300, seed=0)
-    corpus = Sentences(tuple(pair.src_text for pair in pairs), tuple(pair.tgt_text for pair in pairs))
-    monkeypatch.setattr(text, "load_multi30k", lambda *asked: corpus if asked[-1] == "there" else None)
-    assert text.run("there") == 0
-    out = capsys.readouterr().out
-    for part in ("read", "BPE learned", "tokenised", "free lengths", "fixed lengths"):
-        assert f"Multi30k, {part} " in out
-    assert "300 tokens for both" in out and out.count("300 pairs in ") == 2
 
 
 def test_the_median_of_all_rounds_but_the_first(monkeypatch):

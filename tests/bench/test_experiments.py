@@ -128,11 +128,11 @@ def test_ctrl_c_ends_all_runs(tmp_path):
 
 
 def test_a_forget_bias_lets_the_gradient_reach_farther_back():
-    def slope(**changes) -> float:
+    def gradient(**changes) -> float:
         found = run_recall({"system": "lstm_lm", "each": [1], **changes}, seed=0, n_steps=1, device="cpu")
         return found["gradient"]["fresh"]["50"]
 
-    assert slope(forget_bias=1.0) == slope() and slope(forget_bias=5.0) > 100 * slope()
+    assert gradient(forget_bias=1.0) == gradient() and gradient(forget_bias=5.0) > 100 * gradient()
 
 
 def test_recall_trained_anew_on_each_distance():

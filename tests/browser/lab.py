@@ -96,7 +96,6 @@ def lab_server(
         f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={token}",
         "--LabApp.expose_app_in_browser=True",  # gives window.jupyterapp, which the driver asks for cells
-        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
     ]
     log = (state / "lab.log").open("w")
     process = subprocess.Popen(

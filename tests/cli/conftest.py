@@ -16,22 +16,9 @@ def no_set_up(monkeypatch):
     monkeypatch.setattr(commands, "enter", lambda *_: None)
 
 
-@pytest.fixture
-def refused(capsys):
-    """What argparse answers to a wrong word: `refused(["train", "bahdano"])`."""
-
-    def ask(words: list[str]) -> str:
-        with pytest.raises(SystemExit) as left:
-            commands.run_command(words)
-        assert left.value.code == 2
-        return capsys.readouterr().err
-
-    return ask
-
-
 @pytest.fixture(scope="session")
 def tiny_data():
-    """Forty pairs of the toy language to learn from, twenty to look at."""
+    """Forty pairs of the toy language to learn from, twenty to validate on."""
     from course_lib.text.toy.generate import generate
     from course_lib.text.word_tokenizer import WordTokenizer
     from course_lib.training.corpora import encode_data

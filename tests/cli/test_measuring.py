@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,12 +36,6 @@ def ask(*words) -> int:
 
 
 # ---- the right sentences
-
-
-def test_the_test_sets_are_the_same_without_the_sentences_to_learn_from():
-    whole, alone = (toy_splits.splits(seed=0, sizes=SMALL | more) for more in ({}, {"train": 0}))
-    for name in measuring.SPLITS:
-        assert getattr(whole, name) == getattr(alone, name) and len(getattr(alone, name)) == SMALL[name]
 
 
 def test_the_split_and_the_first_few(checkpoint, capsys):
@@ -127,7 +122,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
 def test_a_language_model_has_a_perplexity_and_the_sentence_encoder_an_accuracy(checkpoint, tmp_path, capsys):
     paths = [checkpoint(name) for name in ("gru_lm", "self_attentive", "bahdanau", "seq2seq")]
     assert ask("--checkpoint", *paths, "--split", "coreference", "--json", tmp_path / "kept.json") == 0
-    models, encoders, translators, lengths = capsys.readouterr().out.strip().split("\n\n")[1:]
+    model, encoder, first, second = capsys.readouterr().out.strip().split("\n\n")[1].splitlines()
     kept = {
         one["label"]: one["results"] for one in json.loads((tmp_path / "kept.json").read_text())["systems"]
     }
@@ -136,41 +131,24 @@ def test_a_language_model_has_a_perplexity_and_the_sentence_encoder_an_accuracy(
     short = [pair.tgt_text for pair in pairs if max(len(pair.src), len(pair.tgt)) < 16]
     surprise = perplexity(saved.model, [saved.tokenizer.encode(text) for text in short])
     assert math.isclose(kept["gru_lm"]["perplexity"], surprise.perplexity, rel_tol=1e-6)
-    assert models.split() == [
-        "perplexity",
-        "tokens",
-        "gru_lm",
-        f"{surprise.perplexity:.2f}",
-        str(surprise.n_tokens),
-    ]
-    assert encoders.split()[0] == "accuracy" and 0 <= kept["self_attentive"]["accuracy"]["all"] <= 1
-    header, first, second = translators.splitlines()
-    assert header.split() == ["BLEU", "chrF", "exact", "il/elle", "AER"]
-    assert first.split()[0] == "bahdanau" and second.split()[0] == "seq2seq" and second.split()[-1] == "–"
-    assert lengths.startswith("exact match by source words\n")
+    told = f"gru_lm perplexity {surprise.perplexity:.2f} tokens {surprise.n_tokens}"
+    assert " ".join(model.split()) == told
+    assert encoder.split()[:2] == ["self_attentive", "accuracy"]
+    assert 0 <= kept["self_attentive"]["accuracy"]["all"] <= 1
+    names = re.findall(r"[A-Za-z]\S+", first)
+    assert names == ["bahdanau", "BLEU", "chrF", "exact", "il/elle", "AER"]
+    assert "AER" in first and "AER" not in second
 
 
-def test_all_splits_stand_in_one_table(checkpoint, capsys):
+def test_all_splits_come_one_after_another(checkpoint, capsys):
     paths = [checkpoint(name) for name in ("bahdanau", "rctm")]
     assert ask("--checkpoint", *paths, "--split", "all", "--first", "3") == 0
-    title, _, header, first, second = capsys.readouterr().out.splitlines()
-    assert title == "toy, every test split, greedy" and header.split() == [*TESTS, "il/elle"]
-    assert first.split()[0] == "bahdanau" and all(cell.endswith("%") for cell in first.split()[1:])
-    assert second.split()[0] == "rctm" and len(second.split()) == len(first.split())
+    blocks = capsys.readouterr().out.strip().split("\n\n")
+    assert [block.split(":")[0] for block in blocks[::2]] == [f"toy, {split}" for split in TESTS]
+    for block in blocks[1::2]:
+        assert [line.split()[0] for line in block.splitlines()] == ["bahdanau", "rctm"]
     assert ask("--checkpoint", checkpoint("gru_lm"), "--split", "long") == 1
     assert "gru_lm reads 16 tokens, and every sentence is longer." in capsys.readouterr().err
-
-
-def test_two_of_one_name_are_told_apart(checkpoint):
-    first, second = checkpoint("rctm"), checkpoint("rctm", file="other.safetensors")
-    third = checkpoint("rctm")
-
-    def labels(*paths) -> list[str]:
-        args = argparse.Namespace(checkpoint=list(paths), system=None)
-        return [one.label for one in measuring.open_all(args, "cpu")]
-
-    assert labels(first, second, first) == ["rctm", "other"]
-    assert labels(first, third) == [str(first), str(third)]
 
 
 def test_what_cannot_be_measured_is_left_out_and_named(checkpoint, tmp_path, capsys):
@@ -182,28 +160,6 @@ def test_what_cannot_be_measured_is_left_out_and_named(checkpoint, tmp_path, cap
     assert ask("--checkpoint", broken, tmp_path) == 1
     told = capsys.readouterr().err
     assert told.count("left out: ") == 2 and "None of the 2 can be measured." in told
-
-
-def test_a_stop_shows_what_was_measured(checkpoint, monkeypatch, tmp_path, capsys):
-    paths = [checkpoint(name) for name in ("bahdanau", "rctm", "seq2seq")]
-    measure, stop_at = measuring.measure, "seq2seq"
-
-    def stopped(one, pairs, args):
-        if one.label == stop_at:
-            raise KeyboardInterrupt
-        return measure(one, pairs, args)
-
-    monkeypatch.setattr(measuring, "measure", stopped)
-    words = ["--first", 2, "--checkpoint", *paths, "--json", tmp_path / "kept.json"]
-    assert ask(*words) == 130
-    out, err = capsys.readouterr()
-    assert "rctm" in out and "Stopped. Measured so far: 2 of 3." in err
-    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
-    assert [one["label"] for one in kept["systems"]] == ["bahdanau", "rctm"]
-    stop_at = "bahdanau"
-    assert ask(*words) == 130
-    out, err = capsys.readouterr()
-    assert "BLEU" not in out and err.endswith("Stopped.\n")
 
 
 # ---- what cannot be

@@ -18,9 +18,9 @@ from course_lib.teaching.explanation import LONGEST, explain
 from course_lib.teaching.guess import Guess, estimate, predict
 from course_lib.teaching.lessons import lessons
 from course_lib.teaching.questions import Option, Question, read
-from course_lib.teaching.quiz import DISCUSS, Quiz, drawn, quiz
+from course_lib.teaching.quizzes import DISCUSS, Quiz, drawn, quiz
 
-MODULE = sys.modules["course_lib.teaching.quiz"]  # the package has a function of that name
+MODULE = sys.modules["course_lib.teaching.quizzes"]
 ASKED = read(Path(__file__).parent / "samples" / "quiz.json")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 NASTY = "<script>alert('x')</script> & \"quotes\" <img src=x onerror=alert(1)>"

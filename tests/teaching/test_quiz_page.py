@@ -11,7 +11,7 @@ from course_lib.teaching.asking import STYLE, script
 from course_lib.teaching.explanation import Explanation
 from course_lib.teaching.guess import Guess
 from course_lib.teaching.questions import read
-from course_lib.teaching.quiz import Quiz
+from course_lib.teaching.quizzes import Quiz
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser

@@ -30,7 +30,7 @@ GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
 @pytest.fixture(autouse=True)
 def nothing_judged_yet(monkeypatch):
-    monkeypatch.setattr(sys.modules["course_lib.teaching.yours"], "_judged", {})
+    monkeypatch.setattr(sys.modules["course_lib.teaching.own_functions"], "_judged", {})
 
 
 def write(course_home, text: str | bytes) -> None:
@@ -228,7 +228,6 @@ HOSTILE = [
     (HEADER + "def double_it(numbers):\n    return 3 * numbers\n", FAILS),
     (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "it stops with a CheckInside)"),
     (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", YOURS),
-    (HEADER + "from course_lib.teaching.yours import yours\ndouble_it = yours('double_it')\n", YOURS),
     (HEADER + "print('hello')\nimport torch\ntorch.manual_seed(1)\n" + BODY, YOURS),
     (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", YOURS),
     (GOOD.replace("\n", "\r\n"), YOURS),

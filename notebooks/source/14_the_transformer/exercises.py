@@ -192,7 +192,7 @@ EMBED = PlainExercise(
 
 
 def quietly(*names: str) -> list[Callable]:
-    from course_lib.teaching.yours import yours  # not above: it is made of the exercises, and so of this file
+    from course_lib.teaching import yours  # not above: it is made of the exercises, and so of this file
 
     with redirect_stdout(io.StringIO()):
         return [yours(name) for name in names]

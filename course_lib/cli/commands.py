@@ -39,7 +39,7 @@ MULTI30K = """31,014 captions of photographs in German, English and French, from
 repository. Looked for in FOLDER, else in the folder that the environment variable COURSE_MULTI30K names,
 else in a folder of the course on this computer. It is never part of the course: please do not pass it on."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-NO_RIGHT = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR)
+NO_RIGHT = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
 NO_MEMORY = (
     "There is not enough memory for this.\n"
     "Close other programs, or ask for less at a time: a smaller --beam to translate and evaluate, a smaller\n"

@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, mo
     (tmp_path / "afile").write_text("x", encoding="utf-8")
     assert asked("gru_lm", "--steps", "1", "--folder", str(tmp_path / "afile")) == 1
     said = capsys.readouterr()
-    assert "afile cannot be written: File exists." in said.err and "step  " not in said.out
+    assert "afile cannot be used: File exists." in said.err and "step  " not in said.out
 
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -148,7 +148,7 @@ def test_whoever_writes_a_line_and_waits_gets_its_answer(bahdanau):
     ("text", "note"),
     [
         ("The Axolotl sleeps.", "note: read as <unk>: Axolotl\n"),
-        ("кот sleeps", "note: in a script this vocabulary was not made for: Cyrillic"),
+        ("кот sleeps", "note: read as <unk>: кот\n"),
         ("  ", "note: nothing to translate: the text is empty"),
         ("the " * 40, "note: too long: of its 40 tokens the first 15 were read"),
         ("\x1b[31mred\x1b[0m\ud800", r"note: read as <unk>: \x1b[31mred\x1b[0m"),

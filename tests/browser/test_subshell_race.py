@@ -73,7 +73,7 @@ def whole_figures(outputs: list[dict]) -> int:
 
 @pytest.mark.parametrize("started_by", ["our lab", "a JupyterLab of their own"])
 def test_figures_stay_whole_while_a_slider_moves(race_folder, browser, photograph, started_by):
-    command = ("-m", "course_lib", "lab") if started_by == "our lab" else ("-m", "jupyterlab")
+    command = ("-m", "course_lib", "lab") if started_by == "our lab" else ("-m", "jupyterlab", "--allow-root")
     with lab_server(race_folder, command=command) as server, lab_page(browser, server) as lab:
         lab.open("race.ipynb")
         lab.run_cells(0)

@@ -45,6 +45,13 @@ def significant(value: float, digits: int = 3) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def minus(text: str) -> str:
+    """A number's text with a true minus sign, and no minus before nothing: "-0.00" is "0.00"."""
+    if text.startswith("-") and not text.strip("-0."):
+        return text[1:]
+    return text.replace("-", "−")
+
+
 def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str:
     """A tensor in short: of a long one the beginning, of one with more than two axes one matrix.
 

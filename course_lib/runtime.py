@@ -62,8 +62,11 @@ def user_folder() -> Path:
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: a reader never meets a half-written one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: not to be replaced
+        path.write_bytes(data)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -125,18 +128,6 @@ def device() -> torch.device:
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("cpu")
-
-
-def for_sums(device: torch.device) -> torch.dtype:
-    """The type to add many numbers up in: float64, or float32 on Apple's GPU, which has nothing wider.
-
-    >>> import torch
-    >>> for_sums(torch.device("cpu"))
-    torch.float64
-    """
-    import torch
-
-    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def switched_on(name: str) -> bool:

@@ -64,6 +64,8 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": False,
+    "grid.color": HAIRLINE,
+    "grid.linewidth": 0.6,
     "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, YELLOW, PINK, SKY]),
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same picture on every machine
@@ -94,3 +96,9 @@ def figure(width: float = 7.0, height: float = 3.0) -> Figure:
     drawn = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawn)
     return drawn
+
+
+def ink_on(colour: tuple[float, float, float, float]) -> str:
+    """The ink that reads well on a colour (red, green, blue, opacity): dark on light, paper on dark."""
+    red, green, blue, _ = colour
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else PAPER

@@ -1,7 +1,8 @@
-"""What the docstrings and signatures of layers and models say is true.
+"""What the docstrings and signatures of the library say is true.
 
-Every example is run, and run with every annotation enforced: a function whose example works has also kept
-the shapes it promises. Modules are found, not listed: a new one is tested from its first day.
+Every example is run; those of layers and models once more, with every annotation enforced: a function whose
+example works has then kept the shapes it promises. And a package says in its docstring what its files are
+for. Modules are found, not listed: a new one is tested from its first day.
 """
 
 from __future__ import annotations
@@ -10,20 +11,34 @@ import doctest
 import functools
 import importlib
 import inspect
-import pkgutil
+import random
 import re
 
 import pytest
 import torch
 
-import course_lib.layers
-import course_lib.models
+from course_lib import explore, theme
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.text.toy.lexicon import lexicon
 
-MODULES = sorted(
-    f"{package.__name__.removeprefix('course_lib.')}.{module.name}"
-    for package in (course_lib.layers, course_lib.models)
-    for module in pkgutil.iter_modules(package.__path__)
-)
+LIBRARY = PROJECT_ROOT / "course_lib"
+PACKAGES = sorted(path.parent for path in LIBRARY.rglob("*/__init__.py"))
+MODULES = {  # and where they stand
+    ".".join(path.relative_to(LIBRARY).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(LIBRARY.rglob("*.py"))
+}
+WITH_SHAPES = [name for name in MODULES if name.startswith(("layers.", "models."))]
+# Examples to look at: they name files, axes, or a learner's function that are not there, or build notebooks.
+PICTURES = {
+    *("authoring.build", "authoring.editions", "authoring.execute", "bench.timing"),
+    *("explore.base", "explore.control", "views.bars", "views.heatmap", "views.quick_text"),
+    *("teaching.exercises.code_reading", "teaching.questions.guess", "text.corpus", "text.multi30k"),
+}
+SLOW = ("bench.", "experiments.", "explore.", "lessons.")  # systems are loaded, runs are made
+SHOWN = ("layers.", "text.", "translation.", "views.")  # here no module is without an example
+EXAMPLES = [
+    name for name, path in MODULES.items() if ">>> " in path.read_text("utf-8") or name.startswith(SHOWN)
+]
 
 
 def ordinary(name):
@@ -41,30 +56,61 @@ def public(module):
     }
 
 
-def examples(name, names_in_scope=None):
-    return doctest.DocTestFinder().find(ordinary(name), globs=names_in_scope)
-
-
-@functools.cache
-def steps():
-    """The code of every example of every module."""
-    return "\n".join(s.source for module in MODULES for one in examples(module) for s in one.examples)
-
-
 def promises_shapes(thing):
     return inspect.isfunction(thing) and "[Tensor, " in str(inspect.get_annotations(thing))
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_are_true_and_keep_the_shapes_they_promise(checked, name):
+# ---- examples
+
+
+def outcome(name, module):
+    """How many examples of a module fail, of how many, with the names of this one: itself, or its twin."""
+    scope = {"torch": torch, "random": random, "theme": theme, "lexicon": lexicon, **vars(module)}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for example in examples(name, {**vars(checked[name]), "torch": torch}):
+    for example in doctest.DocTestFinder().find(ordinary(name), globs=scope):
         torch.manual_seed(0)
         runner.run(example)
-    assert runner.failures == 0, "the captured output shows which example"
+    return runner.failures, runner.tries
 
 
-@pytest.mark.parametrize("name", MODULES)
+@functools.cache
+def steps():
+    """The code of every example of layers and models."""
+    found = [one for name in WITH_SHAPES for one in doctest.DocTestFinder().find(ordinary(name))]
+    return "\n".join(step.source for one in found for step in one.examples)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.startswith(SLOW) else [])
+        for name in EXAMPLES
+        if name not in PICTURES
+    ],
+)
+def test_examples_are_true(name):
+    failed, tried = outcome(name, ordinary(name))
+    assert failed == 0 < tried, "the captured output shows which example; or there is none"
+
+
+@pytest.mark.parametrize("name", WITH_SHAPES)
+def test_examples_keep_the_shapes_they_promise(checked, name):
+    assert outcome(name, checked[name])[0] == 0, "the captured output shows which example"
+
+
+@pytest.mark.parametrize("name", WITH_SHAPES)
+def test_every_function_that_promises_shapes_is_called_in_an_example(name):
+    """So that none escapes the test above. Layers with weights are put to work by the systems."""
+    promising = [function for function, thing in public(ordinary(name)).items() if promises_shapes(thing)]
+    silent = [function for function in promising if not re.search(rf"\b{function}\(", steps())]
+    assert not silent, f"no example calls {', '.join(silent)}"
+    assert promising or name != "layers.attention", "annotations are read wrongly"
+
+
+# ---- words
+
+
+@pytest.mark.parametrize("name", WITH_SHAPES)
 def test_everything_public_has_a_docstring_and_its_types(name):
     for thing in public(ordinary(name)).values():
         assert thing.__doc__, thing
@@ -73,15 +119,15 @@ def test_everything_public_has_a_docstring_and_its_types(name):
             assert set(hints) == {*inspect.signature(thing).parameters, "return"}, thing
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_function_that_promises_shapes_is_called_in_an_example(name):
-    """So that none escapes the first test. Layers with weights are put to work by the systems."""
-    promising = [function for function, thing in public(ordinary(name)).items() if promises_shapes(thing)]
-    silent = [function for function in promising if not re.search(rf"\b{function}\(", steps())]
-    assert not silent, f"no example calls {', '.join(silent)}"
-
-
-def test_most_functions_promise_shapes():
-    """The test above would be empty if the annotations were read wrongly."""
-    functions = [thing for name in MODULES for thing in public(ordinary(name)).values()]
-    assert sum(map(promises_shapes, functions)) > 30
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_a_package_lists_its_files(package):
+    """A line of its map begins with a file (`scores.py`, `scores`) or a folder; others stand further on."""
+    text = ordinary(".".join(package.relative_to(LIBRARY).parts)).__doc__
+    named = set(re.findall(r"^ *([a-z]\w*)(?:\.py|/)? {2,}\S|(?<![\w/])([a-z]\w*)\.py\b", text, re.MULTILINE))
+    named = {one or other for one, other in named} - {"my_road"}  # which is a learner's
+    if package.name == "explore":  # each in the file of its name
+        named |= {re.sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in explore.__all__}
+    there = {path.stem for path in package.iterdir()}
+    files = {path.stem for path in package.glob("[!_]*.py")}
+    files |= {path.parent.name for path in package.glob("*/__init__.py")}
+    assert (files - named, named - there) == (set(), set()), "left out, and not there"

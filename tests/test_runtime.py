@@ -64,6 +64,17 @@ def test_a_file_is_written_whole_for_all_to_read(tmp_path, content):
     assert [file.name for file in path.parent.iterdir()] == ["file"]  # nothing left beside it
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes of this kind")
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    runtime.write_atomically(pipe, "new")
+    assert os.read(reader, 9) == b"new" and pipe.is_fifo()
+    os.close(reader)
+    with pytest.raises(IsADirectoryError):
+        runtime.write_atomically(tmp_path, "new")
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
     path = tmp_path / "file"

@@ -6,10 +6,7 @@ import importlib.util
 import sys
 
 import jaxtyping
-import pytest
 import torch
-from beartype import beartype
-from jaxtyping import TypeCheckError, jaxtyped
 
 from course_lib import shapes
 
@@ -26,21 +23,3 @@ def test_with_jaxtyping_the_types_are_its_own_and_without_it_a_shape_is_just_a_t
     assert bare.Float is not jaxtyping.Float
     assert bare.Bool[bare.Tensor, "... #queries #keys"] | None == torch.Tensor | None
     assert bare.__all__ == shapes.__all__ and all(hasattr(bare, name) for name in bare.__all__)
-
-
-def test_the_example_of_the_glossary_is_enforced():
-    weights, values, context = (
-        shapes.Float[shapes.Tensor, axes]
-        for axes in ("... queries keys", "... keys value_dim", "... queries value_dim")
-    )
-
-    def mix(w, v):
-        return w @ v
-
-    mix.__annotations__ = {"w": weights, "v": values, "return": context}
-    mix = jaxtyped(mix, typechecker=beartype)
-    assert mix(torch.ones(2, 3, 5), torch.ones(2, 5, 7)).shape == (2, 3, 7)
-    with pytest.raises(TypeCheckError):
-        mix(torch.ones(2, 3, 5), torch.ones(2, 4, 7))
-    with pytest.raises(TypeCheckError):
-        mix(torch.ones(2, 3, 5, dtype=torch.int64), torch.ones(2, 5, 7))

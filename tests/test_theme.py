@@ -68,14 +68,10 @@ def closest(colours: dict, eye: str) -> tuple[float, str]:
     return min((float(np.linalg.norm(seen[a] - seen[b])), f"{a} and {b}") for a, b in pairs)
 
 
-def test_the_measures_are_right():
-    assert contrast("black", "white") == pytest.approx(21)
+def test_a_light_grey_and_matplotlibs_own_cycle_would_not_pass_below():
     assert contrast("#777777", "white") == pytest.approx(4.48, abs=0.01)
-    np.testing.assert_allclose(oklab("white"), [1, 0, 0], atol=1e-4)
-    for eye in EYES:  # greys look the same to all
-        np.testing.assert_allclose(oklab("#808080", eye), oklab("#808080"), atol=1e-4)
     usual = dict(enumerate(mpl.color_sequences["tab10"][:6]))
-    for eye in ("protanope", "deuteranope"):  # the cycle of matplotlib itself would not pass below
+    for eye in ("protanope", "deuteranope"):
         assert closest(usual, eye)[0] < 0.05 < closest(usual, "trichromat")[0]
 
 

@@ -13,23 +13,21 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.authoring.cell_kinds import CODE, EDITIONS
+from course_lib.authoring.cell_kinds import CODE
 from course_lib.authoring.editions import LessonDraft, as_text, assemble, from_text
 from course_lib.authoring.glossary import defined_twice, glossary_page, used_too_early
 from course_lib.authoring.outputs import check_outputs, outdated
 from course_lib.authoring.rules import breaches
-from course_lib.authoring.source import LessonError, raise_all, read_lesson, sources
-from course_lib.runtime import PROJECT_ROOT, called, write_atomically
+from course_lib.authoring.source import LessonError, read_lesson, sources
+from course_lib.runtime import PROJECT_ROOT, called, data_path, write_atomically
 
 SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ in prose alone: one run serves both
 
 
 def draft(path: Path, root: Path) -> LessonDraft:
-    """Read and check one source; all its problems are raised together."""
-    made, problems = assemble(read_lesson(path, root))
-    raise_all(made.lesson.path, [*problems, *breaches(made)])
-    return made
+    """Read one source; the first slip in it is raised."""
+    return assemble(read_lesson(path, root))
 
 
 def target(root: Path, made: LessonDraft, edition: str) -> Path:
@@ -38,13 +36,7 @@ def target(root: Path, made: LessonDraft, edition: str) -> Path:
     return folder / f"{made.lesson.name}.ipynb"
 
 
-def build_all(
-    names: Sequence[str],
-    check: bool = False,
-    editions: Sequence[str] = EDITIONS,
-    *,
-    root: Path = PROJECT_ROOT,
-) -> int:
+def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT_ROOT) -> int:
     """Build the lessons named by number or topic (all where none is named); 0 when all is well.
 
     With `check` nothing is run or written: the stored learner's notebooks are compared with their
@@ -52,27 +44,29 @@ def build_all(
     """
     start, every = time.perf_counter(), sources(root)
     chosen, complaints = choose(every, names)
-    drafts: dict[Path, LessonDraft] = {}
+    lessons, wanted = [], []
     for path in every:  # all of them, for the glossary
         try:
-            drafts[path] = draft(path, root)
-        except* LessonError as group:
-            complaints += [str(problem) for problem in group.exceptions] if path in chosen else []
-    for path in chosen:
-        complaints += quiz_problems(path.with_name("quiz.json"), root)
-    wanted = [drafts[path] for path in chosen if path in drafts]
-    lessons = [made.lesson for made in drafts.values()]
+            made = draft(path, root)
+            lessons.append(made.lesson)
+            slips = breaches(made)
+        except LessonError as problem:
+            slips = [problem]
+        if path in chosen:
+            complaints += [slip.at(path.relative_to(root).as_posix()) for slip in slips]
+            complaints += quiz_problems(path.with_name("quiz.json"), root)
+            wanted += [made] if not slips else []
     twice = defined_twice(lessons)
-    complaints += map(str, twice)
+    complaints += twice
     page = glossary_page(lessons) if len(lessons) == len(every) > 0 and not twice else None
     if check:
         complaints += [text for made in wanted for text in staleness(root, made)]
         if not names:
-            complaints += [*map(str, used_too_early(lessons)), *orphans(root, every)]
+            complaints += used_too_early(lessons)
             complaints += stale_glossary(root, page) if page else []
         done = f"lessons looked at: {len(chosen)}"
     else:
-        written, problems = asyncio.run(build_drafts(root, wanted, editions))
+        written, problems = asyncio.run(build_drafts(root, wanted))
         complaints += problems
         if page:
             write_atomically(root / "docs" / "glossary.md", page)
@@ -97,11 +91,15 @@ def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
 
 
 def quiz_problems(path: Path, root: Path) -> list[str]:
-    """What is wrong with a lesson's quiz.json, if it has one."""
-    from course_lib.authoring.quiz_rules import problems  # jsonschema takes a while to load
+    """What is wrong with a lesson's quiz.json, if it has one, by data/quiz.schema.json."""
+    from jsonschema import Draft202012Validator  # it takes a while to load
 
+    if not path.exists():
+        return []
+    schema = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
     try:
-        found = problems(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
+        errors = Draft202012Validator(schema).iter_errors(json.loads(path.read_text(encoding="utf-8")))
+        found = [f"{error.json_path}: {error.message}" for error in errors]
     except ValueError as error:
         found = [f"this is not JSON: {error}"]
     return [f"{path.relative_to(root).as_posix()}: {problem}" for problem in found]
@@ -110,13 +108,10 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
 # ---- building
 
 
-async def build_drafts(
-    root: Path, drafts: list[LessonDraft], editions: Sequence[str]
-) -> tuple[int, list[str]]:
+async def build_drafts(root: Path, drafts: list[LessonDraft]) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time: how many were written, and what went wrong."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
-    runs = [kept for run in RUNS if (kept := [edition for edition in run if edition in editions])]
-    jobs = [build_editions(root, made, run, gate) for made in drafts for run in runs]
+    jobs = [build_editions(root, made, run, gate) for made in drafts for run in RUNS]
     results = await asyncio.gather(*jobs)
     return sum(count for count, _ in results), [text for _, problems in results for text in problems]
 
@@ -132,15 +127,15 @@ async def build_editions(
         try:
             outputs = await execute(made, editions[0], root / "notebooks")
         except LessonError as problem:
-            return 0, [f"{problem} [{editions[0]}]"]
+            return 0, [f"{problem.at(made.lesson.path)} [{editions[0]}]"]
         seconds = time.perf_counter() - start
     for edition in editions:
         notebook = made.notebook(edition)
         code = [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
         for count, (cell, shown) in enumerate(zip(code, outputs, strict=True), 1):
             cell |= {"outputs": shown, "execution_count": count}
-        if problems := check_outputs(made.lesson.path, made.cells[edition], notebook):
-            return 0, [f"{problem} [{edition}]" for problem in problems]
+        if problems := check_outputs(made.cells[edition], notebook):
+            return 0, [f"{problem.at(made.lesson.path)} [{edition}]" for problem in problems]
         path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
         size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:g} min"
@@ -161,7 +156,7 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
             problems = [f"stale: it is not what {made.lesson.path} makes"]
         else:
             cells = made.cells["learner"]
-            found = [*check_outputs(made.lesson.path, cells, stored), *outdated(cells, stored)]
+            found = [*check_outputs(cells, stored), *outdated(cells, stored)]
             problems = [f"{problem.message} (source line {problem.line})" for problem in found]
     except FileNotFoundError:
         problems = ["not built yet"]
@@ -176,14 +171,6 @@ def inputs(notebook: dict) -> dict:
     ran = ("outputs", "execution_count")
     cells = [{key: cell[key] for key in cell if key not in ran} for cell in notebook["cells"]]
     return notebook | {"cells": cells}
-
-
-def orphans(root: Path, every: list[Path]) -> list[str]:
-    """Notebooks whose source is gone."""
-    remedy = "no source makes it; delete it, or bring notebooks/source/{}/lesson.py back"
-    names = {source.parent.name for source in every}
-    stored = sorted((root / "notebooks").glob("*.ipynb"))
-    return [f"notebooks/{path.name}: {remedy.format(path.stem)}" for path in stored if path.stem not in names]
 
 
 def stale_glossary(root: Path, page: str) -> list[str]:

@@ -7,7 +7,6 @@ The reader refuses what is not in these tables; docs/writing_a_lesson.md explain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 CODE, MARKDOWN = "code", "markdown"
@@ -63,38 +62,18 @@ MODES = {
 }
 
 
-class HeaderOption(NamedTuple):
-    """An option of a header: the kinds of cells it may stand on, what it wants in words, and as a test."""
-
-    kinds: Collection[str]
-    wants: str
-    accepts: Callable[[object], bool]
-
-
-def text(value: object) -> bool:
-    return isinstance(value, str) and value.strip() != ""
-
-
-def between(low: int, high: int, *types: type) -> Callable[[object], bool]:
-    return lambda value: type(value) in types and low <= value <= high  # True is no number here
-
-
-TIMED = [name for name in KINDS if name != "instructor"]  # that is not on the learner's clock
-RUNS = [kind.name for kind in KINDS.values() if CODE in kind.forms]
-EXERCISE = ("exercise",)
-SWITCH = "true or false", between(False, True, bool)
-LEVEL = "a whole number from 1 to 5", between(1, 5, int)
-OPTIONS = {
-    "kind": HeaderOption(KINDS, "one of the kinds", text),
-    "minutes": HeaderOption(TIMED, "a number of minutes from 0 to 90", between(0, 90, int, float)),
-    "track": HeaderOption(KINDS, '"core" or "stretch"', ("core", "stretch").__contains__),
-    "ignore_output": HeaderOption(RUNS, *SWITCH),
-    "hide_input": HeaderOption(RUNS, *SWITCH),
-    "short": HeaderOption(("title",), *SWITCH),
-    "exercise": HeaderOption(("text", "exercise", "check", "hints"), "the exercise's name", text),
-    "title": HeaderOption(EXERCISE, "the exercise's title", text),
-    "difficulty": HeaderOption(EXERCISE, *LEVEL),
-    "importance": HeaderOption(EXERCISE, *LEVEL),
-    "mode": HeaderOption(EXERCISE, f"one of {', '.join(MODES)}", tuple(MODES).__contains__),
+SWITCH, LEVELS = (True, False), (1, 2, 3, 4, 5)
+OPTIONS = {  # of a header, with what each may be; None: anything
+    "kind": tuple(KINDS),
+    "minutes": None,
+    "track": ("core", "stretch"),
+    "ignore_output": SWITCH,
+    "hide_input": SWITCH,
+    "short": SWITCH,
+    "exercise": None,
+    "title": None,
+    "difficulty": LEVELS,
+    "importance": LEVELS,
+    "mode": tuple(MODES),
 }
 EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")

@@ -1,7 +1,6 @@
 """From a lesson to the cells of its three editions: the learner's, the solved and the instructor's.
 
-    >>> draft, problems = assemble(lesson)
-    >>> draft.notebook("learner")["metadata"]["course"]["title"]
+    >>> assemble(lesson).notebook("learner")["metadata"]["course"]["title"]
     'Query, key, value'
 
 Everything in a notebook follows from the source alone: two builds of one source are the same bytes.
@@ -20,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from course_lib.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
 from course_lib.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
 from course_lib.authoring.glossary import with_terms_shown
-from course_lib.authoring.source import Cell, LessonError, LessonSource, without_fences
+from course_lib.authoring.source import Cell, LessonSource, without_fences
 
 Section = tuple[str, list[Cell]]
 FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
@@ -52,17 +51,16 @@ class LessonDraft:
         return new_notebook(cells=as_cells(self.cells[edition]), metadata=metadata)
 
 
-def assemble(lesson: LessonSource) -> tuple[LessonDraft, list[LessonError]]:
-    """The lesson's editions, and every problem of its exercises."""
-    built, problems = with_exercises(lesson.cells)
-    built = [replace(cell, text=shown(cell, lesson)) for cell in built]
+def assemble(lesson: LessonSource) -> LessonDraft:
+    """The lesson's editions."""
+    built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(lesson.cells)]
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     sheet = agenda(lesson.title, cells[INSTRUCTOR])
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
-    return LessonDraft(lesson, cells), problems
+    return LessonDraft(lesson, cells)
 
 
-def shown(cell: Cell, lesson: LessonSource) -> str:
+def cell_text(cell: Cell, lesson: LessonSource) -> str:
     """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
     text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
     if cell.kind == "title":  # to the nearest five; a sum does not go stale

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import os
 import re
@@ -71,13 +70,11 @@ async def execute(draft: LessonDraft, edition: str, folder: Path) -> list[list[d
             with log.open("wb") as stream:
                 await client.async_execute(env=environment, cwd=str(folder), stdout=stream, stderr=stream)
         except CellExecutionError as error:
-            raise LessonError(*raised(cells, started[-1], error), draft.lesson.path) from None
+            raise LessonError(*raised(cells, started[-1], error)) from None
         except (CellTimeoutError, RuntimeError) as error:  # it hangs, or the kernel died or never started
-            if not started:  # nbclient forgets its own clean-up then, and stumbles over it when Python ends
-                atexit.unregister(client._cleanup_kernel)
             last_words = log.read_text(errors="replace")[-400:]
             message = f"the kernel was stopped: {excerpt(f'{error} {last_words}', 400)}"
-            raise LessonError(started[-1].line if started else 1, message, draft.lesson.path) from None
+            raise LessonError(started[-1].line if started else 1, message) from None
     return [stripped(cell["outputs"]) for cell in client.nb["cells"] if cell["cell_type"] == CODE]
 
 
@@ -97,10 +94,9 @@ def leave_ctrl_c_alone(notebook: dict) -> None:
 
 
 def raised(cells: list[Cell], cell: Cell, error: CellExecutionError) -> tuple[int, str]:
-    """Which line raised what; where the raise is in another cell's function, that line too."""
+    """Which line raised what: the innermost that stands in the lesson."""
     code_cells = [each for each in cells if each.form == CODE]
     frames = FRAME.findall(COLOUR.sub("", error.traceback))
     lines = [code_cells[int(count) - 1].lines[int(line) - 1] for count, line in frames] or [cell.line]
-    deeper = f" (raised on line {lines[-1]})" if lines[-1] != lines[0] else ""
-    message = f"{error.ename}: {excerpt(error.evalue, 300)}{deeper}"
-    return lines[0], f"the {cell.kind} cell of line {cell.line} raises {message}"
+    message = f"{error.ename}: {excerpt(error.evalue, 300)}"
+    return lines[-1], f"the {cell.kind} cell of line {cell.line} raises {message}"

@@ -31,7 +31,7 @@ def dots(level: int) -> str:
     return "●" * level + "○" * (5 - level)
 
 
-def folded(summary: str, body: str) -> str:
+def folded_text(summary: str, body: str) -> str:
     """A Markdown text folded under one line; `code` in that line is kept, everything else is plain.
 
     Without the blank lines JupyterLab and GitHub show the inside as raw text. The quote is in HTML, so that
@@ -41,55 +41,43 @@ def folded(summary: str, body: str) -> str:
     return f"<details><summary>{shown}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
 
 
-def with_exercises(cells: tuple[Cell, ...]) -> tuple[list[Cell], list[LessonError]]:
-    """The lesson with each exercise put together, and every problem met on the way."""
-    built, problems, rest = [], [], list(cells)
-    seen: dict[str, int] = {}
+def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
+    """The lesson with each exercise put together."""
+    built, rest, seen = [], list(cells), set()
     while rest:
         cell = rest.pop(0)
         name = cell.options.get("exercise")
-        try:
-            if cell.kind == "exercise":
-                if name in seen:
-                    raise LessonError(
-                        cell.line, f"the exercise {name!r} is there already, on line {seen[name]}"
-                    )
-                seen[name] = cell.line
-                if [each.kind for each in rest[:2]] != ["check", "hints"]:
-                    message = f"right after the exercise {name!r} come its check and its hints"
-                    raise LessonError(cell.line, message)
-                is_task = built and built[-1].options.get("exercise") == name
-                task = built.pop() if is_task else None
-                built += exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
-            elif cell.kind in ("check", "hints"):
+        if cell.kind != "exercise":
+            if cell.kind in ("check", "hints"):
                 raise LessonError(cell.line, f"this {cell.kind} cell stands alone; first comes its exercise")
-            elif name and not (rest and rest[0].options.get("exercise") == name):
-                raise LessonError(
-                    cell.line, f"this text belongs to the exercise {name!r}, which must come next"
-                )
-            else:
-                editions = (INSTRUCTOR,) if cell.kind == "instructor" else EDITIONS
-                built.append(replace(cell, editions=editions))
-        except LessonError as problem:
-            problems.append(problem)
-    return built, problems
+            if name and not (rest and rest[0].options.get("exercise") == name):
+                message = f"this text belongs to the exercise {name!r}, which must come next"
+                raise LessonError(cell.line, message)
+            editions = (INSTRUCTOR,) if cell.kind == "instructor" else EDITIONS
+            built.append(replace(cell, editions=editions))
+            continue
+        if name in seen:
+            raise LessonError(cell.line, f"the exercise {name!r} is there already")
+        seen.add(name)
+        task = built.pop() if built and built[-1].options.get("exercise") == name else None
+        if [each.kind for each in rest[:2]] != ["check", "hints"]:
+            raise LessonError(cell.line, f"right after the exercise {name!r} come its check and its hints")
+        built += exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
+    return built
 
 
 def exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cell) -> list[Cell]:
     """Card, stub, check and folded hints. Solved, the solution stands in the cell and not under it."""
     name = cell.options["exercise"]
-    for each in (check, hints):
-        if (other := each.options.get("exercise", name)) != name:
-            raise LessonError(each.line, f"this {each.kind} cell is for the exercise {other!r}, not {name!r}")
     if not re.search(rf"\bcheck\(\s*[\"']{name}\b", check.text):
         raise LessonError(check.line, f'the check cell does not call check("{name}", ...)')
     label, help_text = f"{number} · {cell.options['title']}", fold_hints(hints)
     stub, solved = split_solution(cell)
-    solution = folded("Solution", f"```python\n{solved.text}\n```")
+    solution = folded_text("Solution", f"```python\n{solved.text}\n```")
     facts = {name: value for name, value in cell.options.items() if name in ON_A_CARD}
     facts["minutes"] = task.minutes if task else 0
     cells = [
-        Cell("card", MARKDOWN, cell.line, card(label, cell, task), (), facts),
+        Cell("card", MARKDOWN, cell.line, exercise_card(label, cell, task), (), facts),
         replace(stub, editions=(LEARNER,)),
         replace(solved, editions=(SOLVED, INSTRUCTOR)),
         check,
@@ -100,7 +88,7 @@ def exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cel
     return [replace(each, options=each.options | shared) for each in cells]
 
 
-def card(label: str, cell: Cell, task: Cell | None) -> str:
+def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
     """Plain Markdown, so that it looks right in JupyterLab, light and dark, and on GitHub.
 
     The task stands below the quote, not in it: display formulas do not survive inside a quote.
@@ -115,7 +103,7 @@ def card(label: str, cell: Cell, task: Cell | None) -> str:
 def split_solution(cell: Cell) -> tuple[Cell, Cell]:
     """The exercise cell as the learner gets it, and as it is solved."""
     order = BUG + SOLUTION if cell.options.get("mode") == "bug" else SOLUTION
-    stub, solved, inside, met, empty = [], [], "", 0, True
+    stub, solved, inside, met = [], [], "", 0
     for number, line in cell.numbered_lines():
         marker = line.strip()
         if LIKE_A_MARKER.fullmatch(marker):
@@ -130,8 +118,7 @@ def split_solution(cell: Cell) -> tuple[Cell, Cell]:
             stub.append((number, line))
         if inside != "# bug":
             solved.append((number, line))
-        empty = empty and not (inside == "# solution" and marker)
-    if empty or met % len(order):
+    if not met or met % len(order):
         wanted = " … ".join(f"`{marker}`" for marker in order)
         raise LessonError(cell.line, f"the exercise has no solution; put it between {wanted}")
     return cell.with_lines(stub), cell.with_lines(solved)
@@ -146,8 +133,5 @@ def fold_hints(cell: Cell) -> str:
         if text.startswith("### "):
             title, _, text = text.removeprefix("### ").partition("\n")
             summary += f" · {title.strip()}"
-        if not text.strip():
-            message = "the hint after this line is empty; write it or take out its ---"
-            raise LessonError(cell.line_at(start), message)
-        hints.append(folded(summary, text.strip()))
+        hints.append(folded_text(summary, text.strip()))
     return "\n".join(hints)

@@ -9,15 +9,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from course_lib.authoring.cell_kinds import MARKDOWN
 from course_lib.authoring.source import Cell, LessonError, LessonSource, spaces, without_fences
 
-TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
 LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
+TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
 # A sentence ends at its full stop, and where a paragraph, a row, a heading or an item of a list begins.
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|#+|\d+\.)\s|\s*\|)")
 SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
@@ -32,6 +32,14 @@ class Definition(NamedTuple):
     sentence: str
     lesson: LessonSource
     line: int
+
+
+def misspelt_terms(cells: Iterable[Cell]) -> Iterator[LessonError]:
+    """What looks like a term and is none: a learner would see it as it is written."""
+    for cell in cells:
+        if cell.form == MARKDOWN and (found := LIKE_A_TERM.search(TERM.sub("", cell.text))):
+            message = "write a term as {term:softmax} or {term:softmax|words to show}"
+            yield LessonError(cell.line, f"{message}, not as `{found[0]}`")
 
 
 def with_terms_shown(text: str) -> str:
@@ -57,15 +65,7 @@ def sentence(text: str, at: int) -> str:
     return with_terms_shown(" ".join(SENTENCE_MARKS.sub("", text[start:stop]).split()))
 
 
-def misspelt_terms(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
-    for cell in cells:
-        for found in LIKE_A_TERM.finditer(cell.text) if cell.form == MARKDOWN else []:
-            if not TERM.match(cell.text, found.start()):
-                message = "write a term as {term:softmax} or {term:softmax|words to show}"
-                yield LessonError(cell.line_at(found.start()), message)
-
-
-def defined_twice(lessons: list[LessonSource]) -> list[LessonError]:
+def defined_twice(lessons: list[LessonSource]) -> list[str]:
     """Every definition of a term that an earlier place of the course defines already."""
     first: dict[str, Definition] = {}
     problems = []
@@ -73,11 +73,11 @@ def defined_twice(lessons: list[LessonSource]) -> list[LessonError]:
         known = first.setdefault(found.term.casefold(), found)
         if known is not found:
             message = f"the term {found.term!r} is defined already, in {known.lesson.path}:{known.line}"
-            problems.append(LessonError(found.line, message, found.lesson.path))
+            problems.append(LessonError(found.line, message).at(found.lesson.path))
     return problems
 
 
-def used_too_early(lessons: list[LessonSource]) -> list[LessonError]:
+def used_too_early(lessons: list[LessonSource]) -> list[str]:
     """Where a lesson's prose first uses a term that only a later lesson defines."""
     problems = []
     for place, lesson in enumerate(lessons):
@@ -90,7 +90,7 @@ def used_too_early(lessons: list[LessonSource]) -> list[LessonError]:
             for cell, at in islice(places, 1):
                 message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
                 message += "; explain it here, say it otherwise, or link to where it is explained"
-                problems.append(LessonError(cell.line_at(at.start()), message, lesson.path))
+                problems.append(LessonError(cell.line_at(at.start()), message).at(lesson.path))
     return problems
 
 

@@ -66,7 +66,7 @@ def stripped(outputs: list[dict]) -> list[dict]:
     return kept
 
 
-def check_outputs(path: str, cells: list[Cell], notebook: dict) -> list[LessonError]:
+def check_outputs(cells: list[Cell], notebook: dict) -> list[LessonError]:
     """Every breach in an executed notebook, with the source line of the cell that made it."""
     found = []
     pairs = zip(cells, notebook["cells"], strict=True)
@@ -80,7 +80,7 @@ def check_outputs(path: str, cells: list[Cell], notebook: dict) -> list[LessonEr
     if size > LARGEST_NOTEBOOK:
         limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
         found.append((1, f"the notebook takes {size:,} bytes, {limit}"))
-    return [LessonError(line, message, path) for line, message in dict.fromkeys(found)]
+    return [LessonError(line, message) for line, message in dict.fromkeys(found)]
 
 
 def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
@@ -89,7 +89,7 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
     from IPython.core.formatters import DisplayFormatter  # these take a while to load
 
     from course_lib.teaching import explain, road_map
-    from course_lib.teaching.quizzes import Quiz, drawn
+    from course_lib.teaching.questions.quiz import Quiz, drawn
 
     calls = {
         "quiz": lambda lesson, use: Quiz(lesson, use, drawn(lesson, use)),  # of a new learner

@@ -18,7 +18,6 @@ from course_lib.authoring.outputs import FETCHED
 from course_lib.authoring.source import Cell, LessonError
 
 ORDER = ("title", "goals", "setup", "recall", "break", "quiz", "summary", "reading")
-ONCE = ("title", "goals", "setup", "summary", "reading")
 NOT_IN_SHORT = ("recall", "break")
 FEWEST_CELLS, MOST_CELLS = 40, 70
 MOST_CODE_LINES = 25
@@ -35,11 +34,11 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
     found += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not short:
         found += [*unpredicted(cells), *mixture(draft), *given_away(draft)]
-    return list({str(problem): problem for problem in found}.values())
+    return sorted({str(problem): problem for problem in found}.values(), key=lambda problem: problem.line)
 
 
 def anatomy(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
-    """The parts of a lesson: all there, those of `ONCE` once, in order; the last quiz closes."""
+    """The parts of a lesson: all there and in order; the last quiz closes."""
     places = []
     for kind in ORDER:
         of_kind = [cell for cell in cells if cell.kind == kind]
@@ -47,17 +46,10 @@ def anatomy(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
             places.append(of_kind[-1 if kind == "quiz" else 0])
         elif not (short and kind in NOT_IN_SHORT):
             yield missing(kind)
-        for again in of_kind[1:] if kind in ONCE else []:
-            yield LessonError(again.line, f"there is a {kind} cell already; a lesson has one")
-        if kind == "title" and of_kind and not of_kind[0].text.startswith("# "):
-            yield LessonError(of_kind[0].line, "the title begins with a heading: # The question it answers")
     for before, after in pairwise(places):
         if after.line < before.line:
             order = f"{after.kind} comes before {before.kind} (line {before.line})"
             yield LessonError(after.line, f"{order}; the order is {', '.join(ORDER)}")
-    first_code = next((cell for cell in cells if cell.form == CODE), None)
-    if first_code and first_code.kind != "setup":
-        yield LessonError(first_code.line, f"the first code cell is the setup, not {first_code.kind}")
 
 
 def missing(kind: str) -> LessonError:
@@ -99,9 +91,6 @@ def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
             if len(line) > MOST_CODE_WIDTH:
                 size = f"{len(line)} characters, at most {MOST_CODE_WIDTH}"
                 yield LessonError(number, f"the line has {size}: learners would have to scroll")
-            if line.endswith(";"):
-                reason = "hides an output in JupyterLab but not under nbval; end with `None` instead"
-                yield LessonError(number, f"a `;` at the end {reason}")
 
 
 def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:

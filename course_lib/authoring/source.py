@@ -33,22 +33,14 @@ Options = dict[str, str | int | float | bool]
 
 
 class LessonError(Exception):
-    """One problem of a lesson, told as `path:line: message`; `raise_all` fills in the path."""
+    """One problem of a lesson. It knows its line; who tells it knows the file: `problem.at(lesson.path)`."""
 
-    def __init__(self, line: int, message: str, path: str = ""):
-        super().__init__(line, message, path)
-        self.line, self.message, self.path = line, message, path
+    def __init__(self, line: int, message: str):
+        super().__init__(f"line {line}: {message}")
+        self.line, self.message = line, message
 
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
-
-def raise_all(path: str, problems: list[LessonError]) -> None:
-    """Raise all problems of a lesson together, in the order of their lines, so they are mended in one go."""
-    for problem in problems:
-        problem.path = path
-    if problems:
-        raise ExceptionGroup("the lesson cannot be built", sorted(problems, key=lambda problem: problem.line))
+    def at(self, path: str) -> str:
+        return f"{path}:{self.line}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -128,31 +120,21 @@ def sources(root: Path) -> list[Path]:
 
 
 def read_lesson(path: Path, root: Path) -> LessonSource:
-    """Read one source; its problems are raised together, each with file and line."""
-    shown, name = path.relative_to(root).as_posix(), path.parent.name
-    if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", name):
-        raise_all(shown, [LessonError(1, "a lesson's folder is called NN_topic, such as 08_query_key_value")])
+    """Read one source, `NN_topic/lesson.py`."""
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()  # read_text made every line end \n: Windows agrees
-    return LessonSource(shown, name, digest, read_cells(shown, text))
+    return LessonSource(path.relative_to(root).as_posix(), path.parent.name, digest, read_cells(text))
 
 
-def read_cells(path: str, text: str) -> tuple[Cell, ...]:
+def read_cells(text: str) -> tuple[Cell, ...]:
     """Cut the text at its `# %%` headers and read every cell."""
     lines = text.split("\n")  # splitlines would also cut at form feeds, where Python counts no line
     starts = [number for number, line in enumerate(lines, 1) if LIKE_A_HEADER.match(line)]
     starts.append(len(lines) + 1)
-    cells, problems = [], []
     for number, line in enumerate(lines[: starts[0] - 1], 1):
         if line.strip() and not line.startswith("#"):
-            problems.append(LessonError(number, 'open a cell first, with a line like # %% kind="code"'))
-    for start, end in pairwise(starts):
-        try:
-            cells.append(read_cell(start, lines[start - 1 : end - 1]))
-        except LessonError as problem:
-            problems.append(problem)
-    raise_all(path, problems)
-    return tuple(cells)
+            raise LessonError(number, 'open a cell first, with a line like # %% kind="code"')
+    return tuple(read_cell(start, lines[start - 1 : end - 1]) for start, end in pairwise(starts))
 
 
 def read_cell(line: int, block: list[str]) -> Cell:
@@ -164,37 +146,37 @@ def read_cell(line: int, block: list[str]) -> Cell:
         tree = ast.parse(body)
     except SyntaxError as error:
         raise LessonError(first + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
-    if form == MARKDOWN and body:
+    if form == MARKDOWN:
         body, skipped = markdown_text(first, body, tree)
         first += skipped
-    if not body:
-        raise LessonError(line, "the cell is empty; write something in it or take its header out")
     lines = tuple(range(first, first + body.count("\n") + 1))
     return Cell(options["kind"], form, line, body, lines, options)
 
 
 def read_header(line: int, text: str) -> tuple[str, Options]:
-    """The cell's form, and its options, which must be known, fit one another, and hold what they want."""
+    """The cell's form, and its options, which must be known."""
     header = HEADER.fullmatch(text)
     try:
-        pairs = [(name, json.loads(value)) for name, value in PAIR.findall(header["options"])]
+        options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
     except (TypeError, ValueError):
         example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
         raise LessonError(line, f"cannot read `{text}`: write key=value pairs, as in {example}") from None
-    options, form = dict(pairs), MARKDOWN if header["markdown"] else CODE
-    kind = options.get("kind")
-    if kind not in KINDS:
-        raise LessonError(line, f"the cell's kind is {kind!r}; known are {', '.join(KINDS)}")
+    kind, form = options.setdefault("kind", None), MARKDOWN if header["markdown"] else CODE
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise LessonError(line, f"there is no option {name}; known are {', '.join(OPTIONS)}")
+        known = OPTIONS[name]
+        if known and value not in known:
+            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, known))}")
+    minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
+    if type(minutes) not in (int, float) or not 0 <= minutes <= most:
+        raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
+    for name in ("exercise", "title"):
+        if name in options and not (isinstance(options[name], str) and options[name].strip()):
+            raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
     if form not in KINDS[kind].forms:
         right = "# %% [markdown]" if form == CODE else "# %%"
         raise LessonError(line, f'a {kind} cell is not {form}; open it with {right} kind="{kind}"')
-    if len(options) < len(pairs):
-        raise LessonError(line, "an option is there twice")
-    for name, value in pairs:
-        if name not in OPTIONS or kind not in OPTIONS[name].kinds:
-            raise LessonError(line, f"the option {name} does not belong on a {kind} cell")
-        if not OPTIONS[name].accepts(value):
-            raise LessonError(line, f"{name} wants {OPTIONS[name].wants}; it is {json.dumps(value)}")
     if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
         raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
     return form, options

@@ -1,4 +1,4 @@
-"""What attention costs in seconds and bytes, beside its block: `python3 -m course_lib.bench.cost`.
+"""What attention costs in seconds and bytes, beside its block: `python3 -m course_lib bench cost`.
 
     >>> bytes_written(lambda: torch.zeros(10, 10) + 1)         # two tensors of 100 numbers, 4 bytes each
     800
@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import exp, log
 from typing import Any
@@ -24,7 +23,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_lib.bench.frame import machine
+from course_lib.bench.timing import conditions, in_turn
 from course_lib.layers.linear_attention import causal_linear_attend, linear_attend
 from course_lib.layers.restricted import attend_nearby
 from course_lib.runtime import data_path
@@ -47,29 +46,15 @@ programs ran meanwhile (load): only ratios are told."""
 
 
 def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
-    """The seconds of each way at its quickest, all taken in turn, after one round to warm up.
-
-    Seconds that one core spent on this: what other programs take of it meanwhile is not counted.
-    """
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    with torch.no_grad(), one_thread():
-        for _ in range(rounds + 1):
-            for name, work in ways.items():
-                start = time.thread_time()
-                work()
-                found[name].append(time.thread_time() - start)
-    return {name: max(min(taken[1:]), 1e-9) for name, taken in found.items()}
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch works on one core inside, and on as many as before afterwards."""
+    """The seconds of one core that each way takes at its quickest; other programs' do not count."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with torch.no_grad():
+            found = in_turn(ways, rounds=rounds, clock=time.thread_time)
     finally:
         torch.set_num_threads(before)
+    return {name: max(min(taken), 1e-9) for name, taken in found.items()}
 
 
 def meeting(places: Sequence[float], ratios: Sequence[float]) -> float:
@@ -85,21 +70,16 @@ def meeting(places: Sequence[float], ratios: Sequence[float]) -> float:
 class _Written(TorchDispatchMode):
     """Adds up the bytes of every new piece of memory that torch's functions fill."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
+    total = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        given = {leaf.untyped_storage()._cdata for leaf in _tensors((args, kwargs))}
-        answer = function(*args, **kwargs)
-        new = {leaf.untyped_storage()._cdata: leaf for leaf in _tensors(answer)}
-        self.total += sum(leaf.untyped_storage().nbytes() for key, leaf in new.items() if key not in given)
+        answer = function(*args, **kwargs or {})
+        given, made = (
+            {one.untyped_storage()._cdata: one for one in tree_leaves(tree) if isinstance(one, Tensor)}
+            for tree in ((args, kwargs), answer)
+        )
+        self.total += sum(made[key].untyped_storage().nbytes() for key in made.keys() - given.keys())
         return answer
-
-
-def _tensors(tree: Any) -> list[Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def bytes_written(work: Callable[[], Any]) -> int:
@@ -211,36 +191,31 @@ def recorded(d: int, against: str) -> list[float]:
     return [float(ratio) for ratio in row.split()[:-2]]
 
 
-def told(name: str, taken: Mapping[str, float], over: float, ways: Sequence[str]) -> None:
-    print(f"{name}: " + ", ".join(f"{way} {taken[way] / over:.2f}" for way in ways))
-
-
-def main() -> None:
-    """Measure and print; what FLOPs predict stands beside it."""
-    print(machine("torch"), "", ABOUT, "", sep="\n")
-    print(
-        "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS) + "   meet at  FLOPs say"
-    )
+def run() -> None:
+    """Measure and print the tables."""
+    print(conditions("torch"), "", ABOUT, "", sep="\n", flush=True)
+    head = "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS)
+    print(f"{head}   meet at  FLOPs say")
     for d in WIDTHS:
         rows = {f"the rest, {way}": (found, 6 * d) for way, found in block_ratios(d).items()}
         rows["a recurrent network"] = (recurrent_ratios(d), d)
         for batch in SIDE_BY_SIDE:
             rows[f"a recurrent network, {batch}"] = (recurrent_ratios(d, LENGTHS[:5], batch=batch), d)
         for name, (found, said) in rows.items():
-            ratios = "".join(f"{ratio:>8.2f}" for ratio in found) + " " * 8 * (len(LENGTHS) - len(found))
+            ratios = "".join(f"{ratio:>8.2f}" for ratio in found).ljust(8 * len(LENGTHS))
             print(f"{d:<6}{name:<28}{ratios}{meeting(LENGTHS[: len(found)], found):>10.0f}{said:>11}")
-    print("", f"Explicit attention at n = {6 * 64}, d = 64: each step over the rest of the block", sep="\n")
+    print(f"\nExplicit attention at n = {6 * 64}, d = 64: each step over the rest of the block")
     for n_heads in (1, N_HEADS):
         taken = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
-        told(f"{n_heads} head{'s' * (n_heads > 1)}", taken, taken["rest"], list(taken)[1:])
-    print("", f"{STEPS} steps of a reader, d = 64: each over all of them in one product", sep="\n")
-    taken = fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS)
-    told("one by one", taken, taken["joined"], ["waiting", "not waiting"])
-    print("", f"{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit", sep="\n")
+        tell(f"{n_heads} head{'s' * (n_heads > 1)}", "rest", taken)
+    print(f"\n{STEPS} steps of a reader, d = 64: each over all of them in one product")
+    tell("one by one", "joined", fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS))
+    print(f"\n{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit")
     for n in (64, LONG):
-        taken = fastest(cheaper_ways(n))
-        told(f"{n} words", taken, taken["explicit"], list(taken)[1:])
+        tell(f"{n} words", "explicit", fastest(cheaper_ways(n)))
 
 
-if __name__ == "__main__":
-    main()
+def tell(name: str, over: str, taken: Mapping[str, float]) -> None:
+    """Every way's seconds over those of one of them, in a line."""
+    ways = [f"{way} {taken[way] / taken[over]:.2f}" for way in taken if way != over]
+    print(f"{name}: {', '.join(ways)}", flush=True)

@@ -1,4 +1,19 @@
-"""The command line: `python3 -m course_lib lab`.
+"""The command line: `python3 -m course_lib lab`, from the word that is typed to the exit code.
+
+commands.py             every command together, and how each may end
+door.py                 what must be installed, and `Trouble`: what a person can put right
+arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
+
+lab_command.py          JupyterLab on the first lesson, with the settings in lab_settings/
+progress_command.py     what the learner has done
+build_command.py        lesson sources to notebooks
+test_command.py         style, unit tests, notebooks, the browser
+data_command.py         the toy language shown, Multi30k found or fetched
+train_command.py        a system trained
+translate_command.py    `translate` and `sample`: a system tried out
+evaluate_command.py     systems measured
+experiment_command.py   what a lesson quotes, run again
+bench_command.py        how fast it is
 
 This file, `course_lib/__init__.py` and `course_lib/__main__.py` run before anything is known about the
 Python that runs them. They keep to what every Python can read (no f-strings, ASCII), so that an old one

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import operator
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ from pathlib import Path
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 VENV = PROJECT_ROOT / ".venv"
+STAMP = "course.json"  # in it
 STAGES = ("training", "lab", "test")  # each holds what the ones before it hold
 CALLED = "COURSE_CALLED"  # how the person called the course: messages of every floor name it so
 
@@ -49,13 +51,18 @@ def called() -> str:
     return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"
 
 
+def read_no_further() -> None:
+    """What is still to be printed goes nowhere; else Python would try again at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def enter(stage: str, argv: list[str]) -> None:
     """Come back only in an interpreter that has what a stage needs; else run the command anew in `.venv`."""
     os.environ[CALLED] = called()
     lacking = missing(stage)
     if not lacking:
         return
-    if not is_ready(stage) or Path(sys.prefix) == VENV:  # inside: a package was removed since
+    if not is_ready() or Path(sys.prefix) == VENV:  # inside: this stage needs more than the last one
         set_up(stage, lacking)
     restart(argv)
 
@@ -64,6 +71,8 @@ def enter(stage: str, argv: list[str]) -> None:
 
 
 def project() -> dict:
+    if not (PROJECT_ROOT / "pyproject.toml").is_file():
+        raise Trouble(f"{PROJECT_ROOT} is not the whole course.", "Get it with git clone, and run it there.")
     return tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -96,16 +105,13 @@ def admits(wanted: str, found: str) -> bool:
     (True, False, False)
     """
 
-    def release(number: str) -> tuple[int, ...]:  # (2, 13) of 2.13.0+cpu
+    def release(number: str) -> list[int]:  # [2, 13] of 2.13.0+cpu
         whole = re.match(r"\d+(?:\.\d+)*", number)[0]
-        return tuple(int(part) for part in re.sub(r"(\.0)+$", "", whole).split("."))
+        return [int(part) for part in re.sub(r"(\.0)+$", "", whole).split(".")]
 
-    has = release(found)
-    for sign, bound in re.findall(r"(>=|<|==)([\d.]+)", wanted):
-        than = release(bound)
-        if not {">=": has >= than, "<": has < than, "==": has == than}[sign]:
-            return False
-    return True
+    compare = {">=": operator.ge, "<": operator.lt, "==": operator.eq}
+    bounds = re.findall(r"(>=|<|==)([\d.]+)", wanted)
+    return all(compare[sign](release(found), release(bound)) for sign, bound in bounds)
 
 
 # ---- .venv
@@ -115,26 +121,26 @@ def venv_python() -> Path:
     return VENV / "Scripts" / "python.exe" if os.name == "nt" else VENV / "bin" / "python"
 
 
-def stamp() -> Path:
-    return VENV / "course.json"
+def stamp() -> str | None:
+    """What is written in it; None where `.venv` has none."""
+    path = VENV / STAMP
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
-def promise(stage: str) -> str:
-    """What the stamp says: the stage, and a hash of the two files that decide what an environment holds."""
+def pins() -> str:
+    """What the stamp says: a hash of the two files that decide what an environment holds."""
     files = [(PROJECT_ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
-    return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16], "stage": stage})
+    return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16]})
 
 
-def is_ready(stage: str) -> bool:
-    """Whether a set-up for these pins, with at least this stage, came to its end."""
-    said = stamp().read_text(encoding="utf-8") if stamp().exists() else ""
-    kept = said in [promise(one) for one in STAGES[STAGES.index(stage) :]]
-    return kept and venv_python().exists()  # not so when the Python it points to has been removed
+def is_ready() -> bool:
+    """Whether a set-up for these pins came to its end, and the Python it points to is still there."""
+    return stamp() == pins() and venv_python().exists()
 
 
 def set_up(stage: str, lacking: list[str]) -> None:
     """Make `.venv`, or bring it up to what a stage needs, and stamp it."""
-    if VENV.exists() and not stamp().exists():
+    if VENV.exists() and stamp() is None:
         raise Trouble(
             f"The folder .venv was not made by the course, and it lacks {lacking[0]}.",
             "Move it away, then run the same command again. Or activate it, run\n"
@@ -142,7 +148,7 @@ def set_up(stage: str, lacking: list[str]) -> None:
         )
     print(f"This Python lacks {lacking[0]}: setting up the course in .venv. About 1.4 GB, a few minutes (on")
     print("Linux torch may bring NVIDIA's libraries along, several GB more). Ctrl-C stops it.", flush=True)
-    if not (VENV.exists() and stamp().read_text(encoding="utf-8") and venv_python().exists()):
+    if not (stamp() and venv_python().exists()):
         make_venv()
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
     words = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
@@ -153,12 +159,12 @@ def set_up(stage: str, lacking: list[str]) -> None:
             "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
             "same command again: what was fetched is kept.",
         )
-    stamp().write_text(promise(stage), encoding="utf-8")
+    (VENV / STAMP).write_text(pins(), encoding="utf-8")
 
 
 def make_venv() -> None:
     """An empty `.venv`, in place of one whose first set-up never came to its end."""
-    if any(importlib.util.find_spec(module) is None for module in ("venv", "ensurepip")):
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise Trouble(
             f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
             "Debian and Ubuntu keep it in a package of its own:\n"
@@ -166,7 +172,7 @@ def make_venv() -> None:
         )
     shutil.rmtree(VENV, ignore_errors=True)
     VENV.mkdir()
-    stamp().touch()  # first of all, so that what is left after a power cut is known to be ours
+    (VENV / STAMP).touch()  # first of all, so that what is left after a power cut is known to be ours
     # Not by the Python of `.venv` itself, which is gone by now.
     if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
         raise Trouble("Python could not make .venv; it says why above.", "Then run the same command again.")

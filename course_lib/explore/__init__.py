@@ -1,33 +1,20 @@
-"""Explorables: pictures that answer to a learner's hand."""
+"""Explorables: pictures that answer to a learner's hand, each in the file of its name.
 
-from course_lib.explore.attention_stepper import AttentionStepper
-from course_lib.explore.base import Explorable
-from course_lib.explore.beam_tree import BeamTree
-from course_lib.explore.clock_hands import ClockHands
-from course_lib.explore.close_a_word import CloseAWord
-from course_lib.explore.cost_explorer import CostExplorer
-from course_lib.explore.gate_mixer import GateMixer
-from course_lib.explore.gradient_telephone import GradientTelephone
-from course_lib.explore.head_count import HeadCount
-from course_lib.explore.head_switches import HeadSwitches
-from course_lib.explore.leaderboard import Leaderboard
-from course_lib.explore.live_translator import LiveTranslator
-from course_lib.explore.loss_floor import LossFloor
-from course_lib.explore.mask_painter import MaskPainter
-from course_lib.explore.one_vector_suitcase import OneVectorSuitcase
-from course_lib.explore.parameter_ledger import ParameterLedger
-from course_lib.explore.path_past import PathPast
-from course_lib.explore.path_race import PathRace
-from course_lib.explore.rate_dial import RateDial
-from course_lib.explore.saturation_lab import SaturationLab
-from course_lib.explore.score_zoo import ScoreZoo
-from course_lib.explore.soft_dictionary import SoftDictionary
-from course_lib.explore.softmax_dial import SoftmaxDial
-from course_lib.explore.three_uses import ThreeUses
-from course_lib.explore.which_mean import WhichMean
-from course_lib.explore.who_attends import WhoAttends
-from course_lib.explore.window_lab import WindowLab
-from course_lib.explore.word_by_word import WordByWord
+    >>> from course_lib.explore import MaskPainter      # of mask_painter.py
+
+What they are made of:
+
+    base.py             what all of them are: controls, facts, panels, goals
+    control.py          what a learner may turn
+    moving.py           a figure of which only what moves is painted again
+    picture.py          the same on the page
+    museum.py           what was measured of every system, for the leaderboard and lesson 18
+    pronoun.py          which pronoun the Transformer says with words masked, for CloseAWord and lesson 09
+    typed_sentence.py   any sentence, translated with everything open to view, for the live translator
+"""
+
+import re
+from importlib import import_module
 
 __all__ = [
     "AttentionStepper",
@@ -35,7 +22,6 @@ __all__ = [
     "ClockHands",
     "CloseAWord",
     "CostExplorer",
-    "Explorable",
     "GateMixer",
     "GradientTelephone",
     "HeadCount",
@@ -59,3 +45,15 @@ __all__ = [
     "WindowLab",
     "WordByWord",
 ]
+
+
+def __getattr__(name: str):
+    """Loaded when a lesson asks for it: all of them together take seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
+    return getattr(import_module(f"{__name__}.{file}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

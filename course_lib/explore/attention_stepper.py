@@ -1,4 +1,4 @@
-"""W5, the additive attention stepper: what happens between the decoder's old state and its next word.
+"""The additive attention stepper: what happens between the decoder's old state and its next word.
 
     >>> facts = compute(sentence="thirsty", step=1)
     >>> facts["said"][1], facts["source"][facts["weights"].argmax()]
@@ -17,13 +17,14 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
-from course_lib.formatting import fixed
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import shared
-from course_lib.views.parts import Heatmap, LyingBars, bare, quick_text, write
-from course_lib.views.still import minus
+from course_lib.views.bars import LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import quick_text, write
 
 SENTENCES = {
     "thirsty": "the cat drank the water because it was thirsty",
@@ -132,9 +133,9 @@ class AttentionStepper(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         said = " ".join(facts["said"][: facts["step"]])
-        return f"said so far: {said or '(nothing)'}   ·   now: {facts['said'][facts['step']]}"
+        return [f"said so far: {said or '(nothing)'}", f"now: {facts['said'][facts['step']]}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -26,12 +26,12 @@ from traitlets import HasTraits, link
 
 from course_lib import theme
 from course_lib.explore.control import Choice, Control, Number, Whole, Writing
+from course_lib.explore.moving import Facts, MovingFigure, Show
 from course_lib.explore.picture import Picture
 from course_lib.views import still
-from course_lib.views.moving import Facts, MovingFigure, Show
-from course_lib.views.parts import quick_text
+from course_lib.views.quick_text import quick_text
 
-__all__ = ["Axes", "Choice", "Explorable", "Facts", "Number", "Panel", "Show", "Whole", "Writing"]
+__all__ = ["Axes", "Choice", "Explorable", "Facts", "Number", "Panel", "Show", "Whole", "Writing", "bare"]
 
 MARGIN, LINE, ROOM = 0.14, 0.34, 0.46  # inches: paper at the edges, top to baseline, top to panels
 
@@ -105,9 +105,9 @@ class Explorable(HasTraits):
         return {}
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        """The state, right of the title: a stored notebook shows the picture without its controls."""
-        return ""
+    def heading(facts: Facts) -> list[str]:
+        """The state in parts, right of the title: a stored notebook shows a picture without its controls."""
+        return []
 
     def preset(self, name: str) -> None:
         """Go to a named state. What the preset does not mention goes back to where it started."""
@@ -180,7 +180,7 @@ class Explorable(HasTraits):
         shows = [panel.draw(axes) for panel, axes in zip(cls.panels, places, strict=True)]
 
         def show_all(facts: Facts) -> None:
-            state.set_text(cls.heading(facts))
+            state.set_text("   ·   ".join(cls.heading(facts)))
             for show in shows:
                 show(facts)
 
@@ -232,3 +232,9 @@ def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
 
 def _row(children: list[ipywidgets.DOMWidget], css_class: str) -> ipywidgets.HBox:
     return ipywidgets.HBox(children).add_class("course-row").add_class(css_class)
+
+
+def bare(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Paper to draw on: from end to end, without ticks and frame."""
+    axes.set(xlim=x, ylim=y, xticks=(), yticks=())
+    axes.spines[:].set_visible(False)

@@ -1,4 +1,4 @@
-"""W17, the beam-search tree: two little languages, a beam of any width, and what it finds.
+"""The beam-search tree: two little languages, a beam of any width, and what it finds.
 
     >>> [search(TREES["A"], width=width, alpha=0.0).best.sentence for width in (1, 2)]
     [('the', 'cat', '</s>'), ('a', 'cat', '</s>')]
@@ -20,11 +20,10 @@ from typing import NamedTuple
 from matplotlib.collections import LineCollection
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
-from course_lib.formatting import fixed
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole, bare
+from course_lib.formatting import fixed, minus
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.parts import bare, quick_text, write
-from course_lib.views.still import minus
+from course_lib.views.quick_text import quick_text, write
 
 Words = tuple[str, ...]
 Tree = dict[Words, dict[str, float]]
@@ -232,11 +231,9 @@ class BeamTree(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        said = " ".join(facts["said"]) or "(nothing)"
-        return (
-            f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}: {said}, p = {fixed(facts['chance'], 3)}"
-        )
+    def heading(facts: Facts) -> list[str]:
+        said, dials = " ".join(facts["said"]), f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}"
+        return [f"{dials}: {said or '(nothing)'}, p = {fixed(facts['chance'], 3)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W12, the positional-encoding explorer: what does adding sines and cosines tell about a place?
+"""The positional-encoding explorer: what does adding sines and cosines tell about a place?
 
     >>> compute(position=10, offset=5, table="sin and cos")["product"]
     23.50...
@@ -17,9 +17,10 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
 from course_lib.formatting import fixed
-from course_lib.views.parts import bare, marked_point, quick_text
+from course_lib.views.lines import marked_point
+from course_lib.views.quick_text import quick_text
 
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
@@ -101,7 +102,7 @@ def draw_table(axes: Axes) -> Show:
 def draw_curve(axes: Axes) -> Show:
     axes.set(xlabel="offset from this position", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
     axes.set(xlim=(-21, 21), ylim=(0, 42), yticks=(0, 8, 16, 24, 32))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
     told = quick_text(axes, 0.97, 0.97, of="axes", ha="right", va="top", size=11, weight="bold")
@@ -150,9 +151,9 @@ class ClockHands(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         further = facts["position"] + facts["offset"]
-        return f"{facts['table']}   ·   position {facts['position']}   ·   orange: {further}"
+        return [facts["table"], f"position {facts['position']}", f"orange: {further}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

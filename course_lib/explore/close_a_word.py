@@ -3,9 +3,9 @@
     >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
     "le chat a bu l' eau parce qu' elle était était"
 
-A closed word still asks, but nobody can look at it (`translation/closing.py`). Words are counted from 1, for
-0 stands for none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean
-of its twelve heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+A closed word still asks, but nobody can look at it (`pronoun.py`). Words are counted from 1, for 0 stands for
+none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean of its twelve
+heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy as np
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.pronoun import ATTENTIONS, TO, PronounTranslation, listen
 from course_lib.formatting import fixed
-from course_lib.translation.closing import ATTENTIONS, TO, Heard, listen
 from course_lib.translation.shipped import shared
-from course_lib.views.parts import Bars, Heatmap, LyingBars, write
+from course_lib.views.bars import Bars, LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import write
 
 SENTENCES = {
     "cat … thirsty": "the cat drank the water because it was thirsty",
@@ -34,7 +36,7 @@ WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 
 @cache
-def heard(sentence: str, closed: int, to: str) -> Heard:
+def heard(sentence: str, closed: int, to: str) -> PronounTranslation:
     """With one word closed, counted from 1; 0 for none."""
     return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
 
@@ -58,9 +60,8 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
 
 
 def draw_shares(axes: Axes) -> Show:
-    axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4), yticks=())
+    axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
     axes.set_xlabel("mean weight of 12 heads")
-    axes.spines["left"].set_visible(False)
     bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
     def show(facts: Facts) -> None:
@@ -125,9 +126,9 @@ class CloseAWord(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        closed = f"✕ {facts['words'][facts['closed'] - 1]}   ·   " if facts["closed"] else ""
-        return closed + facts["french"]
+    def heading(facts: Facts) -> list[str]:
+        closed = [f"✕ {facts['words'][facts['closed'] - 1]}"] if facts["closed"] else []
+        return [*closed, facts["french"]]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -17,6 +17,8 @@ from typing import Any
 import ipywidgets
 from traitlets import Enum, Float, Int, Unicode
 
+LONGEST = 200  # signs of a written text
+
 
 class Control:
     """What all of them have; `name` comes from traitlets, and the explorable sets and links the value."""
@@ -93,17 +95,17 @@ class Number(Control, Float):
 
 
 class Writing(Control, Unicode):
-    """A text of the learner's own; what is longer than `longest` signs is cut.
+    """A text of the learner's own; what is longer than `LONGEST` is cut.
 
     Its stops are texts worth trying, the first at the start: the tests and the bench go through them.
     """
 
-    def __init__(self, label: str, samples: tuple[str, ...], longest: int = 200):
+    def __init__(self, label: str, samples: tuple[str, ...]):
         super().__init__(samples[0])
-        self.label, self.stops, self._longest = label, list(samples), longest
+        self.label, self.stops = label, list(samples)
 
     def validate(self, obj: object, value: str) -> str:
-        return super().validate(obj, value)[: self._longest]
+        return super().validate(obj, value)[:LONGEST]
 
     def widget(self) -> ipywidgets.DOMWidget:  # heard when it is done: with Enter, or when the field is left
         return ipywidgets.Text(continuous_update=False, **self._look())

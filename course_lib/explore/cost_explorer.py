@@ -1,4 +1,4 @@
-"""W19, the cost explorer: where n² overtakes, inside a block and against a recurrent network.
+"""The cost explorer: where n² overtakes, inside a block and against a recurrent network.
 
     >>> found = compute(n=512, d=512, heads=8)
     >>> round(100 * found["share"], 1), found["against_recurrent"]
@@ -15,7 +15,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import Blocks, marked_point, plain_powers, quick_text, write
+from course_lib.views.bars import Blocks
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text, write
 
 LENGTHS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -75,7 +77,7 @@ def draw_growth(axes: Axes) -> Show:
     axes.set_yticks((1e6, 1e8, 1e10, 1e12), ("1 million", "100 million", "10 billion", "1 trillion"))
     plain_powers(axes.xaxis)
     axes.yaxis.minorticks_off()
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     colours = {"rest": theme.INK, "attention": PARTS["attention"], "recurrent": RECURRENT}
     curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
     dots = {name: marked_point(axes) for name in colours}
@@ -105,7 +107,6 @@ def megabytes(number: int) -> str:
 class CostExplorer(Explorable):
     title = "What does a block spend its work on?"
     question = "One block, one sentence. When does attention's n² matter, and against what?"
-    size = (9.6, 3.8)
     n = Choice("words, n", LENGTHS, 64)
     d = Choice("width, d", WIDTHS, 512)
     heads = Choice("heads", HEADS, 8)
@@ -132,8 +133,8 @@ class CostExplorer(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"n = {facts['n']:,}   ·   d = {facts['d']:,}   ·   heads: {facts['heads']}"
+    def heading(facts: Facts) -> list[str]:
+        return [f"n = {facts['n']:,}", f"d = {facts['d']:,}", f"heads: {facts['heads']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W2, the gate mixer: what makes a cell remember? A gate that keeps, a gate that writes, and time.
+"""The gate mixer: what makes a cell remember? A gate that keeps, a gate that writes, and time.
 
     >>> round(half_life(1.0), 1), round(half_life(5.0))         # forget biases, half-lives in steps
     (2.2, 103)
@@ -16,7 +16,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import Bars, marked_point, plain_powers, quick_text
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text
 
 LOWEST, HIGHEST = -2.0, 4.0  # forget biases
 LENGTHS = (10, 20, 30, 50, 100)
@@ -86,7 +88,7 @@ def draw_cell(axes: Axes) -> Show:
 def draw_gates(axes: Axes) -> Show:
     bars = Bars(axes, ("forget", "input"), size=10)
     axes.set(yticks=(0, 0.5, 1))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     return lambda facts: bars.show(np.array([facts["forget"], facts["write"]]))
 
 
@@ -94,7 +96,7 @@ def draw_half_life(axes: Axes) -> Show:
     axes.set(yscale="log", xlabel="forget bias", ylabel="steps", ylim=(0.2, 60), yticks=(1, 3, 10, 30))
     axes.set(xticks=(-2, 0, 2, 4))
     plain_powers(axes.yaxis)
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     biases = np.linspace(LOWEST, HIGHEST, 61)
     axes.plot(biases, [half_life(bias) for bias in biases], color=theme.ORANGE, linewidth=2)
     dot = marked_point(axes)
@@ -138,9 +140,9 @@ class GateMixer(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         bias, gate = fixed(facts["forget_bias"], 1), fixed(facts["forget"], 2)
-        return f"forget bias {bias}, gate {gate}   ·   input gate {fixed(facts['write'], 1)}"
+        return [f"forget bias {bias}, gate {gate}", f"input gate {fixed(facts['write'], 1)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W1, the gradient telephone: how much of the loss at the last step reaches the first?
+"""The gradient telephone: how much of the loss at the last step reaches the first?
 
     >>> round(compute(factor=0.9, steps=50, activation="linear")["left"], 4)
     0.0052
@@ -20,7 +20,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import Blocks, marked_point, quick_text
+from course_lib.views.bars import Blocks
+from course_lib.views.lines import marked_point
+from course_lib.views.quick_text import quick_text
 
 HIDDEN, LONGEST, SEED = 8, 100, 1
 ACTIVATIONS = ("linear", "tanh", "sigmoid")
@@ -81,7 +83,7 @@ def draw_curve(axes: Axes) -> Show:
     names = ("≤ 10⁻¹²", "10⁻⁹", "10⁻⁶", "0.001", "1", "1000", "10⁶", "≥ 10⁹")
     axes.set_yticks(ticks, names)
     axes.minorticks_off()
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     axes.axhline(1, color=theme.SOFT_INK, linewidth=1)
     [straight] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
     [curve] = axes.plot([], [], linewidth=2.6)
@@ -146,9 +148,9 @@ class GradientTelephone(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         steps = f"{facts['steps']} step{'s' if facts['steps'] > 1 else ''}"
-        return f"matrix × {fixed(facts['factor'], 2)}   ·   {steps} back   ·   {facts['activation']}"
+        return [f"matrix × {fixed(facts['factor'], 2)}", f"{steps} back", facts["activation"]]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W10, the head-count slider: what more heads cost, with the width of the model fixed.
+"""The head-count slider: what more heads cost, with the width of the model fixed.
 
     >>> cost(8, 20, SHARED) == cost(1, 20, SHARED) | {"d_k": 64, "entries": 3200}
     True
@@ -14,10 +14,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import significant
-from course_lib.views.parts import Blocks, bare, quick_text, write
+from course_lib.views.bars import Blocks
+from course_lib.views.quick_text import quick_text, write
 
 D_MODEL, EACH_WIDTH, MOST = 512, 64, 64
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -151,9 +152,9 @@ class HeadCount(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         heads = heads_in_words(facts)
-        return f"{heads}, dₖ = {facts['d_k']}   ·   {facts['n']} words   ·   {facts['widths']}"
+        return [f"{heads}, dₖ = {facts['d_k']}", f"{facts['n']} words", facts["widths"]]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -3,9 +3,9 @@
     >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["said"])
     "le chat a bu l' eau parce qu' il avait soif"
 
-A silent head's columns of W_O are 0: it looks as before, and nobody hears what it found. Chances of words are
-those with the right words before them (teacher forcing); the translation is free running, the likeliest word
-each time. Entropies, in bits, and the weights of cross 1.3 belong to the right translation.
+An ablated head's columns of W_O are 0: it looks as before, and nobody hears what it found. Chances of words
+are those with the right words before them (teacher forcing); the translation is free running, the likeliest
+word each time. Entropies, in bits, and the weights of cross 1.3 belong to the right translation.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import torch
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed, significant
+from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.inside import attentions, cut_by_row, head_names, said_by_row
+from course_lib.translation.ablation import ablated_by_row, greedy_by_row, head_names
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.parts import Heatmap, LyingBars, quick_text, write
+from course_lib.views.bars import LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import quick_text, write
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
@@ -39,7 +42,6 @@ NEEDED = (
     *("cross 2.0", "cross 2.1", "cross 1.0", "cross 2.3", "decoder 2.1", "cross 1.3"),
 )
 N_HEADS, PER_LAYER, N_ROWS = len(NEEDED), 4, 9
-USES = ("encoder", "decoder", "cross")
 N_SRC, N_TGT = 10, 12  # with the end of the sentence
 MOST_WORDS, LINE = 16, 29  # words said, letters in a line
 ENDED = "(end)"
@@ -67,12 +69,10 @@ def entropy(weights: torch.Tensor) -> torch.Tensor:
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 
-def heard(offs: list[frozenset[str]]) -> torch.Tensor:
-    """For each of these ways to switch heads off, which are heard: (ways, attentions, heads)."""
-    looks = [f"{use} {layer}" for use, layer, _ in attentions(shipped().model)]
-    return torch.tensor(
-        [[[f"{look}.{head}" not in off for head in range(PER_LAYER)] for look in looks] for off in offs]
-    )
+def kept(offs: list[frozenset[str]]) -> torch.Tensor:
+    """For each of these ways to switch heads off, which are kept: (ways, attentions, heads)."""
+    found = torch.tensor([[name not in off for name in names()] for off in offs])
+    return found.view(len(offs), N_ROWS, PER_LAYER)
 
 
 @cache
@@ -86,11 +86,11 @@ def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
         ids.repeat(len(offs), *[1] * (ids.ndim - 1))
         for ids in (batch.src, batch.src_lengths, batch.tgt_in, batch.tgt_out)
     )
-    with cut_by_row(model, heard(offs)):
+    with ablated_by_row(model, kept(offs)):
         memory = model.encode(src, lengths)
         logits, _ = model.decode(memory, tgt_in)
         looked = model.all_weights(src, lengths, tgt_in)
-        ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
+        ids = greedy_by_row(model, memory, max_len=MOST_WORDS).tolist()
     chances = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
     bits = torch.cat([entropy(looked[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
     return {
@@ -134,8 +134,7 @@ def draw_heads(axes: Axes) -> Show:
 
 
 def draw_sentence(axes: Axes) -> Show:
-    axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), yticks=(), xticks=(0, 0.5, 1))
-    axes.spines["left"].set_visible(False)
+    axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance of each right word")
     lines = [quick_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
     bars = LyingBars(axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5)
@@ -200,10 +199,10 @@ class HeadSwitches(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         off = facts["off"]
         named = "all heads on" if not off else f"off: {off[0]}" if len(off) == 1 else f"{len(off)} heads off"
-        return f"{named}   ·   chance of the right sentence {significant(facts['chance'], 2)}"
+        return [named, f"chance of the right sentence {significant(facts['chance'], 2)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -15,10 +15,11 @@ from statistics import mean
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.explore.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
 from course_lib.formatting import fixed
-from course_lib.models.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
-from course_lib.views.parts import LyingBars, bare, quick_text, write
+from course_lib.views.bars import LyingBars
+from course_lib.views.quick_text import quick_text, write
 
 EVERY, ATTENTION, PLAIN = "every system", "with attention", "without"
 MEAN, WORST, BEST = "mean", "worst seed", "best seed"
@@ -186,10 +187,10 @@ class Leaderboard(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         hall = COLUMNS[facts["column"]].hall
         unit = f", {facts['unit']}" if facts["unit"] else ""
-        return f"{hall}: {facts['column']}{unit}   ·   {facts['rows']}   ·   by {facts['place']}"
+        return [f"{hall}: {facts['column']}{unit}", facts["rows"], f"by {facts['place']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

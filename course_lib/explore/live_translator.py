@@ -1,9 +1,9 @@
-"""W18, the live translator: any sentence, and what happens at each step of its translation.
+"""The live translator: any sentence, and what happens at each step of its translation.
 
     >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
     'le chat a bu le chat'
 
-A word in brackets is closed: nobody can look at it (`translation/live.py`). `rows` and `columns` label the
+A word in brackets is closed: nobody can look at it (`typed_sentence.py`). `rows` and `columns` label the
 map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps count from 1.
 `changed` is how many French words are others than without brackets; −1 where their number changed, too.
 """
@@ -17,16 +17,18 @@ import numpy as np
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, Writing
+from course_lib.explore.typed_sentence import MOST_READ, MOST_SAID, Live, live
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.translation.live import MOST_READ, MOST_SAID, Live, live
 from course_lib.translation.search import NEVER_SAID
 from course_lib.translation.shipped import shared
 from course_lib.translation.translate import printable
-from course_lib.views.parts import MASKED, Blocks, Heatmap, LyingBars, quick_text, write
+from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.heatmap import MASKED, Heatmap
+from course_lib.views.quick_text import quick_text, write
 
 RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
-USE = {ACROSS: "across", SOURCE: "source", TARGET: "target"}
+USE = {ACROSS: "cross", SOURCE: "encoder", TARGET: "decoder"}
 HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
 N_TOP, N_GRID, FEWEST = 5, MOST_SAID, 8  # words shown; rows and columns there are, and that are always seen
 LETTERS, LINE, N_LINES = 11, 30, 6  # signs of a label, of a line below the bars; such lines
@@ -102,8 +104,7 @@ def compute(*, text: str, system: str, head: str, step: int) -> Facts:
 
 
 def draw_top(axes: Axes) -> Show:
-    axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), yticks=(), xticks=(0, 0.5, 1))
-    axes.spines["left"].set_visible(False)
+    axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance")
     after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
     bars = LyingBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
@@ -200,11 +201,12 @@ class LiveTranslator(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         if facts["system"] == RCTM:
-            return RCTM
+            return [RCTM]
         look = facts["system"].removeprefix("… ").removeprefix("Transformer: ")
-        return f"Transformer, {look}, " + ("mean of all heads" if facts["head"] == "mean" else facts["head"])
+        head = "mean of all heads" if facts["head"] == "mean" else facts["head"]
+        return [f"Transformer, {look}, {head}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

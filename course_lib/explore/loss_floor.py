@@ -1,4 +1,4 @@
-"""W16, second half: what label smoothing asks for, and how low the loss can get at best.
+"""What label smoothing asks for, and how low the loss can get at best.
 
     >>> round(compute(smoothing=0.1, words=37_000, softmax="once")["floor"], 4)
     1.3769
@@ -16,7 +16,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import Bars, marked_point, quick_text
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point
+from course_lib.views.quick_text import quick_text
 
 SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 WORDS = (10, 195, 680, 2000, 10_000, 37_000)
@@ -54,7 +56,7 @@ def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
 def draw_target(axes: Axes) -> Show:
     bars = Bars(axes, ("the right word", "all others together"), size=11)
     axes.set_yticks((0, 0.5, 1))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     each = quick_text(axes, 0.97, 0.68, of="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
@@ -69,7 +71,7 @@ def draw_losses(axes: Axes) -> Show:
     axes.set(xlabel="share that the model gives the right word", ylabel="loss")
     axes.set(xlim=(0, 1.02), ylim=(0, HIGHEST))
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "0.25", "0.5", "0.75", "1"))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     [floor] = axes.plot([0, 1.02], [0, 0], color=theme.ORANGE, linewidth=1.4, linestyle=(0, (4, 2)))
     [curve] = axes.plot(SURE, SURE, color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
@@ -116,8 +118,8 @@ class LossFloor(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"ε = {facts['smoothing']:g}   ·   {facts['words']:,} words   ·   softmax {facts['softmax']}"
+    def heading(facts: Facts) -> list[str]:
+        return [f"ε = {facts['smoothing']:g}", f"{facts['words']:,} words", f"softmax {facts['softmax']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

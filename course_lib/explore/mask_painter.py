@@ -1,4 +1,4 @@
-"""W11, the mask painter: where a mask acts, and what comes of applying it in the wrong place.
+"""The mask painter: where a mask acts, and what comes of applying it in the wrong place.
 
     >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
     array([[0.5, 0.5, 0. , 0. ]])
@@ -19,12 +19,14 @@ import torch
 from matplotlib.collections import LineCollection
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
 from course_lib.translation.shipped import shared
-from course_lib.views.parts import Heatmap, LyingBars, bare, write
+from course_lib.views.bars import LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import write
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
 N_REAL, N = 1 + len(WORDS), 10
@@ -171,9 +173,9 @@ class MaskPainter(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         leaked = fixed(facts["hidden_share"], 2)
-        return f"mask: {facts['mask']}   ·   {facts['method']}   ·   weight on hidden words: {leaked}"
+        return [f"mask: {facts['mask']}", facts["method"], f"weight on hidden words: {leaked}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W3, the one-vector suitcase: how many words fit in one vector, and come out again?
+"""The one-vector suitcase: how many words fit in one vector, and come out again?
 
     >>> round(compute(n=10, d=128, keeps=ONE)["recall"], 1)
     0.9
@@ -20,8 +20,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.recorded import recorded
-from course_lib.views.lines import name_at_end
-from course_lib.views.parts import marked_point, quick_text
+from course_lib.views.lines import marked_point, name_at_end
+from course_lib.views.quick_text import quick_text
 
 ONE, EACH = "one vector", "one per word"
 LENGTHS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50)
@@ -127,7 +127,7 @@ def _by_length(axes: Axes) -> None:
     axes.set(xlabel="words in the sentence", xlim=(0, 51), ylim=(-0.04, 1.08))
     axes.set_yticks((0, 0.5, 1), ("0%", "50%", "100%"))
     axes.set_xticks((1, 10, 20, 30, 40, 50))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
 
 
 class OneVectorSuitcase(Explorable):
@@ -164,12 +164,12 @@ class OneVectorSuitcase(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         held = f"one vector of {facts['d']}"
         if facts["keeps"] == EACH:
             held = f"{facts['n']} vectors of {facts['d']}"
         needed = f"{fixed(facts['bits'], 0)} bits, if there are 37,000 words"
-        return f"{facts['n']} words in {held} numbers   ·   {needed}"
+        return [f"{facts['n']} words in {held} numbers", needed]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W15, shapes and parameters: what each stage of a Transformer hands on, and where its parameters are.
+"""Shapes and parameters: what each stage of a Transformer hands on, and where its parameters are.
 
     >>> compute(model=BASE, place=0, tables=ONE)["total"]
     63082496
@@ -18,10 +18,11 @@ import torch
 from torch import nn
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
 from course_lib.models.registry import make_config
 from course_lib.models.transformer import Transformer
-from course_lib.views.parts import Blocks, LyingBars, bare, quick_text, write
+from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.quick_text import quick_text, write
 
 OURS, BASE, BIG = "ours", "paper, base", "paper, big"
 SIZES = {  # d_model, heads, d_ff, layers, words
@@ -120,9 +121,8 @@ def draw_shapes(axes: Axes) -> Show:
 
 
 def draw_counts(axes: Axes) -> Show:
-    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), yticks=(), xlabel="share of all parameters")
+    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), xlabel="share of all parameters")
     axes.set_xticks((0, 0.25, 0.5), ("0", "25%", "50%"))
-    axes.spines["left"].set_visible(False)
     bars = LyingBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
     write(bars.words, PARTS)
 
@@ -165,8 +165,8 @@ class ParameterLedger(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"{facts['model']}   ·   word tables: {facts['tables']}   ·   {facts['total']:,} parameters"
+    def heading(facts: Facts) -> list[str]:
+        return [facts["model"], f"word tables: {facts['tables']}", f"{facts['total']:,} parameters"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

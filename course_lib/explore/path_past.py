@@ -1,4 +1,4 @@
-"""W14, the residual path and depth: what comes back to the first layer, and how alike words grow.
+"""The residual path and depth: what comes back to the first layer, and how alike words grow.
 
     >>> significant(compute(depth=12, gain=0.5, path=NONE)["back"][0], 3)      # 0.5 to the 12th
     '0.000244'
@@ -21,7 +21,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import plain_powers, quick_text
+from course_lib.views.lines import plain_powers
+from course_lib.views.quick_text import quick_text
 
 WIDTH, N_WORDS, N_SENTENCES, DEEPEST = 64, 8, 8, 24
 GAINS = (0.25, 0.5, 0.75, 1.0, 1.25)
@@ -168,9 +169,9 @@ class PathPast(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         ways = "one way back" if facts["ways"] == 1 else f"{facts['ways']:,} ways back"
-        return f"{facts['depth']} × {facts['path']}   ·   strength {facts['gain']:g}   ·   {ways}"
+        return [f"{facts['depth']} × {facts['path']}", f"strength {facts['gain']:g}", ways]
 
     @staticmethod
     def describe(facts: Facts) -> str:

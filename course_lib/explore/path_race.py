@@ -1,4 +1,4 @@
-"""W4, the path-length racetrack: how many hops lie between the first word and the last.
+"""The path-length racetrack: how many hops lie between the first word and the last.
 
     >>> at = compute(n=32, width=3, gaps="without")
     >>> at["hops"]                                  # recurrent network, convolution, attention
@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
-from course_lib.views.parts import bare, marked_point, plain_powers, quick_text
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (2, 3, 5, 7, 9)
@@ -106,7 +107,7 @@ def draw_growth(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="words in the sentence", ylim=(0.75, 800), xlim=(6.5, 620))
     axes.set(xticks=(8, 32, 128, 512), yticks=(1, 10, 100))
     plain_powers(axes.xaxis, axes.yaxis)
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     axes.plot(LENGTHS, [n - 1 for n in LENGTHS], color=COLOURS["recurrent"], linewidth=2)
     axes.plot(LENGTHS, [1] * len(LENGTHS), color=COLOURS["attention"], linewidth=2)
     [curve] = axes.plot(LENGTHS, LENGTHS, color=COLOURS["convolution"], linewidth=2)
@@ -148,8 +149,8 @@ class PathRace(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"{facts['n']} words   ·   kernel width {facts['width']}   ·   {facts['gaps']} gaps"
+    def heading(facts: Facts) -> list[str]:
+        return [f"{facts['n']} words", f"kernel width {facts['width']}", f"{facts['gaps']} gaps"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

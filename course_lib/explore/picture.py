@@ -12,8 +12,8 @@ import anywidget
 from traitlets import Bytes, Int, List, Unicode
 
 from course_lib import theme
+from course_lib.explore.moving import TILE, MovingFigure
 from course_lib.views import still
-from course_lib.views.moving import TILE, MovingFigure
 
 FOLDER = Path(__file__).parent
 

@@ -1,4 +1,4 @@
-"""W16, first half: the learning rate of the 2017 paper, up during warm-up and then down.
+"""The learning rate of the 2017 paper, up during warm-up and then down.
 
 >>> found = compute(warm_up=4000, d_model=512, step=100_000)
 >>> f"{found['peak']:.3e}", f"{found['rate']:.3e}"
@@ -13,7 +13,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import significant
 from course_lib.training.by_hand import paper_rate
-from course_lib.views.parts import marked_point, quick_text
+from course_lib.views.lines import marked_point
+from course_lib.views.quick_text import quick_text
 
 WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
 WIDTHS = (128, 256, 512, 1024)
@@ -63,7 +64,7 @@ def draw_by_tens(axes: Axes) -> Show:
 
 def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, times: float = 1.0) -> Show:
     """The rate over these steps and the peak's own, and a dot at the chosen one."""
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     [curve] = axes.plot([1], [1], color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
 
@@ -109,9 +110,9 @@ class RateDial(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        sizes = f"warm-up {facts['warm_up']:,}   ·   d_model {facts['d_model']}"
-        return f"{sizes}   ·   step {facts['step']:,}: {significant(facts['rate'], 3)}"
+    def heading(facts: Facts) -> list[str]:
+        now = f"step {facts['step']:,}: {significant(facts['rate'], 3)}"
+        return [f"warm-up {facts['warm_up']:,}", f"d_model {facts['d_model']}", now]
 
     @staticmethod
     def describe(facts: Facts) -> str:

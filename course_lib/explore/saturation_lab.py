@@ -1,8 +1,8 @@
-"""W7, the saturation lab: why the scores are divided by √d_k, and not by 1 or by d_k.
+"""The saturation lab: why the scores are divided by √d_k, and not by 1 or by d_k.
 
-    >>> compute(d_k=512, divisor="1", query=1)["mean_max"]      # one key of eight takes nearly everything
+    >>> round(compute(d_k=512, divisor="1", query=1)["mean_max"], 2)    # one of eight keys takes nearly all
     0.96
-    >>> compute(d_k=512, divisor="√d_k", query=1)["mean_max"]
+    >>> round(compute(d_k=512, divisor="√d_k", query=1)["mean_max"], 2)
     0.36
 
 2,048 random queries, each with eight random keys of its own; every entry is a standard normal. A narrower
@@ -19,7 +19,9 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.explore.softmax_dial import softmax
 from course_lib.formatting import fixed, significant
-from course_lib.views.parts import Bars, marked_point, plain_powers, quick_text
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DIVISORS = ("1", "√d_k", "d_k")
@@ -58,17 +60,10 @@ def spread_of(d_k: int, divisor: str) -> Facts:
     shares = np.histogram(scores.clip(-REACH, REACH), bins=EDGES)[0] / scores.size
     return {
         "std": float(scores.std()),
-        "beyond": float((np.abs(scores) > REACH).mean()),
         "shares": shares,
         "mean_max": float(weights.max(axis=-1).mean()),
-        "entropy": float(entropy(weights).mean()),
         "gradient": float(np.median(jacobian_norm(weights))),
     }
-
-
-def entropy(weights: np.ndarray) -> np.ndarray:
-    """In nats: ln 8 = 2.08 when all eight weights are equal, 0 when one has everything."""
-    return -(weights * np.log(np.maximum(weights, 1e-300))).sum(axis=-1)
 
 
 def jacobian_norm(weights: np.ndarray) -> np.ndarray:
@@ -127,7 +122,7 @@ def draw_gradients(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
     axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
     plain_powers(axes.xaxis, axes.yaxis)
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
         curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
         axes.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
@@ -175,10 +170,10 @@ class SaturationLab(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         named = facts["divisor"].replace("d_k", "dₖ")
         worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
-        return f"dₖ = {facts['d_k']}   ·   scores ÷ {named}{worth}   ·   query {facts['query']}"
+        return [f"dₖ = {facts['d_k']}", f"scores ÷ {named}{worth}", f"query {facts['query']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W6, the score zoo: one query, three keys, six scores, and what the softmax makes of each.
+"""The score zoo: one query, three keys, six scores, and what the softmax makes of each.
 
     >>> facts = compute(angle=20, length=1.0, key_2=1.0)
     >>> facts["scores"].shape                       # six scores of three keys
@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, bare
 from course_lib.explore.softmax_dial import softmax
-from course_lib.formatting import fixed
+from course_lib.formatting import fixed, minus
 from course_lib.layers.scores import additive, cosine, dot, general, location, scaled_dot
-from course_lib.views.parts import Blocks, bare, quick_text, write
-from course_lib.views.still import minus
+from course_lib.views.bars import Blocks
+from course_lib.views.quick_text import quick_text, write
 
 TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
 W_QUERY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
@@ -153,9 +153,9 @@ class ScoreZoo(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        lengths = f"|q| = {fixed(facts['length'], 1)}   ·   |k2| = {fixed(facts['key_2'], 1)}"
-        return f"q at {facts['angle']}°   ·   {lengths}"
+    def heading(facts: Facts) -> list[str]:
+        lengths = [f"|q| = {fixed(facts['length'], 1)}", f"|k2| = {fixed(facts['key_2'], 1)}"]
+        return [f"q at {facts['angle']}°", *lengths]
 
     @staticmethod
     def describe(facts: Facts) -> str:

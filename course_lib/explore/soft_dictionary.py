@@ -1,7 +1,7 @@
-"""W8, the soft dictionary: a cafeteria where you get a bit of every dish, by how well its label fits.
+"""The soft dictionary: a cafeteria where you get a bit of every dish, by how well its label fits.
 
     >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # cold: the best label alone
-    array([1., 0., 0., 0., 0.])
+    array([0.99, 0.01, 0.  , 0.  , 0.  ])
 
 The query is what you feel like. A dish has a label (its key) that is compared with the query, and contents
 (its value) that land on your plate. The waffle can be edited: its label by `crunch`, its contents by `cream`.
@@ -13,11 +13,11 @@ import numpy as np
 from matplotlib.colors import to_rgba
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, bare
 from course_lib.explore.softmax_dial import softmax
-from course_lib.formatting import fixed
-from course_lib.views.parts import Blocks, bare, quick_text
-from course_lib.views.still import minus
+from course_lib.formatting import fixed, minus
+from course_lib.views.bars import Blocks
+from course_lib.views.quick_text import quick_text
 
 DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
 CONTENTS = ("sugar", "protein", "fat")
@@ -168,9 +168,9 @@ class SoftDictionary(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         crunch, cream = minus(fixed(facts["crunch"], 1)), f"{fixed(facts['cream'], 0)} g"
-        return f"temperature {facts['temperature']:g}   ·   waffle: crunch {crunch}, cream {cream}"
+        return [f"temperature {facts['temperature']:g}", f"waffle: crunch {crunch}, cream {cream}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

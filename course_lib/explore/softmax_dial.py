@@ -11,7 +11,7 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Explorable, Facts, Number, Panel, Show
 from course_lib.formatting import fixed
-from course_lib.views.parts import Bars
+from course_lib.views.bars import Bars
 
 WORDS = ("cat", "water", "drank")
 SCORES = np.array([1.0, 0.5, 0.0])
@@ -45,7 +45,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def _rule(axes: Axes) -> None:
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
 
 
@@ -70,8 +70,8 @@ class SoftmaxDial(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"multiplier {fixed(facts['multiplier'], 1)}"
+    def heading(facts: Facts) -> list[str]:
+        return [f"multiplier {fixed(facts['multiplier'], 1)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -19,14 +19,17 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
 from course_lib.explore.head_switches import entropy, shipped
 from course_lib.formatting import fixed
+from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.inside import cut_by_row, read, said_by_row, say
-from course_lib.views.parts import Heatmap, bare, quick_text, write
+from course_lib.translation.ablation import ablated_by_row, greedy_by_row
+from course_lib.translation.masking import alone, masked_memory, without
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import quick_text, write
 
 PAIR = running_pair()
 TEXTS = [(pair.src_text, pair.tgt_text) for pair in PAIR]
@@ -42,7 +45,6 @@ AS_TRAINED, ALONE = "as trained", "source words see only themselves"
 HIDDEN = "decoder cannot see the last English word"
 MASKS = (AS_TRAINED, ALONE, HIDDEN)
 MOST_WORDS = 14
-USES = ("encoder", "decoder", "cross")
 
 State = tuple[int, str, str]
 """Width of queries and keys, heads that are heard, mask."""
@@ -57,24 +59,20 @@ def numbers(heads: str) -> list[int]:
     return list(range(N_HEADS)) if heads == ALL else [int(n) - 1 for n in heads.replace(NONE, "").split()]
 
 
-def cuts(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which numbers of a query count, and which heads are heard, for each state and sentence."""
-    heard = torch.tensor([[head in numbers(heads) for head in range(N_HEADS)] for _, heads, _ in states])
+def ablations(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which numbers of a query count, and which heads are kept, for each state and sentence."""
+    kept = torch.tensor([[head in numbers(heads) for head in range(N_HEADS)] for _, heads, _ in states])
     wide = torch.arange(D_K) < torch.tensor([width for width, _, _ in states])[:, None]
-    all_looks = heard[:, None].expand(-1, len(USES) * N_LAYERS, -1)
+    all_looks = kept[:, None].expand(-1, len(USES) * N_LAYERS, -1)
     return wide.repeat_interleave(2, dim=0), all_looks.repeat_interleave(2, dim=0)
 
 
 def masks(states: list[State], n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Where the source's words may look, and the decoder's."""
-    own = torch.ones(len(states), 1, n, n, dtype=torch.bool)
-    across = torch.ones(len(states), 1, 1, n, dtype=torch.bool)
-    for place, (_, _, mask) in enumerate(states):
-        if mask == ALONE:
-            own[place] = torch.eye(n, dtype=torch.bool)
-        if mask == HIDDEN:
-            across[place, ..., -2] = False  # the word before the end: thirsty, cold
-    return own.repeat_interleave(2, dim=0), across.repeat_interleave(2, dim=0)
+    all_open, last_hidden = without([], n), without([n - 2], n)  # before the end: thirsty, cold
+    own = [alone(n) if mask == ALONE else all_open.expand(-1, -1, n, -1) for _, _, mask in states]
+    across = [last_hidden if mask == HIDDEN else all_open for _, _, mask in states]
+    return torch.cat(own).repeat_interleave(2, dim=0), torch.cat(across).repeat_interleave(2, dim=0)
 
 
 @cache
@@ -86,16 +84,13 @@ def outcomes() -> dict[State, Facts]:
     batch = make_batch(sources, targets)
     states = list(product(WIDTHS, HEARD, MASKS))
     src, tgt_in = (ids.repeat(len(states), 1) for ids in (batch.src, batch.tgt_in))
-    wide, heard = cuts(states)
-    own, across = masks(states, src.shape[1])
-    with cut_by_row(model, heard, wide=wide):
-        x, looked = read(model, src, own)
-        memory = {**model.decoder.read_source(x), "may_look": across}
-        _, weights = say(model, memory, tgt_in)
-        ids = said_by_row(model, memory, max_len=MOST_WORDS).tolist()
+    wide, kept = ablations(states)
+    with ablated_by_row(model, kept, wide=wide):
+        memory, looked = masked_memory(model, src, *masks(states, src.shape[1]), with_weights=True)
+        looked |= model.run_decoder(memory, tgt_in, with_weights=True)[1]
+        ids = greedy_by_row(model, memory, max_len=MOST_WORDS).tolist()
     said = [tuple(tokenizer.decode(list(spoken(row, model.config.vocab_size))).split()) for row in ids]
-    tables = {"encoder": looked, "decoder": weights["own"], "cross": weights["cross"]}
-    last = {use: table[::2, -1] for use, table in tables.items()}  # of the first sentence: (states, heads, …)
+    last = {use: table[::2, -1] for use, table in looked.items()}  # of the first sentence: (states, heads, …)
     return {
         state: {"said": (said[2 * i], said[2 * i + 1])}
         | maps({use: table[i, numbers(state[1])] for use, table in last.items()})
@@ -119,7 +114,7 @@ def compute(*, width: int, heads: str, mask: str) -> Facts:
 
 
 def in_bits(facts: Facts, use: str) -> str:
-    told = f"{fixed(facts['entropy'][USES.index(use)], 1)} bits"
+    told = f"{fixed(facts['entropy'][list(USES).index(use)], 1)} bits"
     return "no head" if facts["heads"] == NONE else told
 
 
@@ -192,8 +187,8 @@ class ThreeUses(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return f"d_k {facts['width']}   ·   heads: {facts['heads']}   ·   mask: {facts['mask']}"
+    def heading(facts: Facts) -> list[str]:
+        return [f"d_k {facts['width']}", f"heads: {facts['heads']}", f"mask: {facts['mask']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W13, LayerNorm beside BatchNorm: which numbers are averaged, and who can change a word's result.
+"""LayerNorm beside BatchNorm: which numbers are averaged, and who can change a word's result.
 
     >>> compute(norm=LAYER, other=AS_IT_IS, word=1)["after"][0].round(4).tolist()
     [-1.3416, -0.4472, 0.4472, 1.3416]
@@ -17,7 +17,8 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
-from course_lib.views.parts import Blocks, quick_text, write
+from course_lib.views.bars import Blocks
+from course_lib.views.quick_text import quick_text, write
 
 N_SENTENCES, N_PLACES, WIDTH = 3, 3, 4
 N_ROWS, EPS = N_SENTENCES * N_PLACES, 1e-5
@@ -144,11 +145,9 @@ class WhichMean(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
-        return (
-            f"{facts['norm']}   ·   {facts['other']}   ·   row {NAMES[facts['word'] - 1]} "
-            f"moved by {fixed(facts['moved'], 2)}"
-        )
+    def heading(facts: Facts) -> list[str]:
+        moved = f"row {NAMES[facts['word'] - 1]} moved by {fixed(facts['moved'], 2)}"
+        return [facts["norm"], facts["other"], moved]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""W9, who attends to whom: why queries and keys need projections of their own.
+"""Who attends to whom: why queries and keys need projections of their own.
 
     >>> compute(projections="shared", d_k=64, seed=0)["symmetry_error"]
     0.0
@@ -21,7 +21,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
-from course_lib.views.parts import Heatmap, marked_point, plain_powers, quick_text
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
@@ -113,7 +115,7 @@ def draw_shares(axes: Axes) -> Show:
     axes.set(xscale="log", xlabel="dₖ", xticks=(1, 4, 16, 64), ylim=(-0.03, 1.08))
     plain_powers(axes.xaxis)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.6)
+    axes.grid(axis="y")
     axes.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
     below = {"ha": "right", "va": "top", "color": theme.SOFT_INK}
     axes.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", fontsize=8.5, **below)
@@ -161,10 +163,9 @@ class WhoAttends(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         named = "W_Q = W_K" if facts["projections"] == SHARED else "W_Q ≠ W_K"
-        parts = named, f"dₖ = {facts['d_k']}", f"seed {facts['seed']}", f"rank of S: {facts['rank']}"
-        return "   ·   ".join(parts)
+        return [named, f"dₖ = {facts['d_k']}", f"seed {facts['seed']}", f"rank of S: {facts['rank']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -21,12 +21,14 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
-from course_lib.layers.local import gaussian, monotonic_centres, window_mask
+from course_lib.layers.local import gaussian_window, monotonic_centres, near
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.parts import Blocks, Heatmap, quick_text, write
+from course_lib.views.bars import Blocks
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import quick_text, write
 
 ENGLISH = "these classrooms were not big and the queens sold this cat near the castle"
 FRENCH = "ces salles de classe n' étaient pas grandes et les reines ont vendu ce chat près du château"
@@ -59,10 +61,10 @@ def look(
         model.centres(query, lengths) if predicts else monotonic_centres(torch.tensor([[step]]), lengths)
     )
     positions = torch.arange(scores.shape[-1])
-    window = window_mask(centres, positions, half_width=half_width)
+    window = near(centres, positions, half_width=half_width)
     weights = masked_softmax(times * scores, window)
     if predicts:
-        weights = weights * gaussian(centres, positions, sigma=half_width / 2)
+        weights = weights * gaussian_window(centres, positions, sigma=half_width / 2)
     return weights[:, 0], window[:, 0]
 
 
@@ -186,10 +188,9 @@ class WindowLab(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         verdict = f"right, {facts['missed']} of 18 look elsewhere" if facts["right"] else "wrong"
-        dials = f"{facts['system']}   ·   D = {facts['half_width']}   ·   scores × {facts['times']:g}"
-        return f"{dials}   ·   {verdict}"
+        return [facts["system"], f"D = {facts['half_width']}", f"scores × {facts['times']:g}", verdict]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -19,12 +19,13 @@ import torch
 from matplotlib.colors import to_rgba
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole, bare
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.sample import chances
 from course_lib.translation.shipped import shared
-from course_lib.views.parts import LyingBars, bare, quick_text, write
+from course_lib.views.bars import LyingBars
+from course_lib.views.quick_text import quick_text, write
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
@@ -111,8 +112,7 @@ def draw_text(axes: Axes) -> Show:
 
 
 def draw_next(axes: Axes) -> Show:
-    axes.set(xlim=(-0.5, 1.42), ylim=(SHOWN - 0.4, -0.6), yticks=(), xticks=(0, 0.5, 1))
-    axes.spines["left"].set_visible(False)
+    axes.set(xlim=(-0.5, 1.42), ylim=(SHOWN - 0.4, -0.6), xticks=(0, 0.5, 1))
     bars = LyingBars(axes, np.arange(SHOWN), gap=0.02, thick=0.68, size=10, words_at=-0.03, words_size=11)
 
     def show(facts: Facts) -> None:
@@ -156,9 +156,9 @@ class WordByWord(Explorable):
         }
 
     @staticmethod
-    def heading(facts: Facts) -> str:
+    def heading(facts: Facts) -> list[str]:
         words = f"{len(facts['said'])} words"
-        return f"{facts['model']}   ·   {words}   ·   temperature {fixed(facts['temperature'], 1)}"
+        return [facts["model"], words, f"temperature {fixed(facts['temperature'], 1)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -16,7 +16,7 @@
     folding.py          a sentence folded into one vector by ever wider windows (2013)
 
     positions.py        where a word stands: sinusoids, a table, rotations
-    norms.py            LayerNorm, and BatchNorm over sentences
+    norms.py            LayerNorm, RMSNorm, and BatchNorm over sentences
     residual.py         the path around a layer, with its norm and dropout
     feed_forward.py     two products with a bend between them, for each word by itself; maxout
     block.py            one layer of a Transformer, and a stack of them

@@ -14,7 +14,7 @@ The same four steps in every lesson: score, hide, softmax, mix.
 
 from __future__ import annotations
 
-from course_lib.layers.checks import check_decimal, check_pairs
+from course_lib.layers.checks import check_decimal, check_weights_and_values
 from course_lib.layers.masks import hide
 from course_lib.layers.scores import Score, scaled_dot
 from course_lib.shapes import Bool, Float, Tensor
@@ -71,5 +71,5 @@ def mix(
     >>> mix(torch.tensor([[0.25, 0.75]]), torch.tensor([[0.0, 4.0], [8.0, 4.0]]))
     tensor([[6., 4.]])
     """
-    check_pairs(weights, values)
+    check_weights_and_values(weights, values)
     return weights @ values

@@ -107,8 +107,8 @@ class Block(nn.Module):
         """
         if past is not None and (causal or may_look is not None):
             raise ValueError(
-                "Expected neither causal nor may_look beside a past: the words that follow a past are taken "
-                "one after another, and no later one is seen. Leave them out."
+                "Expected neither causal nor may_look beside a past: the words after it are taken one after "
+                "another, and no later one is seen. Leave them out."
             )
         query, keys, values = self.attention.project(self.around_attention.before(x))
         if turn is not None:

@@ -53,7 +53,7 @@ def rnn_cell(
     >>> rnn_cell(torch.tensor([[1.0]]), torch.tensor([[-1.0]]), **weights)
     tensor([[0.]])
     """
-    check_cell_inputs(inputs, hidden, weight_ih, n_gates=1)
+    check_states(inputs, hidden, weight_ih=weight_ih, n_gates=1)
     return torch.tanh(F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh))
 
 
@@ -78,7 +78,7 @@ def lstm_cell(
     cell' = forget · cell + write · new, and hidden' = show · tanh(cell'), each gate between 0 and 1.
     What is `brought` from elsewhere, a memory of the source say, joins the cell before it is shown.
     """
-    check_cell_inputs(inputs, hidden, weight_ih, n_gates=4)
+    check_states(inputs, hidden, cell, weight_ih=weight_ih, n_gates=4)
     gates = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)
     write, forget, new, show = gates.chunk(4, dim=-1)  # (..., hidden) each
     cell = torch.sigmoid(forget) * cell + torch.sigmoid(write) * torch.tanh(new)
@@ -107,12 +107,23 @@ def gru_cell(
     Cho et al. let it act before, U (reset · h); then U's product has to wait for the gate, which is slower.
     The two are different networks (the same only if U is diagonal), and in practice equally good.
     """
-    check_cell_inputs(inputs, hidden, weight_ih, n_gates=3)
+    check_states(inputs, hidden, weight_ih=weight_ih, n_gates=3)
     reset_x, keep_x, new_x = F.linear(inputs, weight_ih, bias_ih).chunk(3, dim=-1)  # (..., hidden) each
     reset_h, keep_h, new_h = F.linear(hidden, weight_hh, bias_hh).chunk(3, dim=-1)
     keep = torch.sigmoid(keep_x + keep_h)
     new = torch.tanh(new_x + torch.sigmoid(reset_x + reset_h) * new_h)
     return keep * hidden + (1 - keep) * new
+
+
+def check_states(inputs: Tensor, *states: Tensor, weight_ih: Tensor, n_gates: int) -> None:
+    """One state for each word, as wide as the weights say; torch would stretch one state over all words."""
+    expected = (*inputs.shape[:-1], len(weight_ih) // n_gates)
+    if any(state.shape != expected for state in states):
+        raise ValueError(
+            f"Expected a state of shape {expected}, one for each word, but got "
+            f"{' and '.join(str(tuple(state.shape)) for state in states)}. The {len(weight_ih)} rows of "
+            f"weight_ih are shared out evenly among {n_gates} matrices."
+        )
 
 
 def remember_at_first(bias_ih: Float[Tensor, " gates"], bias_hh: Float[Tensor, " gates"]) -> None:
@@ -157,22 +168,9 @@ class _CellWeights(nn.Module):
 
     def own(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """These tensors in the precision of the weights, which follow in the order of torch's fused cells."""
+        check_decimal("inputs", tensors[0])
         weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
         return *(tensor.to(self.weight_ih.dtype) for tensor in tensors), *weights
-
-
-class RNNCell(_CellWeights):
-    """`rnn_cell` with its weights."""
-
-    def __init__(self, *, input_size: int, hidden: int):
-        super().__init__(input_size=input_size, hidden=hidden, n_gates=1)
-
-    def forward(
-        self, inputs: Float[Tensor, "batch input"], hidden: Float[Tensor, "batch hidden"]
-    ) -> Float[Tensor, "batch hidden"]:
-        check_cell_inputs(inputs, hidden, self.weight_ih, n_gates=1)
-        with in_own_precision(inputs.device):
-            return torch.rnn_tanh_cell(*self.own(inputs, hidden))
 
 
 class LSTMCell(_CellWeights):
@@ -188,7 +186,6 @@ class LSTMCell(_CellWeights):
         hidden: Float[Tensor, "batch hidden"],
         cell: Float[Tensor, "batch hidden"],
     ) -> tuple[Float[Tensor, "batch hidden"], Float[Tensor, "batch hidden"]]:
-        check_cell_inputs(inputs, hidden, self.weight_ih, n_gates=4)
         with in_own_precision(inputs.device):
             inputs, hidden, cell, *weights = self.own(inputs, hidden, cell)
             return torch.lstm_cell(inputs, (hidden, cell), *weights)
@@ -203,19 +200,5 @@ class GRUCell(_CellWeights):
     def forward(
         self, inputs: Float[Tensor, "batch input"], hidden: Float[Tensor, "batch hidden"]
     ) -> Float[Tensor, "batch hidden"]:
-        check_cell_inputs(inputs, hidden, self.weight_ih, n_gates=3)
         with in_own_precision(inputs.device):
             return torch.gru_cell(*self.own(inputs, hidden))
-
-
-def check_cell_inputs(inputs: Tensor, hidden: Tensor, weight_ih: Tensor, *, n_gates: int) -> None:
-    """A word and a state of the widths that the weights were made for, one word for each state."""
-    check_decimal("inputs", inputs)
-    rows, input_size = weight_ih.shape
-    expected = (*inputs.shape[:-1], rows // n_gates)
-    if inputs.shape[-1:] != (input_size,) or hidden.shape != expected or rows % n_gates:
-        raise ValueError(
-            f"Expected inputs of width {input_size} and one state of width {rows // n_gates} for each, "
-            f"but got inputs {tuple(inputs.shape)} and a state {tuple(hidden.shape)}. The weights are of "
-            f"shape {tuple(weight_ih.shape)}, a block of rows for each of {n_gates} matrices."
-        )

@@ -77,17 +77,6 @@ def check_may_look(may_look: Tensor, scores: tuple[int, ...]) -> None:
         )
 
 
-def check_key_mask(may_look: Tensor, scores: tuple[int, ...]) -> None:
-    """A mask that hides keys from all queries alike, as `padding_mask` makes it."""
-    check_may_look(may_look, scores)
-    if may_look.shape[-2] != 1:
-        raise ValueError(
-            "Expected may_look to hide keys from all queries alike, with 1 in place of queries, as in "
-            f"(batch, 1, keys), but got {_shape(may_look)}. Here queries cannot have masks of their own; "
-            "`attend` takes any mask."
-        )
-
-
 def check_same_length(query: Tensor, keys: Tensor) -> None:
     """Where positions are compared, or counted from left to right, each has a query and a key."""
     if query.shape[-2] != keys.shape[-2]:
@@ -98,17 +87,16 @@ def check_same_length(query: Tensor, keys: Tensor) -> None:
 
 
 def check_keys_and_values(keys: Tensor, values: Tensor) -> None:
-    """A value for each key; only their widths may differ."""
-    check_decimal("values", values)
+    """A value for each key; only their widths may differ. Torch's fused attention would read past the end."""
     if keys.shape[:-1] != values.shape[:-1]:
         raise ValueError(
-            "Expected one value for each key: keys of shape (..., keys, key_dim) and values of shape "
-            f"(..., keys, value_dim), but got keys {_shape(keys)} and values {_shape(values)}. "
+            "Expected one value for each key, so that keys and values differ in their widths alone, "
+            f"but got keys {_shape(keys)} and values {_shape(values)}. "
             "Keys and values come in pairs: make both from the same positions."
         )
 
 
-def check_pairs(weights: Tensor, values: Tensor) -> None:
+def check_weights_and_values(weights: Tensor, values: Tensor) -> None:
     """One value for every weight: keys and values come in pairs."""
     check_decimal("values", values)
     if values.ndim != weights.ndim or values.ndim < 2 or weights.shape[-1] != values.shape[-2]:

@@ -104,8 +104,7 @@ def gated_linear_unit(inputs: Float[Tensor, "... two_channels"]) -> Float[Tensor
     """
     if inputs.shape[-1] % 2:
         raise ValueError(
-            f"Expected an even number of channels, half of them gates, but got {inputs.shape[-1]}. "
-            "Let the layer before make twice as many channels as you want."
+            f"Expected an even number of channels, half of them gates, but got {inputs.shape[-1]}."
         )
     values, gates = inputs.chunk(2, dim=-1)
     return values * torch.sigmoid(gates)
@@ -118,12 +117,12 @@ class GatedConvolution(nn.Module):
     cannot change the past; then a sentence may also be read bit by bit (`extend`).
     """
 
-    def __init__(self, *, channels: int, width: int, causal: bool, dilation: int = 1, dropout: float = 0.0):
+    def __init__(self, *, channels: int, width: int, causal: bool, dropout: float = 0.0):
         super().__init__()
-        self.convolution = nn.Conv1d(channels, 2 * channels, width, dilation=dilation)
+        self.convolution = nn.Conv1d(channels, 2 * channels, width)
         self.dropout = nn.Dropout(dropout)
         self.causal = causal
-        self.span = (width - 1) * dilation  # neighbours a window needs beside its own word
+        self.span = width - 1  # neighbours a window needs beside its own word
         # Half-open gates and dropout change the size of the numbers by ½ and √(1 / keep): this undoes it.
         nn.init.normal_(self.convolution.weight, std=math.sqrt(4 * (1 - dropout) / (channels * width)))
         nn.init.zeros_(self.convolution.bias)
@@ -144,16 +143,10 @@ class GatedConvolution(nn.Module):
 
         A window of zeros stands for the beginning: then this is `forward`.
         """
-        if not self.causal:
+        if not self.causal or window.shape[1] != self.span:
             raise ValueError(
-                "Expected a causal convolution, but this one also looks ahead, at words that are not there "
-                "yet. Make it with causal=True."
-            )
-        if window.shape != (inputs.shape[0], self.span, inputs.shape[2]):
-            raise ValueError(
-                f"Expected a window of the last {self.span} words, so of shape "
-                f"{(inputs.shape[0], self.span, inputs.shape[2])}, but got {tuple(window.shape)}. "
-                "Before the first word it is all zeros."
+                f"Expected a causal layer, which sees no later word, and a window of its last {self.span}, "
+                f"but got causal={self.causal} and a window of {window.shape[1]} words."
             )
         seen = torch.cat([window, self.dropout(inputs)], dim=1)
         return self._windows(seen), seen[:, inputs.shape[1] :]

@@ -22,7 +22,6 @@ from __future__ import annotations
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.checks import check_decimal
 from course_lib.shapes import Float, Tensor
 
 
@@ -60,19 +59,13 @@ def swiglu(
     return F.linear(F.silu(F.linear(x, w_gate)) * F.linear(x, w_in), w_out)
 
 
-def maxout(x: Float[Tensor, "... input"], pool: int = 2) -> Float[Tensor, "... output"]:
-    """The largest of each `pool` neighbours; the others stop here.
+def maxout(x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
+    """The larger of each two neighbours; the other stops here.
 
     >>> maxout(torch.tensor([[1.0, 5.0, -2.0, -3.0]]))
     tensor([[ 5., -2.]])
     """
-    check_decimal("x", x)
-    if x.shape[-1] % pool:
-        raise ValueError(
-            f"Expected a width that can be cut into groups of {pool}, but got {x.shape[-1]}. "
-            "Make the layer before it `pool` times as wide as what shall come out."
-        )
-    return x.unflatten(-1, (-1, pool)).amax(dim=-1)
+    return x.unflatten(-1, (-1, 2)).amax(dim=-1)
 
 
 class FeedForward(nn.Module):
@@ -114,19 +107,18 @@ class SwiGLU(nn.Module):
 
 
 class Maxout(nn.Module):
-    """A linear layer to `pool` candidates for each number, of which the largest goes on.
+    """A linear layer to two candidates for each number, of which the larger goes on.
 
     >>> Maxout(input_size=3, output_size=4)(torch.zeros(2, 3)).shape
     torch.Size([2, 4])
     """
 
-    def __init__(self, *, input_size: int, output_size: int, pool: int = 2):
+    def __init__(self, *, input_size: int, output_size: int):
         super().__init__()
-        self.candidates = nn.Linear(input_size, pool * output_size)
-        self.pool = pool
+        self.candidates = nn.Linear(input_size, 2 * output_size)
 
     def forward(self, x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
-        return maxout(self.candidates(x), self.pool)
+        return maxout(self.candidates(x))
 
 
 def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.0) -> FeedForward | SwiGLU:

@@ -23,7 +23,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.checks import check_weight
 from course_lib.layers.masks import padding_mask
 from course_lib.shapes import Float, Int, Tensor
 
@@ -41,24 +40,6 @@ def kernel_widths(length: int) -> list[int]:
     return widths
 
 
-def convolve_rows(
-    columns: Float[Tensor, "batch len embed"], kernel: Float[Tensor, "embed width"]
-) -> Float[Tensor, "batch n_windows embed"]:
-    """Each of the embed rows is convolved with its own row of the kernel.
-
-        >>> columns = torch.tensor([[[1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]])      # three words, two rows
-        >>> convolve_rows(columns, torch.tensor([[10.0, 1.0], [0.5, 0.0]]))
-        tensor([[[12.0000,  0.5000],
-                 [23.0000,  0.0000]]])
-
-    A kernel wider than the sentence is cut to its first columns, which is the same as zeros at the right.
-    """
-    check_weight("kernel", kernel, "embed, width", (columns.shape[-1], kernel.shape[-1]))
-    width = min(kernel.shape[-1], columns.shape[1])
-    n_windows = columns.shape[1] - width + 1
-    return sum(columns[:, place : place + n_windows] * kernel[:, place] for place in range(width))
-
-
 def fold(
     columns: Float[Tensor, "batch len embed"],
     lengths: Int[Tensor, " batch"],
@@ -72,14 +53,15 @@ def fold(
         <BLANKLINE>
                 [[0.5000]]]), tensor([1, 1]))
 
-    A sentence of k columns comes out with k - width + 1, but at least one. A sentence that has one
-    column already is done: it waits for the others as it is.
+    Each row of a sentence is convolved with its own row of the kernel. A sentence of k columns comes out
+    with k - width + 1, but at least one: it has zeros at its right. One that has a single column already
+    is done: it waits for the others as it is.
     """
     n_columns, embed = columns.shape[1:]
     width = kernel.shape[-1]
     columns = columns.masked_fill(~padding_mask(lengths, n_columns).mT, 0.0)
     padded = F.pad(columns, (0, 0, 0, max(0, width - n_columns)))
-    # `convolve_rows` for all windows in one call. (batch, len, embed) -> (batch, shorter, embed)
+    # (batch, len, embed) -> (batch, shorter, embed)
     folded = torch.tanh(F.conv1d(padded.mT, kernel.unsqueeze(1), groups=embed).mT)
     done = (lengths == 1)[:, None, None]
     return torch.where(done, columns[:, : folded.shape[1]], folded), (lengths - width + 1).clamp(min=1)
@@ -94,8 +76,7 @@ class Folding(nn.Module):
 
     def __init__(self, *, embed: int, max_len: int):
         super().__init__()
-        self.widths = kernel_widths(max_len)
-        self.max_len = max_len
+        self.widths, self.max_len = kernel_widths(max_len), max_len
         # A sum of `width` terms keeps its size with 1/√width; tanh shrinks it, 5/3 makes up for that.
         size = nn.init.calculate_gain("tanh")
         kernels = [torch.randn(embed, width) * size / math.sqrt(width) for width in self.widths]
@@ -105,10 +86,12 @@ class Folding(nn.Module):
         self, columns: Float[Tensor, "batch len embed"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch embed"]:
         """One vector a sentence, whatever its length."""
-        if columns.shape[1] > self.max_len:
+        _, length, embed = columns.shape
+        if length > self.max_len or embed != len(self.kernels):
             raise ValueError(
-                f"Expected sentences of at most {self.max_len} words, for which there are kernels (max_len), "
-                f"but got {columns.shape[1]}. Cut the sentence, or make the layer with a larger max_len."
+                f"Expected at most {self.max_len} words (max_len), {len(self.kernels)} wide (embed), for "
+                f"which there are kernels, but got {length}, {embed} wide. Cut the sentence, or make "
+                "the layer with a larger max_len."
             )
         for kernel in self.kernels.split(self.widths, dim=1):
             if columns.shape[1] == 1:

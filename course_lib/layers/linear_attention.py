@@ -20,14 +20,13 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.checks import (
-    check_key_mask,
     check_keys_and_values,
     check_query_and_keys,
     check_same_length,
     check_same_width,
 )
 from course_lib.layers.rows import Rows
-from course_lib.shapes import Bool, Float, Tensor
+from course_lib.shapes import Float, Tensor
 
 
 def feature_map(x: Float[Tensor, "... key_dim"]) -> Float[Tensor, "... key_dim"]:
@@ -43,22 +42,16 @@ def linear_attend(
     query: Float[Tensor, "... queries key_dim"],
     keys: Float[Tensor, "... keys key_dim"],
     values: Float[Tensor, "... keys value_dim"],
-    *,
-    may_look: Bool[Tensor, "... 1 keys"] | None = None,
 ) -> Float[Tensor, "... queries value_dim"]:
-    """Every query looks at every key that may be looked at, in time queries + keys.
+    """Every query looks at every key, in time queries + keys.
 
         >>> keys, values = torch.tensor([[0.0], [2.0]]), torch.tensor([[4.0], [8.0]])
         >>> linear_attend(torch.zeros(1, 1), keys, values)          # φ is 1 and 3: weights 1/4 and 3/4
         tensor([[7.]])
 
-    A mask can hide keys from all queries alike (padding), not from some: the sum is one for all.
+    No query can have a mask of its own: the sum is one for all.
     """
     phi_query, phi_keys = _features(query, keys, values)
-    if may_look is not None:
-        front = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-        check_key_mask(may_look, (*front, query.shape[-2], keys.shape[-2]))
-        phi_keys = phi_keys.masked_fill(~may_look.mT, 0.0)
     summary = phi_keys.mT @ values  # (..., key_dim, value_dim)
     total = phi_keys.sum(dim=-2, keepdim=True).mT  # (..., key_dim, 1)
     return _divide(phi_query @ summary, phi_query @ total)
@@ -77,8 +70,8 @@ def causal_linear_attend(
 
     All positions at once, and one summary for each kept in memory: quick to train where that fits.
     """
-    phi_query, phi_keys = _features(query, keys, values)
     check_same_length(query, keys)
+    phi_query, phi_keys = _features(query, keys, values)
     pairs = phi_keys.unsqueeze(-1) * values.unsqueeze(-2)  # (..., len, key_dim, value_dim)
     summaries = pairs.cumsum(dim=-3)
     totals = phi_keys.cumsum(dim=-2).unsqueeze(-1)  # (..., len, key_dim, 1)
@@ -124,6 +117,6 @@ def _features(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
 
 
 def _divide(context: Tensor, total: Tensor) -> Tensor:
-    """The weighted mean from weighted sum and sum of weights; zeros where nothing may be looked at."""
-    # φ is positive, so a total of 0 means no key at all; 0/1 in place of 0/0, and finite gradients.
+    """The weighted mean from weighted sum and sum of weights."""
+    # φ is positive, but rounds to 0 below -17 or so: 0/1 in place of 0/0, and finite gradients.
     return context / torch.where(total > 0, total, 1.0)

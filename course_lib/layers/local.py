@@ -4,7 +4,7 @@
     >>> centres = monotonic_centres(torch.tensor([[0, 3, 9]]), lengths)     # target words 0, 3 and 9
     >>> centres                                                             # the source ends at 5
     tensor([[0, 3, 5]])
-    >>> window_mask(centres, positions, half_width=1).int()
+    >>> near(centres, positions, half_width=1).int()
     tensor([[[1, 1, 0, 0, 0, 0],
              [0, 0, 1, 1, 1, 0],
              [0, 0, 0, 0, 1, 1]]], dtype=torch.int32)
@@ -15,7 +15,7 @@ Each target word has a centre p in the source, and sees the positions from p - D
 | name | centre | weights |
 |---|---|---|
 | local-m (monotonic) | target word t sits at source position t | softmax inside the window |
-| local-p (predictive) | p = S · sigmoid(v_pᵀ tanh(W_p h)), S words in the source | that times `gaussian` |
+| local-p (predictive) | p = S · sigmoid(v_pᵀ tanh(W_p h)), S source words | that times `gaussian_window` |
 
 The edge of a window is hard: nothing tells the centre to move. The bell is smooth, so through it the
 network learns where to look. Positions count from 0.
@@ -59,14 +59,12 @@ def predicted_centres(
 
     In float32 at least: bfloat16 has no number between 128 and 129.
     """
-    attn_dim = w_p.shape[0]
-    check_weight("w_p", w_p, "attn_dim, query_dim", (attn_dim, query.shape[-1]))
-    check_weight("v_p", v_p, "attn_dim,", (attn_dim,))
+    check_weight("v_p", v_p, "attn_dim,", (len(w_p),))
     how_far = torch.tanh(query @ w_p.mT) @ v_p  # (batch, queries)
     return lengths[:, None] * torch.sigmoid(how_far.to(torch.promote_types(how_far.dtype, torch.float32)))
 
 
-def window_mask(
+def near(
     centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
     positions: Int[Tensor, " keys"],
     *,
@@ -74,10 +72,10 @@ def window_mask(
 ) -> Bool[Tensor, "... queries keys"]:
     """Positions at most `half_width` away from the centre may be looked at. Join it with a padding mask.
 
-    >>> window_mask(torch.tensor([1.5]), torch.arange(5), half_width=1)
+    >>> near(torch.tensor([1.5]), torch.arange(5), half_width=1)
     tensor([[False,  True,  True, False, False]])
     """
-    if half_width < 1:
+    if half_width < 1 and centres.is_floating_point():
         raise ValueError(
             f"Expected half_width of at least 1, but got {half_width}. "
             "A narrower window could lie between two words and hold none."
@@ -85,7 +83,7 @@ def window_mask(
     return (positions - centres.unsqueeze(-1)).abs() <= half_width
 
 
-def gaussian(
+def gaussian_window(
     centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
     positions: Int[Tensor, " keys"],
     *,
@@ -93,7 +91,7 @@ def gaussian(
 ) -> Float[Tensor, "... queries keys"]:
     """exp(-(position - centre)² / 2σ²): 1 at the centre, less the farther away.
 
-    >>> gaussian(torch.tensor([2.0]), torch.arange(5), sigma=1.0)     # 1, e to -1/2 and to -2
+    >>> gaussian_window(torch.tensor([2.0]), torch.arange(5), sigma=1.0)  # 1, e to -1/2 and to -2
     tensor([[0.1353, 0.6065, 1.0000, 0.6065, 0.1353]])
     """
     return torch.exp(-(positions - centres.unsqueeze(-1)).square() / (2 * sigma**2))

@@ -48,11 +48,6 @@ def split_heads(
     First cut the vectors, then bring the heads forward. A single `view` to the final shape runs without
     an error, and gives each head whole words in place of a slice of all words.
     """
-    if features.ndim < 2 or features.shape[-1] % n_heads:
-        raise ValueError(
-            "Expected features (..., len, model) whose width is a multiple of n_heads, "
-            f"but got {tuple(features.shape)} and n_heads={n_heads}. The width is shared out evenly."
-        )
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
@@ -94,16 +89,12 @@ def multi_head(
     check_heads(query, keys, values)
     if may_look is not None:
         check_may_look(may_look, (*query.shape[:-1], keys.shape[-2]))
-    if causal and may_look is not None:
+    if causal and (may_look is not None or query.shape[2] != keys.shape[2]):
         raise ValueError(
-            "Expected either causal=True or a may_look mask, but got both. "
-            "Join them: may_look & causal_mask(n), and leave causal out."
-        )
-    if causal and query.shape[2] != keys.shape[2]:
-        raise ValueError(
-            "Expected as many queries as keys for causal=True, since word i looks at words up to i, "
-            f"but got {query.shape[2]} queries and {keys.shape[2]} keys. "
-            "New words after a cache: `Block` hides the later ones from the earlier."
+            "Expected as many queries as keys for causal=True, since word i looks at words up to i, and no "
+            f"mask beside it, but got {query.shape[2]} queries, {keys.shape[2]} keys and may_look "
+            f"{may_look if may_look is None else tuple(may_look.shape)}. "
+            "Join masks, may_look & causal_mask(n), and leave causal out."
         )
     shared = query.shape[1] != keys.shape[1]
     if not with_weights:
@@ -151,10 +142,10 @@ class MultiHead(nn.Module):
             )
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
-        self.w_query = _fresh_weight(n_heads * d_k, d_model)
-        self.w_key = _fresh_weight(n_kv_heads * d_k, d_model)
-        self.w_value = _fresh_weight(n_kv_heads * d_v, d_model)
-        self.w_output = _fresh_weight(d_model, n_heads * d_v)
+        self.w_query = _xavier_weight(n_heads * d_k, d_model)
+        self.w_key = _xavier_weight(n_kv_heads * d_k, d_model)
+        self.w_value = _xavier_weight(n_kv_heads * d_v, d_model)
+        self.w_output = _xavier_weight(d_model, n_heads * d_v)
 
     def forward(
         self,
@@ -220,15 +211,14 @@ class MultiHead(nn.Module):
 
 def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
     """Four axes, keys and values in pairs, and key heads that share out the query heads evenly."""
-    check_keys_and_values(keys, values)
     check_same_width(query, keys)
-    same_batch = keys.shape[:1] in (query.shape[:1], (1,))
+    check_keys_and_values(keys, values)
+    same_batch = len(keys) in (len(query), 1)
     if query.ndim != 4 or keys.ndim != 4 or not same_batch or query.shape[1] % keys.shape[1]:
         raise ValueError(
-            "Expected a query (batch, heads, queries, head_dim), and keys and values (batch, kv_heads, keys, "
-            "…) of the same batch, with heads a multiple of kv_heads, but got "
-            f"query {tuple(query.shape)}, keys {tuple(keys.shape)}, values {tuple(values.shape)}. "
-            "Cut vectors into heads with split_heads."
+            "Expected a query (batch, heads, queries, head_dim) and keys (batch, kv_heads, keys, head_dim) "
+            "of the same batch, with heads a multiple of kv_heads, but got query "
+            f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Cut vectors into heads with split_heads."
         )
 
 
@@ -242,6 +232,6 @@ def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
     return F.linear(inputs, torch.cat(weights)).split([len(weight) for weight in weights], dim=-1)
 
 
-def _fresh_weight(rows: int, columns: int) -> nn.Parameter:
+def _xavier_weight(rows: int, columns: int) -> nn.Parameter:
     """Xavier's start: numbers of variance 1 stay so on the way forward and, nearly, on the way back."""
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

@@ -30,7 +30,8 @@ from course_lib.layers.masks import padding_mask
 from course_lib.shapes import Float, Int, Tensor
 
 EPS = 1e-5
-"""Added to each variance, so that a constant is not divided by 0. Torch's own choice."""
+"""Added to each variance, so that a constant is not divided by 0. Torch's own choice, as is MOMENTUM."""
+MOMENTUM = 0.1
 
 
 def layer_norm(
@@ -51,9 +52,7 @@ def layer_norm(
     return _normalise(x, mean, variance, weight, bias, eps)
 
 
-def rms_norm(
-    x: Float[Tensor, "... model"], *, weight: Float[Tensor, " model"], eps: float = EPS
-) -> Float[Tensor, "... model"]:
+def rms_norm(x: Float[Tensor, "... model"], *, weight: Float[Tensor, " model"]) -> Float[Tensor, "... model"]:
     """Each word divided by the root of its mean square; no mean is subtracted, no shift added.
 
     >>> rms_norm(torch.tensor([3.0, 4.0]), weight=torch.ones(2))       # the mean square is 12.5
@@ -61,7 +60,7 @@ def rms_norm(
     """
     wide = _wide(x)
     mean_square = wide.square().mean(dim=-1, keepdim=True)
-    return (wide * torch.rsqrt(mean_square + eps) * weight).to(x.dtype)
+    return (wide * torch.rsqrt(mean_square + EPS) * weight).to(x.dtype)
 
 
 def batch_norm(
@@ -70,7 +69,6 @@ def batch_norm(
     *,
     weight: Float[Tensor, " model"],
     bias: Float[Tensor, " model"],
-    eps: float = EPS,
 ) -> Float[Tensor, "batch len model"]:
     """Each feature by itself, over all words of the batch; padding is not counted.
 
@@ -80,7 +78,7 @@ def batch_norm(
             [ 1.2247, 58.7876]])
     """
     mean, variance, _ = batch_statistics(x, lengths)
-    return _normalise(x, mean, variance, weight, bias, eps)
+    return _normalise(x, mean, variance, weight, bias)
 
 
 def batch_statistics(
@@ -125,16 +123,15 @@ class RMSNorm(nn.Module):
 class BatchNorm(nn.Module):
     """`batch_norm` with its scale and shift, and the running means that it uses outside training.
 
-    `momentum` is the share of each batch in the running means. The running variance counts n - 1 of n
-    words, as torch's does: an estimate for words not in the batch.
+    Each batch has a share of MOMENTUM in the running means. The running variance counts n - 1 of n words,
+    as torch's does: an estimate for words not in the batch.
     """
 
     running_mean: Tensor
     running_variance: Tensor
 
-    def __init__(self, *, d_model: int, momentum: float = 0.1):
+    def __init__(self, *, d_model: int):
         super().__init__()
-        self.momentum = momentum
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.register_buffer("running_mean", torch.zeros(d_model))
@@ -145,18 +142,20 @@ class BatchNorm(nn.Module):
     ) -> Float[Tensor, "batch len model"]:
         """Without lengths every place counts as a word."""
         if not self.training:
-            return _normalise(x, self.running_mean, self.running_variance, self.weight, self.bias, EPS)
+            return _normalise(x, self.running_mean, self.running_variance, self.weight, self.bias)
         if lengths is None:
             lengths = torch.full(x.shape[:1], x.shape[1], device=x.device)
         mean, variance, n_words = batch_statistics(x, lengths)
         with torch.no_grad():
             unbiased = variance * n_words / (n_words - 1).clamp(min=1)
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
-            self.running_variance.lerp_(unbiased.to(self.running_variance.dtype), self.momentum)
-        return _normalise(x, mean, variance, self.weight, self.bias, EPS)
+            self.running_mean.lerp_(mean.to(self.running_mean.dtype), MOMENTUM)
+            self.running_variance.lerp_(unbiased.to(self.running_variance.dtype), MOMENTUM)
+        return _normalise(x, mean, variance, self.weight, self.bias)
 
 
-def _normalise(x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
+def _normalise(
+    x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float = EPS
+) -> Tensor:
     return ((_wide(x) - mean) * torch.rsqrt(variance + eps) * weight + bias).to(x.dtype)
 
 

@@ -33,7 +33,7 @@ SLOWEST = 10_000.0
 """One turn of the slowest wave would take nearly 2π times so many words."""
 
 
-def angles(n: int, width: int, *, device: torch.device | None = None) -> Float[Tensor, "n pairs"]:
+def angles(n: int, width: int) -> Float[Tensor, "n pairs"]:
     """How far each of width/2 clock hands has turned at positions 0 to n - 1, in radians.
 
         >>> angles(3, 4)                                   # one hand turns by 1 a word, one by 1/100
@@ -48,11 +48,11 @@ def angles(n: int, width: int, *, device: torch.device | None = None) -> Float[T
         raise ValueError(
             f"Expected an even width, since positions come in pairs of numbers, but got {width}."
         )
-    speeds = SLOWEST ** (-torch.arange(0, width, 2, dtype=torch.float32, device=device) / width)
-    return torch.arange(n, dtype=torch.float32, device=device)[:, None] * speeds
+    speeds = SLOWEST ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
+    return torch.arange(n, dtype=torch.float32)[:, None] * speeds
 
 
-def sinusoids(n: int, d_model: int, *, device: torch.device | None = None) -> Float[Tensor, "n d_model"]:
+def sinusoids(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
     """The hands' tips: sin in the even columns, cos in the odd ones.
 
         >>> table = sinusoids(50, 8)
@@ -61,7 +61,7 @@ def sinusoids(n: int, d_model: int, *, device: torch.device | None = None) -> Fl
 
     The product of two positions depends on their distance alone, and every vector has length √(d_model/2).
     """
-    turned = angles(n, d_model, device=device)
+    turned = angles(n, d_model)
     return torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)
 
 
@@ -118,7 +118,11 @@ class _AddedPositions(NoPositions):
     def add(
         self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
     ) -> Float[Tensor, "batch len model"]:
-        _check_width("d_model", self.table.shape[-1], embedded)
+        if embedded.shape[-1] != self.table.shape[-1]:  # torch would stretch a width of 1
+            raise ValueError(
+                f"Expected words of width {self.table.shape[-1]}, for which these positions were made "
+                f"(d_model), but got {tuple(embedded.shape)}."
+            )
         return embedded + _rows(self.table, first, embedded.shape[-2])
 
 
@@ -154,7 +158,6 @@ class RotaryPositions(NoPositions):
     def turn(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
-        _check_width("head_dim", self.cos.shape[-1], features)
         length = features.shape[-2]
         return _rotate(features, _rows(self.cos, first, length), _rows(self.sin, first, length))
 
@@ -177,14 +180,6 @@ def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> P
     if kind == "none":
         return NoPositions()
     raise ValueError(f"Expected positions to be sinusoidal, learned, rotary or none, but got {kind!r}.")
-
-
-def _check_width(name: str, width: int, features: Tensor) -> None:
-    if features.shape[-1] != width:
-        raise ValueError(
-            f"Expected vectors of width {width}, for which these positions were made ({name}), "
-            f"but got {tuple(features.shape)}."
-        )
 
 
 def _rows(table: Tensor, first: int, length: int) -> Tensor:

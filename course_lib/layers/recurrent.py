@@ -149,7 +149,7 @@ class Recurrent(nn.Module):
         super().__init__()
         if kind not in _KINDS:
             raise ValueError(f"Expected kind to be one of {', '.join(_KINDS)}, but got {kind!r}.")
-        self.kind, self.input_size, self.hidden = kind, input_size, hidden
+        self.kind = kind
         self.n_directions = 2 if bidirectional else 1
         self.state_names = ("hidden", "cell") if kind == "lstm" else ("hidden",)
         self.state_shape = (n_layers * self.n_directions, hidden)
@@ -210,9 +210,12 @@ class Recurrent(nn.Module):
         self, x: Tensor, state: Rows | None, lengths: Tensor | None, run: Callable
     ) -> tuple[Tensor, Rows]:
         """The whole stack, each layer in each direction by `run`."""
-        state, new = self._checked(x, state, lengths), []
+        dtype, new = self.layers[0][0].weight_hh_l0.dtype, []
+        state = self.zeros(len(x)) if state is None else state
+        self._check(len(x), state, lengths)
+        state = {name: state[name].to(dtype) for name in self.state_names}  # in this order
         with in_own_precision(x.device):
-            x = x.to(state["hidden"].dtype)
+            x = x.to(dtype)
             for depth, directions in enumerate(self.layers):
                 if depth > 0:
                     x = self.dropout(x)
@@ -225,6 +228,21 @@ class Recurrent(nn.Module):
                     new.append(last)
                 x = torch.cat(outputs, dim=-1)  # (batch, len, hidden · directions)
         return x, {name: torch.stack([part[name] for part in new], dim=1) for name in state}
+
+    def _check(self, n_rows: int, state: Rows, lengths: Tensor | None) -> None:
+        """Rows for every sentence, and no others: torch would stretch one over all, or leave some out."""
+        if lengths is not None and (lengths.shape != (n_rows,) or lengths.is_floating_point()):
+            raise ValueError(
+                f"Expected lengths to be one whole number a sentence, so of shape ({n_rows},), "
+                f"but got {lengths.dtype} {tuple(lengths.shape)}."
+            )
+        expected = (n_rows, *self.state_shape)
+        came = {name: tuple(part.shape) for name, part in state.items()}
+        if came != dict.fromkeys(self.state_names, expected):
+            raise ValueError(
+                f"Expected a state with {' and '.join(self.state_names)} of shape {expected}, which is "
+                f"(batch, layers · directions, hidden), but got {came}. Pass None to start from zeros."
+            )
 
     def _fused(
         self, layer: nn.RNNBase, x: Tensor, first: Rows, lengths: Tensor | None
@@ -260,30 +278,6 @@ class Recurrent(nn.Module):
         new = cell(x[:, 0], given if self.kind == "lstm" else given[0], *_weights(layer).values())
         state = dict(zip(first, _as_tuple(new), strict=True))
         return state["hidden"][:, None], state
-
-    def _checked(self, inputs: Tensor, state: Rows | None, lengths: Tensor | None) -> Rows:
-        """The state (zeros for None), in order and in the weights' precision, once all is known to fit."""
-        if inputs.ndim != 3 or inputs.shape[2] != self.input_size or inputs.shape[1] == 0:
-            raise ValueError(
-                f"Expected inputs (batch, len, {self.input_size}) with at least one word, as this layer was "
-                f"built for (input_size), but got {tuple(inputs.shape)}."
-            )
-        if lengths is not None and (lengths.shape != inputs.shape[:1] or lengths.is_floating_point()):
-            raise ValueError(
-                f"Expected lengths to be one whole number a sentence, so of shape ({len(inputs)},), "
-                f"but got {lengths.dtype} {tuple(lengths.shape)}."
-            )
-        if state is None:
-            return self.zeros(len(inputs))
-        expected = (len(inputs), *self.state_shape)
-        came = {name: tuple(part.shape) for name, part in state.items()}
-        if came != dict.fromkeys(self.state_names, expected):
-            raise ValueError(
-                f"Expected a state with {' and '.join(self.state_names)} of shape {expected}, which is "
-                f"(batch, layers · directions, hidden), but got {came}. Pass None to start from zeros."
-            )
-        dtype = self.layers[0][0].weight_hh_l0.dtype
-        return {name: state[name].to(dtype) for name in self.state_names}
 
 
 def _weights(layer: nn.RNNBase) -> dict[str, Tensor]:

@@ -19,11 +19,12 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.layers.checks import check_key_mask, check_query_and_keys, check_same_length
+from course_lib.layers.checks import check_query_and_keys, check_same_length
+from course_lib.layers.local import near
 from course_lib.shapes import Bool, Float, Tensor
 
 
-def window_mask(n: int, radius: int, *, device: torch.device | None = None) -> Bool[Tensor, "n n"]:
+def window_mask(n: int, radius: int) -> Bool[Tensor, "n n"]:
     """Each position may look at itself and at `radius` neighbours on each side.
 
     >>> window_mask(3, 0)
@@ -31,8 +32,7 @@ def window_mask(n: int, radius: int, *, device: torch.device | None = None) -> B
             [False,  True, False],
             [False, False,  True]])
     """
-    positions = torch.arange(n, device=device)
-    return (positions[:, None] - positions).abs() <= radius
+    return near(torch.arange(n), torch.arange(n), half_width=radius)
 
 
 def attend_nearby(
@@ -41,8 +41,6 @@ def attend_nearby(
     values: Float[Tensor, "... len value_dim"],
     *,
     radius: int,
-    may_look: Bool[Tensor, "... 1 len"] | None = None,
-    causal: bool = False,
 ) -> Float[Tensor, "... len value_dim"]:
     """What `attend` gives under `window_mask`, without ever making n × n scores.
 
@@ -51,8 +49,7 @@ def attend_nearby(
         tensor([ 1.5000,  3.0000, 23.0000, 33.0000])
 
     The sentence is cut into blocks of `radius` words. Whatever a word may look at lies in its own block
-    or in one of the two beside it: each block attends to three. `may_look` hides padding, as `padding_mask`
-    makes it; `causal` hides the right half of each window too.
+    or in one of the two beside it: each block attends to three.
     """
     check_query_and_keys(query, keys)
     check_same_length(query, keys)
@@ -66,16 +63,10 @@ def attend_nearby(
         """For each block the rows of it and its neighbours: (..., blocks, 3 · radius, width)."""
         return F.pad(x, (0, 0, radius, radius + rest)).unfold(-2, 3 * radius, radius).mT
 
-    if may_look is None:
-        may_look = query.new_ones((1,) * (query.ndim - 1) + (n,), dtype=torch.bool)
-    check_key_mask(may_look, (*query.shape[:-1], n))
-    may_look = may_look.expand(*(1,) * (query.ndim - may_look.ndim), *may_look.shape)
-    real = three_blocks(may_look.mT).mT  # (..., blocks, 1, 3 · radius); False beyond both ends
-    asks = torch.arange(radius, device=query.device)[:, None] + radius  # places within the three blocks
-    looked_at = torch.arange(3 * radius, device=query.device)
-    near = (asks - looked_at).abs() <= radius
-    if causal:
-        near = near & (looked_at <= asks)
+    real = three_blocks(query.new_ones(n, 1, dtype=torch.bool)).mT  # (blocks, 1, 3 · radius)
+    places = torch.arange(3 * radius, device=query.device)  # within the three blocks
+    may_look = real & near(places[radius : 2 * radius], places, half_width=radius)
+    may_look = may_look[(None,) * (query.ndim - 2)]  # an axis of 1 for each in front
     blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
-    context, _ = attend(blocks, three_blocks(keys), three_blocks(values), may_look=real & near)
+    context, _ = attend(blocks, three_blocks(keys), three_blocks(values), may_look=may_look)
     return context.flatten(-3, -2)[..., :n, :]

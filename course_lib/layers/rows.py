@@ -22,12 +22,3 @@ Rows = dict[str, Tensor]
 def take(rows: Rows, which: Int[Tensor, " chosen"]) -> Rows:
     """The chosen rows, in the order asked for; a row may be taken often, or never."""
     return {name: tensor.index_select(0, which) for name, tensor in rows.items()}
-
-
-def repeat(rows: Rows, times: int) -> Rows:
-    """Each row `times` times, side by side: room for that many hypotheses a sentence.
-
-    >>> repeat({"hidden": torch.tensor([[1.0], [2.0]])}, 2)["hidden"].flatten()
-    tensor([1., 1., 2., 2.])
-    """
-    return {name: tensor.repeat_interleave(times, dim=0) for name, tensor in rows.items()}

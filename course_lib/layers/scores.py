@@ -177,14 +177,12 @@ def location(
     tensor([[2., 6.]])
     """
     check_query_and_keys(query, keys)
-    n_keys, max_len = keys.shape[-2], weight.shape[0]
-    check_weight("weight", weight, "max_len, query_dim", (max_len, query.shape[-1]))
-    if n_keys > max_len:
+    if keys.shape[-2] > len(weight):
         raise ValueError(
-            f"Expected at most {max_len} keys, one for each row of weight, but got {n_keys}. "
+            f"Expected at most {len(weight)} keys, one for each row of weight, but got {keys.shape[-2]}. "
             "Cut the sentence, or make the score with a larger max_len."
         )
-    return query @ weight[:n_keys].mT
+    return query @ weight[: keys.shape[-2]].mT
 
 
 class GeneralScore(nn.Module):
@@ -192,7 +190,7 @@ class GeneralScore(nn.Module):
 
     def __init__(self, *, query_dim: int, key_dim: int):
         super().__init__()
-        self.weight = _fresh_weight(query_dim, key_dim, terms=query_dim * key_dim)
+        self.weight = _uniform_weight(query_dim, key_dim, terms=query_dim * key_dim)
 
     def forward(
         self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
@@ -205,9 +203,9 @@ class AdditiveScore(nn.Module):
 
     def __init__(self, *, query_dim: int, key_dim: int, attn_dim: int):
         super().__init__()
-        self.w_query = _fresh_weight(attn_dim, query_dim, terms=query_dim)
-        self.w_key = _fresh_weight(attn_dim, key_dim, terms=key_dim)
-        self.v = _fresh_weight(attn_dim, terms=attn_dim)
+        self.w_query = _uniform_weight(attn_dim, query_dim, terms=query_dim)
+        self.w_key = _uniform_weight(attn_dim, key_dim, terms=key_dim)
+        self.v = _uniform_weight(attn_dim, terms=attn_dim)
 
     def forward(
         self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
@@ -227,26 +225,12 @@ class AdditiveScore(nn.Module):
         return additive_projected(query, projected_keys, w_query=self.w_query, v=self.v)
 
 
-class ConcatScore(nn.Module):
-    """`concat` with its weights: attn_dim · (query_dim + key_dim) + attn_dim parameters."""
-
-    def __init__(self, *, query_dim: int, key_dim: int, attn_dim: int):
-        super().__init__()
-        self.weight = _fresh_weight(attn_dim, query_dim + key_dim, terms=query_dim + key_dim)
-        self.v = _fresh_weight(attn_dim, terms=attn_dim)
-
-    def forward(
-        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
-    ) -> Float[Tensor, "... queries keys"]:
-        return concat(query, keys, weight=self.weight, v=self.v)
-
-
 class LocationScore(nn.Module):
     """`location` with its weight: max_len · query_dim parameters."""
 
     def __init__(self, *, query_dim: int, max_len: int):
         super().__init__()
-        self.weight = _fresh_weight(max_len, query_dim, terms=query_dim)
+        self.weight = _uniform_weight(max_len, query_dim, terms=query_dim)
 
     def forward(
         self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
@@ -254,7 +238,7 @@ class LocationScore(nn.Module):
         return location(query, keys, weight=self.weight)
 
 
-def _fresh_weight(*shape: int, terms: int) -> nn.Parameter:
+def _uniform_weight(*shape: int, terms: int) -> nn.Parameter:
     """Drawn evenly within 1/√terms, so that a sum of so many terms stays near 1.
 
     nn.Linear does so too, with its inputs as terms; a `general` score adds up query_dim · key_dim.

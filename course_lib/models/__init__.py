@@ -26,9 +26,6 @@
     convs2s.py          convolutions with attention in every layer (2017)
     transformer.py      attention alone (2017)
 
-    sound.py            is a translator of one's own sound? the properties that all systems keep
-    museum.py           what was measured of every system, seed by seed
-
 Take each from its own file, so that a reader sees where it lives:
 
     >>> from course_lib.models.registry import build, make_config

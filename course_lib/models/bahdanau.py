@@ -94,7 +94,7 @@ class Bahdanau(SteppingTranslator):
     def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
         return self.words.target(tokens)
 
-    def advance(
+    def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
     ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
         """Look with the old state, then move on: all that the next word is told from, side by side."""

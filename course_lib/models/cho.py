@@ -37,7 +37,6 @@ from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_tokens
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Int, Tensor
 
@@ -79,10 +78,9 @@ class Cho(Translator):
         hidden, _ = self.decoder(torch.cat([embedded, context], dim=-1), self.start(memory))
         return self._logits(hidden, embedded, context), None
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
         embedded, context = self.words.target(tokens), memory["context"]
         hidden, state = self.decoder.step(torch.cat([embedded, context], dim=-1), state)
         return self._logits(hidden, embedded, context), state, None

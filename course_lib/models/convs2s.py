@@ -43,7 +43,7 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.scores import dot
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import can_be_read, check_tokens
+from course_lib.models.inputs import can_be_read
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Float, Int, Tensor
 
@@ -141,10 +141,9 @@ class ConvS2S(Translator):
         windows = keys.new_zeros(len(keys), config.n_layers, config.width - 1, config.hidden)
         return {"windows": windows, "position": torch.zeros_like(memory["lengths"])}
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
         position, max_len = state["position"], self.config.max_len
         if can_be_read(position) and bool((position >= max_len).any()):
             raise ValueError(

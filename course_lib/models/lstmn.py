@@ -34,6 +34,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import padding_mask
@@ -42,6 +43,7 @@ from course_lib.layers.scores import AdditiveScore
 from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
+from course_lib.models.inputs import check_target
 from course_lib.models.translator import SteppingTranslator
 from course_lib.shapes import Float, Int, Tensor
 
@@ -103,28 +105,45 @@ class LSTMN(SteppingTranslator):
     def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
         return self.words.target(tokens)
 
-    def advance(
+    def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"] | None]:
-        fuse = self._deep if self.deep else self._shallow
-        hidden, state, weights = fuse(memory, state, embedded)
+    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
+        hidden, state, weights, _ = self._move(memory, state, embedded)
         return hidden, state, weights[:, None]  # (batch, 1, 1, src)
 
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
         return self.words.logits(self.output(self.dropout(features)))
 
-    def _shallow(self, memory: Rows, state: Rows, embedded: Tensor) -> tuple[Tensor, Rows, Tensor]:
+    def all_weights(
+        self,
+        src: Int[Tensor, "batch src"],
+        src_lengths: Int[Tensor, " batch"],
+        tgt_in: Int[Tensor, "batch tgt"],
+    ) -> Rows:
+        """On both tapes, too. The decoder's has a column in front: what the source ended in."""
+        check_target(tgt_in, self.config)
+        memory = self.encode(src, src_lengths)
+        _, _, encoder = self.encoder.read(self.words.source(src), with_weights=True)
+        state, cross, decoder = self.start(memory), [], []
+        for embedded in self.embed(tgt_in).unbind(dim=1):
+            _, state, looked, own = self._move(memory, state, embedded)
+            cross.append(looked)
+            decoder.append(F.pad(own, (0, tgt_in.shape[1] + 1 - own.shape[1])))
+        found = {"encoder": encoder, "decoder": torch.stack(decoder, dim=1), "cross": torch.cat(cross, dim=1)}
+        return {use: weights[:, None, None] for use, weights in found.items()}  # one layer, one head
+
+    def _move(self, memory: Rows, state: Rows, embedded: Tensor) -> tuple[Tensor, Rows, Tensor, Tensor]:
+        """Read a word: its hidden state, the new state, its weights at the source and on the own tape."""
+        if self.deep:
+            both, weights = self._ask(memory, torch.cat([embedded, state["source_summary"]], dim=-1))
+            source_summary, source_memory = both.chunk(2, dim=-1)
+            gate = torch.sigmoid(self.gate(torch.cat([source_summary, embedded], dim=-1)))
+            hidden, state, own = self.decoder(embedded, state, brought=gate * source_memory)
+            return hidden, state | {"source_summary": source_summary}, weights, own
         newest, _ = state["tape"][:, -1].chunk(2, dim=-1)
         context, weights = self._ask(memory, newest)
-        hidden, state, _ = self.decoder(torch.cat([embedded, context], dim=-1), state)
-        return hidden, state, weights
-
-    def _deep(self, memory: Rows, state: Rows, embedded: Tensor) -> tuple[Tensor, Rows, Tensor]:
-        both, weights = self._ask(memory, torch.cat([embedded, state["source_summary"]], dim=-1))
-        source_summary, source_memory = both.chunk(2, dim=-1)
-        gate = torch.sigmoid(self.gate(torch.cat([source_summary, embedded], dim=-1)))
-        hidden, state, _ = self.decoder(embedded, state, brought=gate * source_memory)
-        return hidden, state | {"source_summary": source_summary}, weights
+        hidden, state, own = self.decoder(torch.cat([embedded, context], dim=-1), state)
+        return hidden, state, weights, own
 
     def _ask(self, memory: Rows, query: Tensor) -> tuple[Tensor, Tensor]:
         context, weights = attend(

@@ -24,7 +24,7 @@ What was still missing: it is recurrent, and with input feeding it must walk in 
 the LSTM runs over the whole target in one call, and then all words look at once.
 
 With local-p, weights are the softmax inside the window times a bell, and nothing makes them sum to 1
-again, as in the paper: such a row sums to at most 1 (`weights_sum_to_one`).
+again, as in the paper: such a row sums to at most 1.
 
 Where this differs from the paper:
 - The source is not reversed, as it is in the paper (`reverse=True` does that). Positions count from 0, so a
@@ -47,7 +47,7 @@ import torch
 from torch import nn
 
 from course_lib.layers.attention import masked_softmax, mix
-from course_lib.layers.local import PredictedCentres, gaussian, monotonic_centres, window_mask
+from course_lib.layers.local import PredictedCentres, gaussian_window, monotonic_centres, near
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
@@ -105,11 +105,6 @@ class Luong(SteppingTranslator):
         self.combine = nn.Linear(2 * hidden, embed, bias=False)  # W_c
         self.dropout = nn.Dropout(dropout)
 
-    @property
-    def weights_sum_to_one(self) -> bool:
-        """Not for local-p, whose bell takes some of the weight away."""
-        return self.config.window != "local-p"
-
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         words = reverse_within(src, src_lengths - 1) if self.config.reverse else src  # EOS stays the last
         states, last = self.encoder(self.words.source(words), lengths=src_lengths)
@@ -149,7 +144,7 @@ class Luong(SteppingTranslator):
     def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
         return self.words.target(tokens)
 
-    def advance(
+    def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
     ) -> tuple[Float[Tensor, "batch embed"], Rows, Float[Tensor, "batch layers heads src"]]:
         """Move on, then look with the new state."""
@@ -184,11 +179,11 @@ class Luong(SteppingTranslator):
         lengths, half_width = memory["lengths"], self.config.half_width
         centres = monotonic_centres(steps, lengths) if moves_along else self.centres(tops, lengths)
         positions = torch.arange(scores.shape[-1], device=scores.device)
-        window = window_mask(centres, positions, half_width=half_width)
+        window = near(centres, positions, half_width=half_width)
         weights = masked_softmax(scores, memory["may_look"] & window)
         if moves_along:
             return weights
-        return weights * gaussian(centres, positions, sigma=half_width / 2).to(weights.dtype)
+        return weights * gaussian_window(centres, positions, sigma=half_width / 2).to(weights.dtype)
 
 
 def _make_score(config: LuongConfig) -> Score:

@@ -34,7 +34,7 @@ from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
-from course_lib.text.special import BOS, EOS, PAD, check_id
+from course_lib.text.special import BOS, EOS, PAD, check_id, check_words
 
 Past = tuple[int, ...]
 """The words before, nearest first: so a longer past starts with the shorter one."""
@@ -142,13 +142,9 @@ class NGramLM(LanguageModel):
         return place, keys[place] == wanted
 
     def _checked(self, sentence: Sequence[int]) -> Sequence[int]:
+        check_words(sentence)
         for token_id in sentence:
             check_id(token_id, self.config.vocab_size)
-            if token_id in (PAD, BOS, EOS):
-                raise ValueError(
-                    f"Expected sentences of words alone, but got the id {token_id} in one. "
-                    "BOS and EOS are put on when it is counted, and padding must not be: leave them out."
-                )
         return sentence
 
     def _set_tables(self, counts: Mapping[Past, Counter[int]]) -> None:

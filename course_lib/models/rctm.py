@@ -41,7 +41,6 @@ from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_tokens
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Int, Tensor
 
@@ -78,10 +77,9 @@ class RCTM(Translator):
     def start(self, memory: Rows) -> Rows:
         return self.decoder.zeros(len(memory["sentence"]))
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
         hidden, state = self.decoder.step(self._inputs(memory, tokens[:, None])[:, 0], state)
         return self._logits(hidden), state, None
 

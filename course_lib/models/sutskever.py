@@ -35,7 +35,6 @@ from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_tokens
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Int, Tensor
 
@@ -84,10 +83,9 @@ class Sutskever(Translator):
         hidden, _ = self.decoder(self.words.target(tgt_in), self.start(memory))
         return self._logits(hidden), None
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
         hidden, state = self.decoder.step(self.words.target(tokens), state)
         return self._logits(hidden), state, None
 

@@ -46,9 +46,16 @@ from course_lib.layers.positions import Positions, make_positions
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_sentences, check_target, check_tokens
+from course_lib.models.inputs import check_sentences, check_target
 from course_lib.models.translator import Decoded, Stepped, Translator
-from course_lib.shapes import Int, Tensor
+from course_lib.shapes import Bool, Float, Int, Tensor
+
+USES = {
+    "encoder": "encoder self-attention",
+    "decoder": "decoder self-attention",
+    "cross": "cross-attention",
+}
+"""Attention's three uses, and what people call them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,20 +137,20 @@ class Transformer(Translator):
         self.decoder = config.make_stack(crosses=True)
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        return self._read(src, src_lengths, with_weights=False)[0]
+        may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
+        return self.memory_of(self.run_encoder(src, may_look)[0], may_look)
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        logits, weights = self._say(memory, tgt_in, with_weights=with_weights)
+        logits, weights = self.run_decoder(memory, tgt_in, with_weights=with_weights)
         return logits, weights.get("cross")
 
     def start(self, memory: Rows) -> Rows:
         """The keys and values of no words yet."""
         return {name: memory[name][..., :0, :] for name in ("keys", "values")}
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
         seen = state["keys"].shape[-2]
         x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=seen))
         turn = partial(self.target_positions.turn, first=seen)
@@ -156,22 +163,36 @@ class Transformer(Translator):
         src_lengths: Int[Tensor, " batch"],
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Rows:
-        """Attention's three uses: "encoder", "decoder", "cross"; axes as from `decode`."""
         check_sentences(src, src_lengths, self.config)
         check_target(tgt_in, self.config)
-        memory, looked = self._read(src, src_lengths, with_weights=True)
-        _, weights = self._say(memory, tgt_in, with_weights=True)
-        return {"encoder": looked["own"], "decoder": weights["own"], "cross": weights["cross"]}
+        may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
+        states, own = self.run_encoder(src, may_look, with_weights=True)
+        return own | self.run_decoder(self.memory_of(states, may_look), tgt_in, with_weights=True)[1]
 
-    def _read(self, src: Tensor, src_lengths: Tensor, *, with_weights: bool) -> tuple[Rows, Rows]:
-        may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
+    def run_encoder(
+        self,
+        src: Int[Tensor, "batch src"],
+        may_look: Bool[Tensor, "#batch 1 #src src"],
+        *,
+        with_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch src model"], Rows]:
+        """The source's last states when its words look only where the mask says; the weights, by use."""
         x = self.dropout(self.source_positions.add(self.words.source(src)))
         x, _, weights = self.encoder(
             x, turn=self.source_positions.turn, may_look=may_look, with_weights=with_weights
         )
-        return {**self.decoder.read_source(x), "may_look": may_look}, weights
+        return x, {"encoder": weights["own"]} if with_weights else {}
 
-    def _say(self, memory: Rows, tgt_in: Tensor, *, with_weights: bool) -> tuple[Tensor, Rows]:
+    def memory_of(
+        self, states: Float[Tensor, "batch src model"], may_look: Bool[Tensor, "#batch 1 1 src"]
+    ) -> Rows:
+        """What the decoder is given of these states, of which it looks only where the mask says."""
+        return {**self.decoder.read_source(states), "may_look": may_look}
+
+    def run_decoder(
+        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
+    ) -> tuple[Float[Tensor, "batch tgt vocab"], Rows]:
+        """Logits for the word after each word, and the weights, by use."""
         x = self.dropout(self.target_positions.add(self.words.target(tgt_in)))
         # Padding is at the right, so no real word sees it: the causal mask is enough.
         x, _, weights = self.decoder(
@@ -181,4 +202,5 @@ class Transformer(Translator):
             source=memory,
             with_weights=with_weights,
         )
-        return self.words.logits(x), weights
+        looked = {"decoder": weights["own"], "cross": weights["cross"]} if with_weights else {}
+        return self.words.logits(x), looked

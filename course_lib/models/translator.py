@@ -40,9 +40,6 @@ class Translator(nn.Module, ABC):
     attends: ClassVar[bool] = True
     """Whether it looks back at the source words, and so has weights to show."""
 
-    weights_sum_to_one: bool = True
-    """Whether each row of weights does; one system takes some away again."""
-
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
@@ -59,6 +56,13 @@ class Translator(nn.Module, ABC):
         check_target(tgt_in, self.config)
         return self.say(memory, tgt_in, with_weights=with_weights)
 
+    def step(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    ) -> Stepped:
+        """Read one word a sentence: logits for the next one, the new state, the weights if asked for."""
+        check_tokens(tokens, self.config)
+        return self.advance(memory, state, tokens, with_weights=with_weights)
+
     def forward(
         self,
         src: Int[Tensor, "batch src"],
@@ -67,6 +71,17 @@ class Translator(nn.Module, ABC):
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Encode, then decode: what training calls."""
         return self.decode(self.encode(src, src_lengths), tgt_in)[0]
+
+    def all_weights(
+        self,
+        src: Int[Tensor, "batch src"],
+        src_lengths: Int[Tensor, " batch"],
+        tgt_in: Int[Tensor, "batch tgt"],
+    ) -> Rows:
+        """The weights of every attention, axes as from `decode`: at the source ("cross"), and of a system
+        with self-attention those at its own words ("encoder" and "decoder")."""
+        _, weights = self.decode(self.encode(src, src_lengths), tgt_in, with_weights=True)
+        return {"cross": weights} if self.attends else {}
 
     @abstractmethod
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
@@ -80,34 +95,33 @@ class Translator(nn.Module, ABC):
     def start(self, memory: Rows) -> Rows:
         """The decoder's state before the first word (BOS) is read."""
 
-    @abstractmethod
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        """Read one word a sentence: logits for the next one, the new state, the weights if asked for."""
+        """`step`, once the input is known to be sound; a system may as well bring a `step` of its own."""
+        raise NotImplementedError
 
 
 class SteppingTranslator(Translator):
     """A translator whose next state needs the last context: it has to walk, in training too.
 
-    It gives `advance`, one step short of the vocabulary, and both ways of decoding follow. The costly
+    It gives `walk`, one step short of the vocabulary, and both ways of decoding follow. The costly
     product with the vocabulary is then made once for the whole sentence.
     """
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         state, features, weights = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):
-            feature, state, looked = self.advance(memory, state, embedded)
+            feature, state, looked = self.walk(memory, state, embedded)
             features.append(feature)
             weights.append(looked)
         logits = self.logits(torch.stack(features, dim=1))
-        return logits, torch.stack(weights, dim=3) if with_weights and self.attends else None
+        return logits, torch.stack(weights, dim=3) if with_weights else None
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
+    def advance(
+        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        check_tokens(tokens, self.config)
-        feature, state, weights = self.advance(memory, state, self.embed(tokens[:, None])[:, 0])
+        feature, state, weights = self.walk(memory, state, self.embed(tokens[:, None])[:, 0])
         return self.logits(feature), state, weights if with_weights else None
 
     @abstractmethod
@@ -115,9 +129,9 @@ class SteppingTranslator(Translator):
         """Target words as vectors."""
 
     @abstractmethod
-    def advance(
+    def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"] | None]:
+    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
         """One step, short of the vocabulary: what the next word is told from, the state, the weights."""
 
     @abstractmethod

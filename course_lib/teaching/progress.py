@@ -5,11 +5,14 @@
     ('exercises 1 of 1',)
 
 Every event is a line of `progress.jsonl` in the learner's folder; everything else is worked out from the
-events. Events of a kind this version does not know stay in the file and are passed over.
+events. Several notebooks may write at the same time. Half a line after a power cut, a line that an editor
+spoilt, and events of a kind this version does not know stay in the file and are passed over.
 """
 
 from __future__ import annotations
 
+import html
+import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,10 +20,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.runtime import user_folder
-from course_lib.teaching import event_log
-from course_lib.teaching.lessons import Lesson, Misconception, lessons, misconceptions
+from filelock import FileLock
 
+from course_lib.runtime import user_folder
+from course_lib.teaching.contents import Lesson, Misconception, lessons, misconceptions
+from course_lib.teaching.display import MUTED, card, escaped, prose
+
+LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
 TROUBLE = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
 COUNTED = {  # how the events of each kind are told
     "quiz": "quiz {right} of {all} at the first try",
@@ -29,6 +35,8 @@ COUNTED = {  # how the events of each kind are told
     "goal": "goals {all}",
     "explanation": "explanations {all}",
 }
+TABLE = "border-collapse:collapse;margin:10px 0 0;font-size:inherit;color:inherit;background:none"
+CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
 
 
 def progress_file() -> Path:
@@ -36,11 +44,20 @@ def progress_file() -> Path:
     return user_folder() / "progress.jsonl"
 
 
+def locked(path: Path) -> FileLock:
+    """Alone with a file, in a `with`; a lock that somebody holds for too long raises filelock's Timeout."""
+    return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
+
+
 def record(event: dict) -> None:
     """Remember an event. Where that cannot be done, say so once and let the lesson go on."""
     stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
+    line = "\n" + json.dumps(stamped, ensure_ascii=False, default=str)  # half a line may stand before it
     try:
-        event_log.append(progress_file(), stamped)
+        file = progress_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with locked(file), file.open("ab") as stream:
+            stream.write(line.encode())
     except TROUBLE as error:
         say_once(
             f"Your progress cannot be saved: {_reason(error)}. Everything else works. "
@@ -51,11 +68,27 @@ def record(event: dict) -> None:
 def read() -> Progress:
     """Everything known about this learner; never raises over a damaged or unreadable file."""
     try:
-        events, n_spoilt = event_log.read(progress_file())
+        file = progress_file()
+        lines = file.read_bytes().split(b"\n") if file.exists() else []
     except TROUBLE as error:
         return Progress((), (f"Your progress cannot be read: {_reason(error)}.",))
+    found = [_event(line) for line in lines if line.strip()]
+    events = tuple(event for event in found if isinstance(event, dict))
+    n_spoilt = len(found) - len(events)
     spoilt = f"Lines of your progress file that cannot be read, and are passed over: {n_spoilt}."
     return Progress(events, (spoilt,) if n_spoilt else ())
+
+
+def _event(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested without end
+        return None
+
+
+def progress_summary() -> Progress:
+    """What the learner has done, what comes next, and which misconceptions were met."""
+    return read()
 
 
 def delete() -> str:
@@ -63,7 +96,7 @@ def delete() -> str:
     try:
         if not (file := progress_file()).exists():
             return "There was no progress to delete."
-        with event_log.locked(file):
+        with locked(file):
             file.unlink()
     except TROUBLE as error:
         return f"Your progress could not be deleted: {_reason(error)}. It is in {user_folder()}."
@@ -107,9 +140,12 @@ class Met(NamedTuple):
         return f"met {times}, since put right" if self.put_right else f"met {times}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Progress:
-    """A learner's events, and what follows from them. `notes` tell of trouble with the file."""
+    """A learner's events, and what follows from them. `notes` tell of trouble with the file.
+
+    A notebook shows it as a card, Python as text.
+    """
 
     events: tuple[dict, ...] = ()
     notes: tuple[str, ...] = ()
@@ -192,6 +228,12 @@ class Progress:
         ]
         return "\n".join([*self.notes, "Your progress", *lines, self.next_text, *met])
 
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
     def report(self) -> str:
         """The text for the command line, with the place of the file."""
         return f"{self.text}\n\nKept in {progress_file()}, on this machine only."
@@ -199,3 +241,33 @@ class Progress:
 
 def _went_well(event: dict) -> bool:
     return event.get("status") == "passed" or event.get("correct") is True
+
+
+def summary_html(known: Progress) -> str:
+    """The card as HTML. A wrong belief never stands there without what is true.
+
+    A lesson that was never opened shows no counts. So what a new learner sees, and what the stored notebook
+    holds, does not change when other lessons are added.
+    """
+    from course_lib import theme  # matplotlib is slow to load, and the command line shows no card
+
+    rows = items = ""
+    for one in known.lessons:
+        counts = " · ".join(one.counts) if one.opened else ""
+        style = CELL if one.opened else f"{CELL};{MUTED}"
+        texts = (one.mark, one.lesson.label, f"{one.lesson.minutes} min", counts)
+        cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
+        rows += f"<tr>{cells}</tr>"
+    for met in known.misconceptions:
+        count = f'<span style="{MUTED}">{met.known.id} · {met.times_text}</span>'
+        belief, truth = escaped(met.known.belief), escaped(met.known.truth)
+        items += f'<li style="margin-top:4px">“{belief}” {count}<br>In truth: {truth}</li>'
+    body = "".join(map(prose, known.notes)) + prose(known.next_text)
+    body += f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
+    if items:
+        body += prose("Misconceptions met", "font-weight:600")
+        body += f'<ul style="margin:4px 0 0;padding-left:20px">{items}</ul>'
+    where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
+    body += prose(where, f"font-size:12px;{MUTED}")
+    complete = sum(one.complete for one in known.lessons)
+    return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(known.lessons)} lessons", body)

@@ -1,4 +1,4 @@
-"""A batch: sentences of different lengths in one rectangle, with all that a model needs to know of them.
+"""A batch: sentences of different lengths in one rectangle, with their lengths.
 
     >>> batch = make_batch(sources=[[7, 8], [9]], targets=[[5], [6, 4, 5]])
     >>> batch.src                                           # words, EOS (3), then PAD (0)
@@ -25,7 +25,7 @@ from itertools import chain
 import torch
 
 from course_lib.shapes import Bool, Int, Tensor
-from course_lib.text.special import BOS, EOS, PAD, UNK
+from course_lib.text.special import BOS, EOS, PAD, check_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +43,6 @@ class Batch:
     tgt_out: Int[Tensor, "batch tgt"]
     tgt_lengths: Int[Tensor, " batch"]
     pairs: Int[Tensor, " batch"]
-
-    @property
-    def src_may_look(self) -> Bool[Tensor, "batch 1 src"]:
-        """Every query may look at every source word, never at padding."""
-        return _inside(self.src_lengths, self.src.shape[1])[:, None, :]
-
-    @property
-    def tgt_may_look(self) -> Bool[Tensor, "batch tgt tgt"]:
-        """Each target position may look at itself and back, never ahead and never at padding."""
-        n = self.tgt_in.shape[1]
-        causal = torch.ones(n, n, dtype=torch.bool, device=self.tgt_in.device).tril()
-        return _inside(self.tgt_lengths, n)[:, None, :] & causal
 
     @property
     def counts(self) -> Bool[Tensor, "batch tgt"]:
@@ -120,12 +108,7 @@ def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int
             "Expected at least one pair, and as many targets as sources, "
             f"but got {len(sources)} sources and {len(targets)} targets."
         )
-    for token_id in chain(*sources, *targets):
-        if token_id < 0 or token_id in (PAD, BOS, EOS):
-            raise ValueError(
-                f"Expected the ids of words alone ({UNK} for an unknown one, else 4 and up), but got "
-                f"{token_id}. PAD, BOS and EOS are added when a batch is made: leave them out."
-            )
+    check_words(chain(*sources, *targets))
 
 
 def _room(name: str, wanted: int | None, needed: int) -> int:
@@ -134,12 +117,8 @@ def _room(name: str, wanted: int | None, needed: int) -> int:
             f"Expected {name} of at least {needed}, so that every pair and its special token fit, "
             f"but got {wanted}. Take a larger shape, or leave such pairs out."
         )
-    return needed if wanted is None else wanted
+    return wanted or needed
 
 
 def _rectangle(rows: list[list[int]], width: int) -> Int[Tensor, "batch width"]:
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
-
-
-def _inside(lengths: Int[Tensor, " batch"], width: int) -> Bool[Tensor, "batch width"]:
-    return torch.arange(width, device=lengths.device) < lengths[:, None]

@@ -5,8 +5,6 @@
     >>> epochs = Epochs(corpus, tokens_per_batch=8, seed=1)
     >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
     [[0, 3], [1, 2]]
-    >>> print(f"{epochs.padding:.1%}")                      # 2 of 24 places
-    8.3%
 
 Sentences of similar length lie together, since a batch is as long as its longest pair. Tokens per batch are
 the places of one side, padding included: rows times length, as in the Transformer paper's 25,000 source
@@ -16,7 +14,7 @@ Every epoch has an order of its own, the same on every machine, and two numbers 
 
     >>> batch, position = next(epochs), epochs.position
     >>> position
-    Position(epoch=0, step=1)
+    (0, 1)
     >>> again = Epochs(corpus, tokens_per_batch=8, seed=1)
     >>> again.seek(*position)                               # goes on as if never stopped
     >>> torch.equal(next(again).src, next(epochs).src)
@@ -41,13 +39,6 @@ from course_lib.text.encoded import EncodedCorpus
 
 # Fine where Multi30k has most sentences: 12 to 15% of the places are padding up to 8192 tokens per batch.
 FIXED_LENGTHS = (12, 14, 16, 18, 20, 24, 28, 36, 64)
-
-
-class Position(NamedTuple):
-    """Where the next batch is: all that has to be remembered to go on."""
-
-    epoch: int
-    step: int
 
 
 class Shape(NamedTuple):
@@ -79,8 +70,8 @@ class Epochs:
     ):
         """Pairs that fit no batch are `over_long`: an error, or left out. Fixed `lengths` go up."""
         self.corpus, self.tokens_per_batch, self.seed = corpus, tokens_per_batch, seed
-        self.lengths = None if lengths is None else tuple(lengths)
-        longest = self.lengths[-1] if self.lengths else tokens_per_batch
+        self.lengths = lengths
+        longest = lengths[-1] if lengths else tokens_per_batch
         if longest > tokens_per_batch:
             raise ValueError(
                 f"Expected tokens_per_batch of at least {longest}, one row of the longest shape, "
@@ -96,12 +87,7 @@ class Epochs:
             )
         self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
-        self._epoch, self._step = 0, 0
-
-    @property
-    def position(self) -> Position:
-        """Where the next batch is."""
-        return Position(self._epoch, self._step)
+        self.position = (0, 0)  # the epoch and the step of the next batch: all that is needed to go on
 
     def seek(self, epoch: int, step: int) -> None:
         """Go to any batch of any epoch."""
@@ -111,15 +97,15 @@ class Epochs:
                 f"but got {epoch} and {step}. Was the position made with another corpus, tokens_per_batch or "
                 "shapes?"
             )
-        self._epoch, self._step = epoch, step
+        self.position = epoch, step
 
     def __iter__(self) -> Iterator[Batch]:
         return self
 
     def __next__(self) -> Batch:
-        batch = self._make(self._epoch, self._step)
-        last = self._step + 1 == self.n_batches
-        self._epoch, self._step = (self._epoch + 1, 0) if last else (self._epoch, self._step + 1)
+        epoch, step = self.position
+        batch = self._make(epoch, step)
+        self.position = (epoch, step + 1) if step + 1 < self.n_batches else (epoch + 1, 0)
         return batch
 
     def one(self, epoch: int) -> Iterator[Batch]:
@@ -129,12 +115,6 @@ class Epochs:
     def plan(self, epoch: int) -> list[Planned]:
         """What will be in each batch of an epoch."""
         return self._look_ahead(epoch)[0]
-
-    @property
-    def padding(self) -> float:
-        """The share of all places of the first epoch, on both sides, that is padding; blank rows are, too."""
-        places = sum(rows * (src_len + tgt_len) for (rows, src_len, tgt_len), _ in self.plan(0))
-        return 1 - sum(sum(self.corpus.lengths[pair]) for pair in self.kept) / places
 
     def _make(self, epoch: int, step: int) -> Batch:
         plan, pairs = self._look_ahead(epoch)

@@ -23,15 +23,13 @@ that is half a letter is no label for a picture.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Library
 
-from course_lib.text.merges import MARKER
-from course_lib.text.special import SPECIAL, UNK
+from course_lib.text.special import MARKER, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer, check_texts, readable
 
 ASCII = "".join(map(chr, range(0x21, 0x7F)))
@@ -62,9 +60,7 @@ class BpeTokenizer(Tokenizer):
         check_texts(texts)
         prepared = [readable(text) for text in texts]
         if not any(prepared):
-            raise ValueError(
-                "Expected texts with at least one character, but there is none. Is the file empty?"
-            )
+            raise ValueError("Expected texts with at least one letter, but there is none. Is the file empty?")
         library = _untrained(lowercase)
         letters = library.normalizer.normalize_str(ASCII)
         trainer = trainers.BpeTrainer(
@@ -82,27 +78,19 @@ class BpeTokenizer(Tokenizer):
             )
         return cls(library)
 
-    @property
-    def merges(self) -> list[tuple[str, str]]:
-        """The pairs that were merged, in the order they were learned."""
-        return [tuple(pair) for pair in json.loads(self._library.to_str())["model"]["merges"]]
-
     @classmethod
     def from_text(cls, text: str, *, path: Path | str = "The text") -> BpeTokenizer:
         """The tokenizer that `to_text` wrote, in the library's JSON; `path` is named when it is not one."""
         try:
             tokenizer = cls(Library.from_str(text))
+            if tokenizer.vocabulary[:4] != SPECIAL:
+                raise ValueError(f"its first tokens are {tokenizer.vocabulary[:4]}, not {SPECIAL}")
+            return tokenizer
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(
-                f"{path} is no tokenizer that this version of `tokenizers` can read ({error}). "
+                f"{path} is no BPE tokenizer that this course can read ({error}). "
                 "A word vocabulary is read with WordTokenizer.from_text; a newer file needs a newer course."
             ) from error
-        if tokenizer.vocabulary[:4] != SPECIAL:
-            raise ValueError(
-                f"{path} holds a tokenizer, but none of this course: its first tokens are "
-                f"{tokenizer.vocabulary[:4]}, expected {SPECIAL}. Make one with BpeTokenizer.from_texts."
-            )
-        return tokenizer
 
 
 def _untrained(lowercase: bool) -> Library:

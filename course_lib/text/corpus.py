@@ -1,13 +1,12 @@
-"""Sentence pairs from files: two aligned files, one file with tabs, or a folder in Multi30k's layout.
+"""Sentence pairs from files: a folder in Multi30k's layout, or one file with tabs.
 
-    >>> pairs = read_aligned("train.fr.gz", "train.en.gz")
+    >>> pairs = read_split("my_corpus", "train", "fr", "en")    # train.fr and train.en, plain or .gz
     >>> pairs.src[0], pairs.tgt[0]
     ('Le chat dort.', 'The cat sleeps.')
-    >>> pairs.dropped                                       # pairs of which a side was empty
-    ('train.fr.gz:17',)
 
-Files are UTF-8 text, plain or gzip. Both sides of a pair go or stay together. Nothing is guessed: files with
-different numbers of lines are refused, for nobody can tell where the missing line is.
+Files are UTF-8 text, plain or gzip. Sentences come without space around them, and where one is empty its pair
+is left out. Nothing is guessed: files with different numbers of lines are refused, for nobody can tell where
+the missing line is.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 import gzip
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,32 +29,12 @@ class Sentences:
 
     src: tuple[str, ...]
     tgt: tuple[str, ...]
-    dropped: tuple[str, ...] = ()  # file and line, counted from 1, of each pair that was left out
 
     def __len__(self) -> int:
         return len(self.src)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return zip(self.src, self.tgt, strict=True)
-
-
-def read_aligned(src_path: str | Path, tgt_path: str | Path) -> Sentences:
-    """Two files: line 17 of one is the translation of line 17 of the other.
-
-        train.de    Zwei Hunde.           train.en    Two dogs.
-                    Die Katze schläft.                The cat sleeps.
-
-    Sentences come without space around them. Where one is empty, its pair is left out and named in `dropped`.
-    """
-    src_path, tgt_path = Path(src_path), Path(tgt_path)
-    src, tgt = read_lines(src_path), read_lines(tgt_path)
-    if len(src) != len(tgt):
-        raise CorpusError(
-            f"Expected as many lines in one file as in the other, but {src_path} has {len(src):,} and "
-            f"{tgt_path} has {len(tgt):,}. From some line on every pair would be wrong, and nobody can tell "
-            "from which. Get both files again, from the same place."
-        )
-    return _whole_pairs(src_path, zip(src, tgt, strict=True))
 
 
 def read_tsv(path: str | Path) -> Sentences:
@@ -76,30 +55,37 @@ def read_tsv(path: str | Path) -> Sentences:
             raise CorpusError(
                 f"{path}, line {number}: expected {wanted} columns, as before, but it has {len(row)}."
             )
-    return _whole_pairs(path, (row[:2] or ("", "") for row in rows))
+    return _whole_pairs(path, (row[:2] for row in rows if row))
 
 
 def read_split(folder: str | Path, split: str, src: str, tgt: str) -> Sentences:
-    """One split of a folder in Multi30k's layout, `split.language.gz` or `split.language`.
+    """One split of a folder: line 17 of one file is the translation of line 17 of the other.
 
-        my_corpus/train.de  my_corpus/train.fr.gz      read_split("my_corpus", "train", "de", "fr")
+        train.de    Zwei Hunde.           train.en    Two dogs.
+                    Die Katze schläft.                The cat sleeps.
 
-    Where a file is there in both forms the packed one is read.
+    Where a file is there in both forms, `train.de.gz` and `train.de`, the packed one is read.
     """
     if src == tgt:
         raise ValueError(f"Expected two languages, but source and target are both {src!r}.")
-    return read_aligned(split_file(folder, split, src), split_file(folder, split, tgt))
+    paths = [_split_file(Path(folder), f"{split}.{language}") for language in (src, tgt)]
+    sides = [read_lines(path) for path in paths]
+    if len(sides[0]) != len(sides[1]):
+        raise CorpusError(
+            f"Expected as many lines in one file as in the other, but {paths[0]} has {len(sides[0]):,} and "
+            f"{paths[1]} has {len(sides[1]):,}. From some line on every pair would be wrong, and nobody can "
+            "tell from which. Get both files again, from the same place."
+        )
+    return _whole_pairs(paths[0], zip(*sides, strict=True))
 
 
-def split_file(folder: str | Path, split: str, language: str) -> Path:
-    """The file of one split in one language: packed, or plain."""
-    plain = Path(folder) / f"{split}.{language}"
-    for path in (Path(f"{plain}.gz"), plain):
+def _split_file(folder: Path, name: str) -> Path:
+    for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             return path
-    there = sorted(path.name for path in Path(folder).glob(f"{split}.*"))
+    there = sorted(path.name for path in folder.glob(f"{name.split('.')[0]}.*"))
     raise FileNotFoundError(
-        f"Expected {plain.name}.gz or {plain.name} in {folder}, but neither is there"
+        f"Expected {name}.gz or {name} in {folder}, but neither is there"
         + (f" (there: {', '.join(there)})." if there else ".")
     )
 
@@ -129,14 +115,9 @@ def read_lines(path: str | Path) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _whole_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> Sentences:
-    good, dropped = [], []
-    for number, (src, tgt) in enumerate(pairs, start=1):
-        pair = src.strip(), tgt.strip()
-        if all(pair):
-            good.append(pair)
-        else:
-            dropped.append(f"{path.name}:{number}")
+def _whole_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> Sentences:
+    stripped = [(src.strip(), tgt.strip()) for src, tgt in pairs]
+    good = [pair for pair in stripped if all(pair)]
     if not good:
         raise CorpusError(f"There is no sentence pair in {path}.")
-    return Sentences(*zip(*good, strict=True), tuple(dropped))
+    return Sentences(*zip(*good, strict=True))

@@ -112,3 +112,16 @@ def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
         tgt_len=torch.cat([length[n_pairs:], none]),
         lengths=tuple((len(src) + 1, len(tgt) + 1) for src, tgt in zip(sources, targets, strict=True)),
     )
+
+
+def target_ids(corpus: EncodedCorpus) -> list[list[int]]:
+    """The target sentences of a corpus, as ids without EOS.
+
+    >>> target_ids(encode_ids([[7, 8], [9]], [[5], [6, 4, 5]]))
+    [[5], [6, 4, 5]]
+    """
+    ids, starts = corpus.ids.tolist(), corpus.tgt_start.tolist()
+    return [
+        ids[start : start + length - 1]
+        for start, (_, length) in zip(starts[: len(corpus)], corpus.lengths, strict=True)
+    ]

@@ -12,21 +12,28 @@ course's own folder for what belongs to you.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
-from collections.abc import Callable
+import urllib.request
 from functools import cache
 from pathlib import Path
 
-from course_lib.runtime import PROJECT_ROOT, called, data_path, user_folder
+from course_lib import __version__
+from course_lib.runtime import PROJECT_ROOT, called, data_path, user_folder, write_atomically
 from course_lib.text.corpus import CorpusError, Sentences, read_split
-from course_lib.text.download import download
 
 HOME = "https://github.com/multi30k/dataset"
 SOURCE = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 VARIABLE = "COURSE_MULTI30K"
+LARGEST = 2_000_000  # bytes: the largest file has 637,044
+TIMEOUT = 30.0  # seconds without a byte
 
 LANGUAGES = ("de", "en", "fr")
 FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_2016_flickr"}
+
+
+class DownloadError(Exception):
+    """Why a file could not be fetched, in words, and what to do."""
 
 
 def load_multi30k(
@@ -50,7 +57,7 @@ def load_multi30k(
             raise CorpusError(
                 f"{name} in {place} ({why}) is not the file that Multi30k published: its SHA-256 differs. "
                 f"`{command(folder)}` gets the right one; "
-                "for a corpus of your own in the same layout there is course_lib.text.corpus.read_split."
+                "a corpus of your own in the same layout is read by --data FOLDER --from de --to en."
             )
     return read_split(place, FILE_OF[split], src, tgt)
 
@@ -92,7 +99,7 @@ def state(folder: Path, name: str) -> str:
     return "right" if found == checksums()[there[0]] else "wrong"
 
 
-def fetch(folder: Path, *, source: str = SOURCE, tell: Callable[[str], None] = print) -> None:
+def fetch(folder: Path, *, source: str = SOURCE) -> None:
     """Download each of the nine files that is missing or wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     if PROJECT_ROOT in folder.resolve().parents and not (folder / ".gitignore").exists():
@@ -100,4 +107,24 @@ def fetch(folder: Path, *, source: str = SOURCE, tell: Callable[[str], None] = p
     for name in published():
         if state(folder, name) != "right":
             download(f"{source}/{name}", folder / name, sha256=checksums()[name])
-            tell(f"  {name} is there, and its checksum is right.")
+            print(f"  {name} is there, and its checksum is right.")
+
+
+def download(url: str, path: Path, *, sha256: str) -> None:
+    """Fetch `url` into `path`: whole and right, or not at all.
+
+    The file gets its name only when its SHA-256 is the one we expect. So a file that is there is right,
+    whatever the server, the network or Ctrl-C did.
+    """
+    request = urllib.request.Request(url, headers={"User-Agent": f"attention-course/{__version__}"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+            content = answer.read(LARGEST)
+    except (OSError, http.client.HTTPException) as error:
+        raise DownloadError(f"{url} did not arrive: {error}. Run the same command again.") from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise DownloadError(
+            f"{url} sent other bytes than expected: their SHA-256 is not {sha256[:16]}... Nothing was kept. "
+            "Some networks send a page of their own until you log in in a browser; or get the file by hand."
+        )
+    write_atomically(path, content)

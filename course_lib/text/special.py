@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 PAD, UNK, BOS, EOS = range(4)
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
+MARKER = "▁"  # no token: in BPE's tokens it stands for the space before a word, U+2581
 
 
 def spoken(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
@@ -27,6 +28,16 @@ def spoken(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
             return
         if token_id not in (PAD, BOS):
             yield token_id
+
+
+def check_words(ids: Iterable[int]) -> None:
+    """Ids of words (UNK among them) alone: the other special tokens are put in by whoever takes the words."""
+    for token_id in ids:
+        if token_id < 0 or token_id in (PAD, BOS, EOS):
+            raise ValueError(
+                f"Expected the ids of words alone ({UNK} for an unknown one, else 4 and up), but got "
+                f"{token_id}. PAD, BOS and EOS are added where they are needed: leave them out."
+            )
 
 
 def check_id(token_id: int, vocab_size: int) -> None:

@@ -44,10 +44,10 @@ def recall(
     With `lead`, up to so many symbols come before the MARK, a number drawn for each row, and PAD behind
     the ASK: then only the mark tells which symbol matters, not its place.
     """
-    if vocab_size < FIRST_SYMBOL + 2 or distance < 1:
+    if distance < 1 or vocab_size < FIRST_SYMBOL + 2:
         raise ValueError(
-            f"Expected a distance of 1 or more, and a vocab_size of at least {FIRST_SYMBOL + 2}: ids 0 to "
-            f"{MARK} are special, and one symbol alone is never wrong. But got {distance} and {vocab_size}."
+            f"Expected a distance of 1 or more, and a vocab_size of at least {FIRST_SYMBOL + 2}, as ids 0 to "
+            f"{MARK} are special and one symbol alone is never wrong, but got {distance} and {vocab_size}."
         )
     length = lead + distance + 2
     tokens = torch.randint(FIRST_SYMBOL, vocab_size, (batch_size, length), generator=generator)

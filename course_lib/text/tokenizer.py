@@ -21,8 +21,7 @@ from typing import Self
 
 from tokenizers import Tokenizer as Library
 
-from course_lib.text.merges import MARKER
-from course_lib.text.special import SPECIAL, UNK, check_id, spoken
+from course_lib.text.special import MARKER, SPECIAL, UNK, check_id, spoken
 
 # Half a character (a lone surrogate), which no file can hold, and the sign that stands for a space in BPE.
 UNREADABLE = re.compile(f"[\ud800-\udfff{MARKER}]")

@@ -36,15 +36,12 @@ class WordTokenizer(Tokenizer):
 
     def __init__(self, words: Sequence[str]):
         """Take the words in this order, after the special tokens."""
-        for word in words:
-            if _split(word) != [word] or word in SPECIAL:
+        for word, times in Counter(words).items():
+            if _split(word) != [word] or word in SPECIAL or times > 1:
                 raise ValueError(
-                    f"Expected words, without white space, in Unicode's composed form (NFC), and no special "
-                    f"token, but got {word!r}. WordTokenizer.from_texts splits texts into words."
+                    "Expected words, each once, without white space, in Unicode's composed form (NFC), no "
+                    f"special token, but got {word!r} ({times} ×). from_texts splits texts into words."
                 )
-        if len(set(words)) < len(words):
-            (word, times), *_ = Counter(words).most_common(1)
-            raise ValueError(f"Expected each word once, but {word!r} comes {times} times.")
         numbers = {token: number for number, token in enumerate((*SPECIAL, *words))}
         library = Library(models.WordLevel(numbers, unk_token=SPECIAL[UNK]))
         library.normalizer, library.pre_tokenizer = normalizers.NFC(), pre_tokenizers.WhitespaceSplit()

@@ -2,19 +2,18 @@
 
     job.py              a whole run by name: what `course_lib train` does
     corpora.py          what there is to train on
-    by_kind.py          what training means for each kind of system; one of them only counts
     train.py            the loop
 
     recipe.py           every number of a run that is not the system's own; the usual recipes
     objective.py        what a system is asked for, and how wrong it is; fused_loss.py the same on a GPU
+    pronouns.py         what the sentence encoder is asked for: il or elle?
     step.py             one step, and Adam, in plain sight; by_hand.py in plain functions, for lesson 15
     graph_step.py       the same step recorded, for a GPU
-    validation.py       the loss on sentences that are not trained on, and the history of a run
     processes.py        several processes that train one model
     console.py          a progress bar, and Ctrl-C obeyed between two steps
 
     checkpoint.py       files of weights that are safe to read, and the system in them
-    run_folder.py       where a run is kept, and goes on from
+    run_folder.py       the state of a run, and where it is kept and goes on from
 
 Take each from its own file, so that a reader sees where it lives:
 

@@ -50,17 +50,8 @@ class _SumLoss(torch.autograd.Function):
         logits, (n_rows, n_words) = logits.contiguous(), logits.shape
         losses = torch.empty(n_rows, device=logits.device, dtype=torch.float32)
         lse = torch.empty_like(losses)
-        _losses[(n_rows,)](
-            logits,
-            targets,
-            losses,
-            lse,
-            smoothing,
-            n_words,
-            PAD,
-            triton.next_power_of_2(n_words),
-            num_warps=WARPS,
-        )
+        block = triton.next_power_of_2(n_words)
+        _losses[(n_rows,)](logits, targets, losses, lse, smoothing, n_words, PAD, block, num_warps=WARPS)
         ctx.save_for_backward(logits, targets, lse)
         ctx.smoothing = smoothing
         return losses.sum()
@@ -69,19 +60,9 @@ class _SumLoss(torch.autograd.Function):
     def backward(ctx, upstream: Tensor) -> tuple[Tensor, None, None]:
         logits, targets, lse = ctx.saved_tensors
         n_rows, n_words = logits.shape
-        gradients = torch.empty_like(logits)
-        _gradients[(n_rows,)](
-            logits,
-            targets,
-            lse,
-            upstream.contiguous(),
-            gradients,
-            ctx.smoothing,
-            n_words,
-            PAD,
-            triton.next_power_of_2(n_words),
-            num_warps=WARPS,
-        )
+        gradients, upstream = torch.empty_like(logits), upstream.contiguous()
+        numbers = ctx.smoothing, n_words, PAD, triton.next_power_of_2(n_words)
+        _gradients[(n_rows,)](logits, targets, lse, upstream, gradients, *numbers, num_warps=WARPS)
         return gradients, None, None
 
 

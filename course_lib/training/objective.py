@@ -1,34 +1,33 @@
 """What a system is asked for, and how wrong its answer is: one objective for each kind of system.
 
     loss, n_counted = objective(model, batch)               # a sum, and over how many it is
+    loss, n_counted = objective(model.eval(), batch)        # the same for validation: the plain loss
 
 Sums, not means: two halves of a batch then add up to the whole, whatever their padding, and that is
-what training on several processes needs.
+what training on several processes needs. What makes training harder on purpose (label smoothing, R-Drop,
+a penalty) is like dropout: a model at rest is asked without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.self_attentive import redundancy
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.text.special import PAD
-from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss
+from course_lib.training.processes import ALONE, Processes
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
-
-
-# ---- words
 
 
 def sum_loss(
@@ -76,7 +75,7 @@ def translation(smoothing: float, r_drop: float = 0.0, scheduled_sampling: float
 
     def read(model: nn.Module, batch: Batch) -> Tensor:
         tgt_in = batch.tgt_in
-        if scheduled_sampling:
+        if scheduled_sampling and model.training:
             with torch.no_grad():
                 said = model(batch.src, batch.src_lengths, tgt_in).argmax(dim=-1)
             own = torch.rand(tgt_in[:, 1:].shape, device=tgt_in.device) < scheduled_sampling
@@ -100,8 +99,9 @@ def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_d
     """
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        if not r_drop:
-            return sum_loss(read(model, batch), batch.tgt_out, smoothing=smoothing), batch.n_tokens
+        if not (r_drop and model.training):
+            spread = smoothing if model.training else 0.0
+            return sum_loss(read(model, batch), batch.tgt_out, smoothing=spread), batch.n_tokens
         twice = batch.map(lambda tensor: torch.cat([tensor, tensor]))
         logits = read(model, twice)
         wrong = sum_loss(logits, twice.tgt_out, smoothing=smoothing) / 2
@@ -119,90 +119,42 @@ def objective_for(
     if isinstance(model, LanguageModel):
         return language_modelling(smoothing, r_drop)
     raise TypeError(
-        f"Expected a translator or a language model, but got {type(model).__name__}. "
-        "Pass an objective of your own: a function of the model and a batch."
+        f"{type(model).__name__} is neither a translator nor a language model: pass an objective."
     )
 
 
-# ---- classes: which French pronoun an English sentence needs
+def mean_loss(
+    model: nn.Module,
+    corpus: EncodedCorpus,
+    objective: Objective,
+    *,
+    tokens_per_batch: int,
+    bfloat16: bool = False,
+    processes: Processes = ALONE,
+) -> float:
+    """The mean loss over all that counts in the corpus, without dropout; no sentence is too long for it.
 
-# English says "it" and "they"; which of four words that becomes depends on a noun elsewhere in the sentence,
-# so whoever gets it right has found that noun. Five sentences in six have no pronoun: "none" for all is right
-# as often, so look at each class by itself (`right_by_class`).
-CLASSES = ("none", "il", "elle", "ils", "elles")
-
-
-def classification(labels: Tensor, *, smoothing: float = 0.0, penalty: float = 0.0) -> Objective:
-    """The class of each source sentence; `labels` has one for each pair of the corpus.
-
-    The penalty keeps the hops of a self-attentive encoder apart; 0: the loss alone.
+    Several processes share the batches, and all get the same number: they must agree on when to stop.
     """
-
-    def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        encoder = getattr(model, "module", model)  # several processes wrap it, and want to be called
-        embedding, weights = encoder.encode(batch.src, batch.src_lengths)
-        alone = encoder is model
-        logits = encoder.classify(embedding) if alone else model(batch.src, batch.src_lengths)
-        wanted = labels[batch.pairs.clamp(min=0)]
-        losses = F.cross_entropy(logits.float(), wanted, reduction="none", label_smoothing=smoothing)
-        losses = losses + penalty * redundancy(weights.float())
-        real = batch.pairs >= 0  # a blank row has no class
-        return (losses * real).sum(), real.sum()
-
-    return objective
-
-
-def label_of(translation: str) -> int:
-    """The number of the first pronoun in a French sentence; 0 where there is none.
-
-    >>> CLASSES[label_of("le chat a bu l' eau parce qu' elle était froide")]
-    'elle'
-    >>> CLASSES[label_of("le chat dort")]
-    'none'
-    """
-    words = translation.lower().split()
-    return next((CLASSES.index(word) for word in words if word in CLASSES[1:]), 0)
-
-
-def target_ids(corpus: EncodedCorpus) -> list[list[int]]:
-    """The target sentences of a corpus, as ids without EOS.
-
-    >>> from course_lib.text.encoded import encode_ids
-    >>> target_ids(encode_ids([[7, 8], [9]], [[5], [6, 4, 5]]))
-    [[5], [6, 4, 5]]
-    """
-    ids, starts = corpus.ids.tolist(), corpus.tgt_start.tolist()
-    return [
-        ids[start : start + length - 1]
-        for start, (_, length) in zip(starts[: len(corpus)], corpus.lengths, strict=True)
-    ]
-
-
-def pronoun_labels(corpus: EncodedCorpus, tokenizer: Tokenizer) -> Int[Tensor, " pairs"]:
-    """The label of each pair, told by its translation; on the corpus's device."""
-    labels = torch.tensor([label_of(tokenizer.decode(ids)) for ids in target_ids(corpus)])
-    if len(labels.unique()) == 1:
-        raise ValueError(
-            f"Expected sentences with and without {', '.join(CLASSES[1:])} in their French, but all "
-            f"{len(labels)} are of one class, {CLASSES[labels[0]]!r}. The toy language has such sentences."
-        )
-    return labels.to(corpus.device)
-
-
-@torch.inference_mode()
-def right_by_class(
-    model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"], *, tokens_per_batch: int = 4096
-) -> dict[str, float]:
-    """The share of sentences of each class that are told right; of all of them under "all"."""
     was_training = model.training
-    batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0)  # all sentences, or an error
-    said = torch.zeros_like(labels)
     model.eval()
-    try:
-        for batch in batches.one(epoch=0):
-            said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
-    finally:
-        model.train(was_training)
-    right, labels = (said == labels).cpu().double(), labels.cpu()
-    by_class = {name: right[labels == place] for place, name in enumerate(CLASSES)}
-    return {name: float(hits.mean()) for name, hits in {"all": right, **by_class}.items() if len(hits)}
+    device = corpus.device
+    tokens_per_batch = max(tokens_per_batch, *map(max, corpus.lengths))
+    total = torch.zeros(2, dtype=for_sums(device), device=device)
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
+        batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).one(epoch=0)
+        for batch in islice(batches, processes.rank, None, processes.n):
+            loss, n_counted = objective(model, batch)
+            total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])
+    model.train(was_training)
+    total = processes.add_up(total)
+    return float(total[0] / total[1])
+
+
+def for_sums(device: torch.device) -> torch.dtype:
+    """The type to add many numbers up in: float64, or float32 on Apple's GPU, which has nothing wider.
+
+    >>> for_sums(torch.device("cpu"))
+    torch.float64
+    """
+    return torch.float32 if device.type == "mps" else torch.float64

@@ -13,8 +13,8 @@ system and corpus make the same weights again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, fields, replace
+from typing import Literal
 
 from course_lib.models.registry import system
 
@@ -46,16 +46,7 @@ def learning_rate(step: int, *, peak: float, warm_up: int, decay: Decay, n_steps
     if decay == "inverse_square_root":
         return peak * math.sqrt(max(warm_up, 1) / step)
     left = min(1.0, max(0.0, (n_steps - step) / max(n_steps - warm_up, 1)))  # from 1 down to 0
-    return peak * (left if decay == "linear" else (1 - math.cos(math.pi * left)) / 2)
-
-
-def paper_peak(*, d_model: int, warm_up: int) -> float:
-    """The highest learning rate in the paper's formula.
-
-    >>> round(paper_peak(d_model=512, warm_up=4000), 6)     # the base model
-    0.000699
-    """
-    return (d_model * warm_up) ** -0.5
+    return peak * {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[decay]
 
 
 # ---- a recipe
@@ -70,7 +61,6 @@ class Recipe:
     `scheduled_sampling`  share of target words that training replaces by the system's own
     `clip`              the longest gradient that is allowed; longer ones are shortened to it
     `validate_every`    steps between two validations (and two saves)
-    `patience`          so many validations without a better loss end the run; 0: never
     `average_from`      share of the run after which weights are averaged into one model; 1: never
     `average_every`     steps between two sets of weights that join the average
     `fixed_shapes`      batches of a few shapes only, which the fast GPU path needs
@@ -85,20 +75,24 @@ class Recipe:
     r_drop: float = 0.0
     scheduled_sampling: float = 0.0
     clip: float = 1.0
-    weight_decay: float = 0.0
     seed: int = 0
     validate_every: int = 500
-    patience: int = 0
     average_from: float = 1.0
     average_every: int = 20
     precision: Precision = "float32"
     fixed_shapes: bool = False
 
     def __post_init__(self) -> None:
-        for names, expected, holds in RULES:
-            for name in names.split():
-                if not holds(value := getattr(self, name)):
-                    raise ValueError(f"Expected {name} to be {expected}, but got {value!r}.")
+        for name in ("n_steps", "tokens_per_batch", "learning_rate"):  # as the command line may have them
+            if not 0 < (value := getattr(self, name)) < math.inf:
+                raise ValueError(f"Expected {name} to be a number above 0, but got {value!r}.")
+        if not 0 <= self.r_drop < math.inf:
+            raise ValueError(f"Expected r_drop to be a number of 0 or more, but got {self.r_drop!r}.")
+
+    @classmethod
+    def from_json(cls, kept: dict) -> Recipe:
+        """A recipe from a file: what it does not say is as usual, what is unknown is left out."""
+        return cls(**{one.name: kept[one.name] for one in fields(cls) if one.name in kept})
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, the first being step 1."""
@@ -130,23 +124,6 @@ class Recipe:
         said = f"{self.n_steps:,} steps of {self.tokens_per_batch:,} tokens, learning rate "
         said += f"{self.learning_rate:g} (warm-up {self.warm_up:,} steps), label smoothing {self.smoothing:g}"
         return said + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
-
-
-RULES = (
-    (
-        "n_steps tokens_per_batch validate_every average_every",
-        "a whole number of 1 or more",
-        lambda value: type(value) is int and value >= 1,
-    ),
-    ("warm_up patience", "a whole number of 0 or more", lambda value: type(value) is int and value >= 0),
-    ("seed", "a whole number", lambda value: type(value) is int),
-    ("learning_rate clip", "a number above 0", lambda value: 0 < value < math.inf),
-    ("weight_decay r_drop", "a number of 0 or more", lambda value: 0 <= value < math.inf),
-    ("smoothing scheduled_sampling", "at least 0 and below 1", lambda value: 0 <= value < 1),
-    ("average_from", "a share from 0 to 1", lambda value: 0 <= value <= 1),
-    ("decay", f"one of {get_args(Decay)}", lambda value: value in get_args(Decay)),
-    ("precision", f"one of {get_args(Precision)}", lambda value: value in get_args(Precision)),
-)
 
 
 # ---- the usual ones

@@ -1,4 +1,4 @@
-"""The folder of a run: its state (`last`), and its best model (`best`).
+"""A run between two steps: its records, its state, and the folder that keeps both.
 
     runs/toy_transformer/
         last.safetensors        weights, optimizer state, averaged weights, history: all to go on from here
@@ -12,10 +12,12 @@ and ends with the same weights as one that never stopped. Killed between the two
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from filelock import FileLock, Timeout
@@ -29,64 +31,101 @@ from course_lib.training.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.recipe import Recipe
-from course_lib.training.step import part
-from course_lib.training.validation import History
+from course_lib.training.step import parts_of
 
-SAME = ("config", "tokenizer", "data", "recipe")  # what makes two runs one
+SAME = ("data", "config", "tokenizer", "recipe")  # what makes two runs one
 # Of the recipe, what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
+STANDING = ("step", "position", "seconds", "since", "n_averaged")  # of a state, what the header has
+Ended = Literal["finished", "stopped", "diverged"]
 BEGIN_ANEW = "Choose another folder (--folder), or begin anew in this one (--restart)."
 
 
-class Average:
-    """A running mean of weights: it often translates better than each of them.
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One validation, after a step. Losses are means over tokens, in nats.
 
-        >>> mean = Average()
-        >>> mean.add({"w": torch.tensor([1.0])})
-        >>> mean.add({"w": torch.tensor([3.0])})
-        >>> mean.weights["w"]
-        tensor([2.])
-
-    Late in a run the weights wander around a good place, pushed about by one batch and the next. Their mean
-    lies nearer to it. The mean is kept as it grows, so it costs one copy of the model, however many join.
-    Whole numbers (counters) are not averaged: the last one stays.
+    `train_loss` is of the batches since the last record, with dropout and smoothing on; `loss` is of the
+    validation set without either. `seconds` is the time spent since the run began, pauses left out.
     """
 
-    def __init__(self, weights: Mapping[str, Tensor] | None = None, n: int = 0):
-        self.weights, self.n = dict(weights or {}), n
+    step: int
+    epoch: int
+    rate: float
+    train_loss: float
+    loss: float
+    seconds: float
+    n_tokens: int = 0
+    averaged: bool = False
 
-    @torch.no_grad()
-    def add(self, weights: Mapping[str, Tensor]) -> None:
-        """Let one more set of weights join."""
-        self.n += 1
-        if self.n == 1:
-            self.weights = {name: tensor.detach().clone() for name, tensor in weights.items()}
-            return
-        for name, tensor in weights.items():
-            mean = self.weights[name].to(tensor.device)  # from a file it comes on the CPU
-            counts = not tensor.is_floating_point()
-            self.weights[name] = mean.copy_(tensor) if counts else mean.lerp_(tensor, 1 / self.n)
+
+class History(list[Record]):
+    """The records of a run, oldest first.
+
+    >>> first = Record(step=100, epoch=1, rate=1e-3, train_loss=3.2, loss=3.0, seconds=8.5)
+    >>> second = Record(step=200, epoch=2, rate=1e-3, train_loss=2.1, loss=3.1, seconds=16.9)
+    >>> History([first, second]).best.step
+    100
+    """
+
+    @property
+    def best(self) -> Record | None:
+        """The record with the lowest validation loss; of equals the first. No number, no loss."""
+        numbers = [record for record in self if not math.isnan(record.loss)]
+        return min(numbers, key=lambda record: record.loss, default=None)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the last losses, in training and on the validation set, are no numbers any more."""
+        return bool(self) and not (math.isfinite(self[-1].loss) or math.isfinite(self[-1].train_loss))
+
+    def to_json(self) -> list[dict]:
+        """Plain numbers; `from_json` makes records of them again."""
+        return [asdict(record) for record in self]
+
+    @classmethod
+    def from_json(cls, kept: list[dict]) -> History:
+        return cls(Record(**record) for record in kept)
 
 
 @dataclass
 class RunState:
-    """What a run has come to between two steps, but for its weights."""
+    """What a run has come to between two steps, but for the weights and optimizer state of its step.
+
+        >>> state = RunState()
+        >>> state.join_average({"w": torch.tensor([1.0])})
+        >>> state.join_average({"w": torch.tensor([3.0])})
+        >>> state.average["w"]
+        tensor([2.])
+
+    Late in a run the weights wander around a good place, pushed about by one batch and the next. Their mean
+    lies nearer to it, and often translates better than each of them.
+    """
 
     step: int = 0
     position: tuple[int, int] = (0, 0)  # of the next batch
     seconds: float = 0.0
-    history: History = field(default_factory=History)
-    average: Average = field(default_factory=Average)
     since: tuple[float, float] = (0.0, 0.0)  # loss and tokens since the last record
+    history: History = field(default_factory=History)
+    best: dict[str, Tensor] = field(default_factory=dict)  # the weights that did best so far
+    average: dict[str, Tensor] = field(default_factory=dict)
+    n_averaged: int = 0
+    ended: Ended | None = None
+    n_left_out: int = 0  # pairs too long for a batch, or for the largest fixed shape
 
+    @property
+    def best_is_new(self) -> bool:
+        """Whether the step it is at did better than all before."""
+        return self.history.best is not None and self.history.best.step == self.step
 
-@dataclass(frozen=True)
-class SavedRun:
-    """A run to go on with: its state, its weights and optimizer state, and the best weights so far."""
-
-    state: RunState
-    tensors: dict[str, Tensor]
-    best: dict[str, Tensor]
+    @torch.no_grad()
+    def join_average(self, weights: Mapping[str, Tensor]) -> None:
+        """Let one more set of weights join. The mean is kept as it grows: one copy, however many join."""
+        self.n_averaged += 1
+        for name, tensor in weights.items():
+            mean = self.average.get(name, tensor).to(tensor.device)  # from a file it comes on the CPU
+            counts = not tensor.is_floating_point()  # of batches, say: they have no mean
+            self.average[name] = tensor.clone() if counts else mean.lerp(tensor, 1 / self.n_averaged)
 
 
 class RunFolder:
@@ -117,18 +156,15 @@ class RunFolder:
             self.best.unlink(missing_ok=True)
 
     def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:
-        """Save the state of the run."""
-        tensors = {f"step.{name}": tensor for name, tensor in tensors.items()}
-        tensors |= {f"average.{name}": tensor for name, tensor in state.average.weights.items()}
-        standing = {
-            "step": state.step,
-            "position": list(state.position),
-            "seconds": state.seconds,
-            "n_averaged": state.average.n,
-            "since": list(state.since),
-        }
-        history = state.history.to_json()
-        save_checkpoint(self.last, tensors, self.about | {"history": history, "standing": standing})
+        """Save a run: its state, then its best weights if they are new; before any record, the newest."""
+        kept = {f"step.{name}": tensor for name, tensor in tensors.items()}
+        kept |= {f"average.{name}": tensor for name, tensor in state.average.items()}
+        standing = {name: getattr(state, name) for name in STANDING}
+        save_checkpoint(
+            self.last, kept, self.about | {"history": state.history.to_json(), "standing": standing}
+        )
+        if state.best_is_new or not state.history:
+            self.save_best(state.best or parts_of(tensors, "weights"), state.history)
 
     def save_best(self, weights: Mapping[str, Tensor], history: History) -> None:
         """Save weights that others shall use."""
@@ -139,8 +175,8 @@ class RunFolder:
         if self.last.exists():
             about = read_about(self.last)
             if "standing" not in about:
-                raise CheckpointError(f"{self.last} is not the state of a run. {BEGIN_ANEW}")
-            self._check_same_run(about)
+                raise CheckpointError(f"{self.last} holds weights, but no run to go on from. {BEGIN_ANEW}")
+            self._check_same_run(self.last, about)
             return about["standing"]["step"]
         if self.best.exists():
             raise CheckpointError(
@@ -149,53 +185,43 @@ class RunFolder:
             )
         return 0
 
-    def load(self) -> SavedRun | None:
-        """What to go on with; None where the run has not begun. Another run is refused."""
+    def load(self) -> tuple[RunState, dict[str, Tensor]] | None:
+        """What to go on with: the state of a run, and that of its step; None where none has begun."""
         if not self.resumed_at():
             return None
         tensors, about = load_checkpoint(self.last)
-        standing, weights = about["standing"], part(tensors, "step.weights.")
+        standing = about["standing"]
         state = RunState(
-            step=standing["step"],
-            position=tuple(standing["position"]),
-            seconds=standing["seconds"],
+            **{name: standing[name] for name in STANDING},
             history=History.from_json(about["history"]),
-            average=Average(part(tensors, "average."), standing["n_averaged"]),
-            since=tuple(standing["since"]),
+            average=parts_of(tensors, "average"),
         )
-        best = self._best_weights(state, weights)
+        if state.best_is_new:
+            averaged = state.history.best.averaged
+            state.best = dict(state.average) if averaged else parts_of(tensors, "step.weights")
+        elif state.history.best:
+            state.best, of_best = load_checkpoint(self.best)
+            self._check_same_run(self.best, of_best)
+            found, wanted = History.from_json(of_best["history"]).best, state.history.best
+            if found is None or found.step != wanted.step:
+                raise CheckpointError(
+                    f"{self.best} is of another moment of this run than {self.last.name}, by which step "
+                    f"{wanted.step:,} did best. {BEGIN_ANEW}"
+                )
         if about["recipe"]["n_steps"] != self.about["recipe"]["n_steps"]:
-            state.average = Average()  # a longer run averages weights nearer to its own end
-        return SavedRun(state, part(tensors, "step."), best)
+            state.average, state.n_averaged = {}, 0  # a longer run averages weights nearer to its own end
+        return state, parts_of(tensors, "step")
 
-    def _best_weights(self, state: RunState, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Of this step, they are in `last` itself; of an earlier one in their own file."""
-        best = state.history.best
-        if best is None:
-            return {}
-        if best.step == state.step:
-            weights = state.average.weights if best.averaged else weights
-            return {name: tensor.clone() for name, tensor in weights.items()}  # those go on changing
-        tensors, about = load_checkpoint(self.best)
-        there = History.from_json(about["history"]).best
-        if there is None or there.step != best.step:
-            raise CheckpointError(
-                f"Expected in {self.best} the weights of step {best.step}, but there are others. "
-                f"Was a file copied? {BEGIN_ANEW}"
-            )
-        return tensors
-
-    def _check_same_run(self, about: About) -> None:
+    def _check_same_run(self, path: Path, about: About) -> None:
         mine = json.loads(json.dumps(self.about))  # as it would come from a file
-        recipe = asdict(Recipe(**about["recipe"]))  # numbers that it could not say yet are the usual ones
-        theirs = about | {"recipe": recipe | {name: mine["recipe"][name] for name in SCHEDULE}}
+        schedule = {name: mine["recipe"][name] for name in SCHEDULE}
+        theirs = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
         for key in SAME:
             there, here = theirs[key], mine[key]
-            differ = [name for name in {**here, **there} if there.get(name) != here.get(name)]
-            if differ:
-                values = (
-                    f"{name}: {there.get(name)!r:.40} there, {here.get(name)!r:.40} here" for name in differ
+            if there != here:
+                differ = "; ".join(
+                    f"{name}: {there.get(name)!r:.40} there, {here.get(name)!r:.40} here"
+                    for name in {**here, **there}
+                    if there.get(name) != here.get(name)
                 )
-                raise CheckpointError(
-                    f"{self.last} is of another run: its {key} differs ({'; '.join(values)}). {BEGIN_ANEW}"
-                )
+                raise CheckpointError(f"{path} is of another run: its {key} differs ({differ}). {BEGIN_ANEW}")

@@ -22,7 +22,6 @@ from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
 
 BETAS, EPSILON = (0.9, 0.98), 1e-9  # the 2017 paper's
-MEMORY = ("step", "exp_avg", "exp_avg_sq")  # torch's names
 
 
 class Adam:
@@ -36,60 +35,46 @@ class Adam:
         tensor([-0.1000,  0.1000])
 
     For each weight it keeps a mean of its gradients and one of their squares, and steps by the first over the
-    root of the second (Kingma, Ba 2015). Weight decay, if any, pulls at the weight itself, not at its
-    gradient (Loshchilov, Hutter 2019).
+    root of the second (Kingma, Ba 2015). `state` has them all, not copied, each under a name of its own.
 
     `torch.optim.AdamW` is the same function in a class. The class loads torch's compiler when the first one
     is made, which a learner's first training cell would have to wait for, and makes its state late, where a
     step that is recorded needs it in one place from the start.
     """
 
-    def __init__(self, weights: Mapping[str, Tensor], *, weight_decay: float = 0.0):
-        self.weights, self.weight_decay = dict(weights), weight_decay
-        self.memory = {
-            name: {
-                "step": torch.zeros((), device=weight.device),
-                "exp_avg": torch.zeros_like(weight, requires_grad=False),
-                "exp_avg_sq": torch.zeros_like(weight, requires_grad=False),
-            }
-            for name, weight in self.weights.items()
-        }
+    def __init__(self, weights: Mapping[str, Tensor]):
+        self.weights, self.state = dict(weights), {}
+        for name, weight in self.weights.items():
+            self.state[f"adam.step.{name}"] = torch.zeros((), device=weight.device)
+            self.state[f"adam.exp_avg.{name}"] = torch.zeros_like(weight, requires_grad=False)
+            self.state[f"adam.exp_avg_sq.{name}"] = torch.zeros_like(weight, requires_grad=False)
 
     @torch.no_grad()
     def step(self, rate: float | Tensor) -> None:
         """One step of all weights, in one kernel. A rate that is a tensor may change in a recording."""
-        moved = [name for name, weight in self.weights.items() if weight.grad is not None]
-        steps, means, squares = ([self.memory[name][what] for name in moved] for what in MEMORY)
+        moved = {name: weight for name, weight in self.weights.items() if weight.grad is not None}
         adamw(
-            [self.weights[name] for name in moved],
-            [self.weights[name].grad for name in moved],
-            means,
-            squares,
+            list(moved.values()),
+            [weight.grad for weight in moved.values()],
+            [self.state[f"adam.exp_avg.{name}"] for name in moved],
+            [self.state[f"adam.exp_avg_sq.{name}"] for name in moved],
             max_exp_avg_sqs=[],
-            state_steps=steps,
+            state_steps=[self.state[f"adam.step.{name}"] for name in moved],
             fused=True,
             capturable=isinstance(rate, Tensor),
             amsgrad=False,
             beta1=BETAS[0],
             beta2=BETAS[1],
             lr=rate,
-            weight_decay=self.weight_decay,
+            weight_decay=0.0,
             eps=EPSILON,
             maximize=False,
         )
 
-    def state(self) -> dict[str, Tensor]:
-        """The memory, not copied, each tensor under a name of its own."""
-        return {
-            f"adam.{what}.{name}": tensor
-            for name, kept in self.memory.items()
-            for what, tensor in kept.items()
-        }
-
     @torch.no_grad()
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Go on from another Adam's state. In place: recordings know these tensors by their address."""
-        for name, tensor in self.state().items():
+        for name, tensor in self.state.items():
             tensor.copy_(state[name])
 
 
@@ -99,7 +84,7 @@ class Step:
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, weights: Mapping[str, Tensor]):
         self.model, self.objective, self.recipe = model, objective, recipe
         self.device = next(model.parameters()).device
-        self.adam = Adam(weights, weight_decay=recipe.weight_decay)
+        self.adam = Adam(weights)
 
     def weights(self) -> dict[str, Tensor]:
         """All weights in float32, and buffers, as they are; not copies."""
@@ -107,11 +92,11 @@ class Step:
 
     def state(self) -> dict[str, Tensor]:
         """What has to be saved to go on: the weights, and Adam's state of each."""
-        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state()
+        return {f"weights.{name}": tensor for name, tensor in self.weights().items()} | self.adam.state
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a state."""
-        self.put(part(state, "weights."))
+        self.put(parts_of(state, "weights"))
         self.adam.load(state)
 
     def put(self, weights: Mapping[str, Tensor]) -> None:
@@ -161,6 +146,11 @@ def learned(model: nn.Module) -> dict[str, nn.Parameter]:
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
-def part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors under a prefix, without it."""
-    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+def parts_of(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights of one part, under the names that they have within it.
+
+    >>> parts_of({"a.b": 1, "ab": 2}, "a")
+    {'b': 1}
+    """
+    start = f"{prefix}."
+    return {name.removeprefix(start): w for name, w in weights.items() if name.startswith(start)}

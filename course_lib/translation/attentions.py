@@ -21,20 +21,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
-from torch.nn import functional as F
 
-from course_lib.layers.tape import TapeCell
-from course_lib.models.transformer import Transformer
+from course_lib.models.transformer import USES
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
-from course_lib.text.batch import Batch, make_batch
+from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.translate import Translation, device_of, plainly, printable
 
-ENCODER, DECODER, CROSS = "encoder self-attention", "decoder self-attention", "cross-attention"
 SHADES = " ░▒▓█"
-PLAIN_SHADES = " .:*#"  # for where there are no blocks
 FROM = (0.125, 0.25, 0.5, 0.75)
 WIDTH = 100  # columns of a terminal
 
@@ -50,47 +46,23 @@ class Attention(NamedTuple):
 
 def every_attention(system: Translator, tokenizer: Tokenizer, translation: Translation) -> list[Attention]:
     """Of a translation that was made `with_weights`. The decoder's rows are the words that it has read."""
-    cross = Attention(CROSS, translation.weights, translation.target_tokens, translation.source_labels)
+    cross = Attention(
+        USES["cross"], translation.weights, translation.target_tokens, translation.source_labels
+    )
     source = tokenizer.encode(plainly(translation.source, tokenizer))[: system.config.max_len - 1]
     said = tokenizer.encode(translation.target)[: system.config.max_len - 1]
     batch = make_batch([source], [said]).to(device_of(system))
     with torch.inference_mode():
-        own = _own(system, batch)
-    if not own:
+        found = system.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    if "encoder" not in found:
         return [cross]
     read = tuple(tokenizer.tokens(batch.tgt_in[0].tolist()))
-    encoder, decoder = (weights.float().cpu() for weights in own)
+    encoder, decoder = (found[use][0].float().cpu() for use in ("encoder", "decoder"))
     before = (f"{SPECIAL[EOS]} of the source",) if decoder.shape[-1] > len(read) else ()
     return [
-        Attention(ENCODER, encoder, translation.source_labels, translation.source_labels),
-        Attention(DECODER, decoder, read, (*before, *read)),
+        Attention(USES["encoder"], encoder, translation.source_labels, translation.source_labels),
+        Attention(USES["decoder"], decoder, read, (*before, *read)),
         cross,
-    ]
-
-
-def _own(system: Translator, batch: Batch) -> list[Tensor]:
-    """The weights of encoder and decoder at their own words; nothing where they have no self-attention."""
-    if isinstance(system, Transformer):
-        found = system.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-        return [found["encoder"][0], found["decoder"][0]]
-    tapes = [getattr(system, "encoder", None), getattr(system, "decoder", None)]
-    if not all(isinstance(tape, TapeCell) for tape in tapes):
-        return []
-    rows: list[list[Tensor]] = [[], []]
-    hooks = [
-        tape.register_forward_hook(lambda *call, kept=kept: kept.append(call[-1][2][0]))
-        for tape, kept in zip(tapes, rows, strict=True)
-    ]
-    try:
-        system(batch.src, batch.src_lengths, batch.tgt_in)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    # The decoder's tape opens with what the source ended in; a word sees what is on the tape before it.
-    widths = batch.src.shape[1], batch.tgt_in.shape[1] + 1
-    return [
-        torch.stack([F.pad(row, (0, width - len(row))) for row in kept])[None, None]
-        for kept, width in zip(rows, widths, strict=True)
     ]
 
 
@@ -98,8 +70,6 @@ def attention_text(
     weights: Float[Tensor, "tgt src"],
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    *,
-    shades: str = SHADES,
 ) -> str:
     """One head's weights, or a mean of heads, as shades. A wide source goes on in a block below."""
     above, beside = ([printable(token) for token in tokens] for tokens in (source_tokens, target_tokens))
@@ -109,19 +79,19 @@ def attention_text(
     for part in parts(sizes, WIDTH - margin):
         lines = [" " * margin + " ".join(_padded(above[place], sizes[place]) for place in part)]
         for token, row in zip(beside, weights.tolist(), strict=True):
-            signs = (shades[sum(row[place] >= bound for bound in FROM)] * sizes[place] for place in part)
+            signs = (SHADES[sum(row[place] >= bound for bound in FROM)] * sizes[place] for place in part)
             lines.append(_padded(token, margin) + " ".join(signs))
         blocks.append("\n".join(line.rstrip() for line in lines))
     return "\n\n".join(blocks)
 
 
-def legend(shades: str = SHADES) -> str:
+def legend() -> str:
     """What the shades mean.
 
     >>> legend()
     '░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%'
     """
-    return "   ".join(f"{sign} from {100 * bound:g}%" for sign, bound in zip(shades[1:], FROM, strict=True))
+    return "   ".join(f"{sign} from {100 * bound:g}%" for sign, bound in zip(SHADES[1:], FROM, strict=True))
 
 
 def columns(text: str) -> int:

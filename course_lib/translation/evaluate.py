@@ -29,8 +29,8 @@ from course_lib.translation.search import eval_mode
 from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device_of, translate
 
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 40))
-PRONOUNS = "il/elle    pronouns that have the gender of their noun; a coin gets half of them right"
-AER = """\
+ABOUT_PRONOUNS = "il/elle    pronouns that have the gender of their noun; a coin gets half of them right"
+ABOUT_AER = """\
 AER        alignment error rate: how far the strongest weights are from the true word links;
            with one link a word, {:.1%} is as good as can be
 says       of the step that says the word; reads: of the next one, which reads it"""
@@ -108,13 +108,13 @@ class Evaluation:
         )
         if self.coreference is not None:
             lines.append(("il/elle", f"{self.coreference.share:.1%} of {self.coreference.n:,}"))
-            notes.append(PRONOUNS)
+            notes.append(ABOUT_PRONOUNS)
         if (found := self.alignment) is not None:
             lines += [("AER says", f"{found.producing:.1%}"), ("AER reads", f"{found.reading:.1%}")]
             layers = [*zip(found.layers_producing, found.layers_reading, strict=True)]
             for layer, (says, reads) in enumerate(layers if len(layers) > 1 else (), start=1):
                 lines.append((f"  layer {layer}", f"{says:.1%} / {reads:.1%}"))
-            notes.append(AER.format(found.floor))
+            notes.append(ABOUT_AER.format(found.floor))
         parts = ["\n".join(f"{name:<18}{value}" for name, value in lines)]
         for title, slices in (("source words", self.by_length), ("phenomenon", self.by_phenomenon)):
             if not slices:

@@ -22,10 +22,10 @@ from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device
 
 
 @dataclass(frozen=True)
-class Surprise:
+class CorpusLoss:
     """The loss of a whole corpus.
 
-    >>> round(Surprise(nats=math.log(8) * 10, n_tokens=10).perplexity, 6)
+    >>> round(CorpusLoss(nats=math.log(8) * 10, n_tokens=10).perplexity, 6)
     8.0
     """
 
@@ -40,7 +40,7 @@ class Surprise:
 
 def perplexity(
     model: LanguageModel, sentences: Sequence[Sequence[int]], *, word_by_word: bool = False
-) -> Surprise:
+) -> CorpusLoss:
     """The model's loss on sentences of ids (without BOS and EOS).
 
     `word_by_word` reads as one does when writing: the words to come are not even there yet. For a sound
@@ -57,7 +57,7 @@ def perplexity(
             scores, words = logits.float().flatten(0, 1), batch.tgt_out.flatten()
             each = F.cross_entropy(scores, words, ignore_index=PAD, reduction="none")
             nats += float(each.cpu().double().sum())
-    return Surprise(nats=nats, n_tokens=sum(lengths.values()))
+    return CorpusLoss(nats=nats, n_tokens=sum(lengths.values()))
 
 
 def _word_by_word(model: LanguageModel, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:

@@ -23,7 +23,7 @@ import torch
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import EOS, PAD
-from course_lib.translation.search import eval_mode, hushed
+from course_lib.translation.search import eval_mode, suppress
 from course_lib.translation.translate import device_of
 
 
@@ -74,7 +74,7 @@ def choose(
 ) -> Int[Tensor, " batch"]:
     """The next word of each row."""
     if temperature == 0:
-        return hushed(logits.float().clone()).argmax(dim=1)
+        return suppress(logits.float().clone()).argmax(dim=1)
     shares = chances(logits, temperature=temperature, top_k=top_k)
     if generator is not None:
         shares = shares.to(generator.device)  # lots are drawn where the generator lives
@@ -85,7 +85,7 @@ def chances(
     logits: Float[Tensor, "batch vocab"], *, temperature: float, top_k: int | None = None
 ) -> Float[Tensor, "batch vocab"]:
     """The probability of each word in the draw."""
-    scores = hushed(logits.float() / temperature)
+    scores = suppress(logits.float() / temperature)
     if top_k is not None and top_k < scores.shape[1]:
         least = scores.topk(top_k, dim=1).values[:, -1:]
         scores = scores.masked_fill(scores < least, -torch.inf)

@@ -43,33 +43,21 @@ NEVER_SAID = (PAD, UNK, BOS)
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
-    """What a search found: one sentence a row, words up to EOS, then PAD.
+class Hypotheses:
+    """What a search found, the best hypothesis for each source: words up to EOS, then PAD.
 
-        >>> found = Decoded(torch.tensor([[7, 8, 3], [9, 3, 0]]), *torch.zeros(2, 2))
-        >>> found.lengths                                   # EOS counts
-        tensor([3, 2])
-
-    `log_probs` are the system's own: what `decode` would give these very words, summed. `scores` are the
-    same after the length penalty. Row t of `weights` belongs to the step that says word t; of PAD it is 0.
+    `scores` are the system's own log-probabilities, what `decode` would give these very words, summed and
+    divided by the length penalty. Row t of `weights` belongs to the step that says word t; of PAD it is 0.
     """
 
     ids: Int[Tensor, "batch tgt"]
-    log_probs: Float[Tensor, " batch"]
     scores: Float[Tensor, " batch"]
     weights: Float[Tensor, "batch layers heads tgt src"] | None = None
 
-    @property
-    def lengths(self) -> Int[Tensor, " batch"]:
-        """Tokens said, EOS among them."""
-        return (self.ids != PAD).sum(dim=1)
 
-
-def greedy(
-    system: Translator, memory: Rows, *, max_len: int | Int[Tensor, " batch"], with_weights: bool = False
-) -> Decoded:
+def greedy(system: Translator, memory: Rows, *, max_len: int | Int[Tensor, " batch"]) -> Hypotheses:
     """The sentence that always taking the likeliest word leads to: beam search with a beam of one."""
-    return beam_search(system, memory, beam=1, max_len=max_len, with_weights=with_weights)
+    return beam_search(system, memory, beam=1, max_len=max_len)
 
 
 def beam_search(
@@ -80,7 +68,7 @@ def beam_search(
     max_len: int | Int[Tensor, " batch"],
     length_penalty: float = 0.6,
     with_weights: bool = False,
-) -> Decoded:
+) -> Hypotheses:
     """The best sentence that a search of this width finds, for every row of `memory`.
 
     A sentence ends with EOS, or without it when it has `max_len` tokens: one number for all, or one each.
@@ -137,9 +125,9 @@ def beam_search(
     # Made out here, these are ordinary tensors, which may be used with gradients.
     longest = max(len(one.ids) for one in sources)
     ids = torch.tensor([one.ids + [PAD] * (longest - len(one.ids)) for one in sources], device=device)
-    log_probs, scores = torch.tensor([(one.log_prob, one.score) for one in sources], device=device).unbind(1)
+    scores = torch.tensor([one.score for one in sources], device=device)
     weights = weights_behind(system, memory, ids) if with_weights else None
-    return Decoded(ids, log_probs, scores, weights)
+    return Hypotheses(ids, scores, weights)
 
 
 class _Source:
@@ -148,7 +136,7 @@ class _Source:
     def __init__(self, limit: int, beam: int, length_penalty: float):
         self.limit, self.beam, self.length_penalty = limit, beam, length_penalty
         self.ids: list[int] = []
-        self.log_prob = self.score = -math.inf
+        self.score = -math.inf
         self.n_finished = 0
 
     def finish(self, ids: list[int], log_prob: float) -> None:
@@ -156,7 +144,7 @@ class _Source:
         score = log_prob / penalty_for(len(ids), length_penalty=self.length_penalty)
         self.n_finished += log_prob > -math.inf
         if score > self.score or not self.ids:
-            self.ids, self.log_prob, self.score = ids, log_prob, score
+            self.ids, self.score = ids, score
 
     def may_improve(self, best_open: float) -> bool:
         """Whether the search shall go on, when this is the sum of the best open sentence."""
@@ -186,11 +174,11 @@ def next_words(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab
     >>> next_words(torch.tensor([[9.0, 9.0, 9.0, 0.0, 0.0]])).round(decimals=1)     # EOS, then a word
     tensor([[    -inf,     -inf,     -inf, -10.1000, -10.1000]])
     """
-    return hushed(logits.float().log_softmax(dim=-1))
+    return suppress(logits.float().log_softmax(dim=-1))
 
 
-def hushed(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-    """The same tensor, where what is never said has become impossible."""
+def suppress(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
+    """The same tensor, where PAD, UNK and BOS have become impossible."""
     scores[:, : max(NEVER_SAID) + 1] = -torch.inf  # they are the first three
     return scores
 

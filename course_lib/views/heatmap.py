@@ -3,21 +3,31 @@
     >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Who looks where")
     >>> gallery({"A": weights, "B": other}, rows=said, columns=source, row_name="said")
 
+On axes of an explorable, at every move:
+
+    >>> cells = Heatmap(axes, ["it", "was"], ["cat", "water", "cold"])
+    >>> cells.show(weights)
+
 Weights run from 0 (paper) to 1 (dark blue). Scores run both ways from 0: blue above, orange below, the
 scale as wide as the largest. A score of −inf (masked) is a grey cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize, to_rgba
 
 from course_lib import theme
-from course_lib.views.parts import Heatmap, Kind, quick_text
-from course_lib.views.still import MARGIN, Still, as_labels, as_numbers, fit, minus
+from course_lib.formatting import minus
+from course_lib.views.quick_text import quick_text
+from course_lib.views.still import MARGIN, Still, as_labels, as_numbers, fit
 
+Kind = Literal["weights", "scores"]
+MASKED = "#C9C6BD"
 IN_A_ROW = 3
 CELL, MOST = 0.165, 2.7  # inches: the side of a cell, and of a map at most
 WORDS, NAMES = 0.62, 1.05  # inches: for the words left of a map, and for the words under it with its title
@@ -122,3 +132,41 @@ def gallery(
     figure.supxlabel(column_name, fontsize=10, color=theme.SOFT_INK)
     figure.supylabel(row_name, fontsize=10, color=theme.SOFT_INK)
     return Still(figure, alt=alt)
+
+
+class Heatmap:
+    """Cells on axes, with a hairline between them; row 0 on top."""
+
+    def __init__(self, axes: Axes, rows: Sequence[str], columns: Sequence[str], *, kind: Kind = "weights"):
+        if kind not in ("weights", "scores"):
+            raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
+        self._kind = kind
+        shape = (len(rows), len(columns))
+        self._map = (theme.WEIGHTS if kind == "weights" else theme.SCORES).with_extremes(bad=MASKED)
+        # pcolormesh, not imshow: twenty times faster to draw for a matrix of this size
+        self._mesh = axes.pcolormesh(
+            np.zeros(shape), cmap=self._map, norm=Normalize(0, 1), edgecolors=theme.HAIRLINE, linewidth=0.8
+        )
+        axes.set_xlim(0, shape[1])
+        axes.set_ylim(shape[0], 0)
+        axes.set_aspect("equal")
+        axes.spines[:].set_visible(False)
+        axes.set_yticks(np.arange(shape[0]) + 0.5, rows)
+        axes.set_xticks(np.arange(shape[1]) + 0.5, columns)
+        for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
+            label.set_parse_math(False)  # words may come from anywhere, and `$x$` is one
+        if max(map(len, columns)) > 4:
+            for label in axes.get_xticklabels():
+                label.set(rotation=40, ha="right", rotation_mode="anchor")
+
+    def show(self, matrix: np.ndarray) -> None:
+        cells = np.ma.masked_invalid(matrix)
+        reach = 1.0 if self._kind == "weights" else float(np.abs(cells).max() or 1.0)
+        self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -reach
+        self._mesh.norm.vmax = reach
+        self._mesh.set_array(cells)
+        self._mesh.stale = True  # matplotlib says so only where the scale changes too
+
+    def ink_on(self, value: float) -> str:
+        """The text colour that reads well on a cell of this value."""
+        return theme.ink_on(self._map(self._mesh.norm(value)) if np.isfinite(value) else to_rgba(MASKED))

@@ -1,8 +1,10 @@
 """Lines: how one number changes with another, a named curve each; in one picture, or in panels side by side.
 
     >>> lines([1, 10, 100], {"÷ 1": [1, 10, 100], "÷ d": [1, 1, 1]}, x_name="d", y_name="spread", log_x=True)
+    Still('Lines: spread for d from 1 to 100. ÷ 1 goes from 1 to 100; ÷ d goes from 1 to 1.')
     >>> alone = Part("alone", [1, 10], {"RNN": [1, 0], "LSTM": [1, 1]}, y_name="right, %")
     >>> panels([alone, Part("mixed", [1, 10], {"RNN": [0.2, 0.2]}, y_name="right, %")], x_name="distance")
+    Still('alone, distance from 1 to 10: RNN goes from 1 to 0; LSTM goes from 1 to 1. mixed, ...')
 
 In one picture a curve carries its name at its right end, in its own colour: no legend to decode. Panels share
 one row of names below them, and a curve of the same name has the same colour in each; one that comes first is
@@ -16,10 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course_lib import theme
 from course_lib.formatting import significant
-from course_lib.views.parts import plain_powers
 from course_lib.views.still import Still, as_numbers, fit
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
@@ -96,7 +100,7 @@ def _prepared(axes: Axes, part: Part, x_name: str) -> Iterator[tuple[str, np.nda
     if part.log_y:
         axes.set_yscale("log")
         plain_powers(axes.yaxis)
-    axes.grid(axis="y", color=theme.HAIRLINE, linewidth=0.7)
+    axes.grid(axis="y", linewidth=0.7)
     axes.set(xlabel=x_name, ylabel=part.y_name, title=part.title)
     places = as_numbers(part.x, ndim=1, what="x")
     for name, values in part.curves.items():
@@ -141,3 +145,16 @@ def spread(heights: list[float], *, gap: float) -> list[float]:
         settled[:-1] -= push
         settled[1:] += push
     return settled[np.argsort(order)].tolist()
+
+
+def marked_point(axes: Axes) -> Line2D:
+    """The dot on a curve that says "you are here"; `set_data` moves it."""
+    [dot] = axes.plot([1], [1], "o", markersize=10, markeredgecolor=theme.PAPER, markeredgewidth=2)
+    return dot
+
+
+def plain_powers(*axes: Axis) -> None:
+    """Ticks of log axes as 0.01, 1, 100 and not as powers of ten, and none between."""
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())

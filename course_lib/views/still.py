@@ -3,6 +3,7 @@
     >>> axes = theme.figure().subplots()
     >>> fit(axes, width=4.0, height=2.5)                        # inches of the axes; no label is ever cut off
     >>> Still(axes.figure, alt="Loss falls from 2.1 to 0.3.")   # as the last line of a cell
+    Still('Loss falls from 2.1 to 0.3.')
 
 Under JupyterLab's dark theme the page darkens our pictures (`theme.PAGE_STYLE`); the stored bytes are one.
 """
@@ -17,8 +18,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
-
-from course_lib import theme
 
 MARGIN = 0.14  # inches of paper around everything
 
@@ -99,16 +98,3 @@ def as_labels(labels: Any, *, count: int, what: str) -> list[str]:
     if len(texts) != count:
         raise ValueError(f"{what}: {count} needed, {len(texts)} given ({', '.join(texts[:6])}).")
     return texts
-
-
-def minus(text: str) -> str:
-    """A number's text with a true minus sign, and no minus before nothing: "-0.00" is "0.00"."""
-    if text.startswith("-") and not text.strip("-0."):
-        return text[1:]
-    return text.replace("-", "−")
-
-
-def ink_on(colour: tuple[float, float, float, float]) -> str:
-    """The ink that reads well on a colour (red, green, blue, opacity): dark on light, paper on dark."""
-    red, green, blue, _ = colour
-    return theme.INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else theme.PAPER

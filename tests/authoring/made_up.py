@@ -7,6 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from course_lib.authoring.build import build_all, draft
+from course_lib.authoring.rules import breaches
 from course_lib.authoring.source import LessonError
 
 TINY = '''\
@@ -116,16 +117,12 @@ class MadeUpCourse:
         return draft(self.write(text, name), self.root)
 
     def problems(self, text: str, name: str = "42_tiny") -> list[str]:
-        """Every problem of a source, without the path they share: "12: the option ..."."""
+        """The first slip of a source, or its breaches: "12: the option ..."."""
         try:
-            self.draft(text, name)
-        except* LessonError as group:
-            found = [str(problem) for problem in group.exceptions]
-        else:
-            return []
-        prefix = f"notebooks/source/{name}/lesson.py:"
-        assert all(problem.startswith(prefix) for problem in found)
-        return [problem.removeprefix(prefix) for problem in found]
+            found = breaches(self.draft(text, name))
+        except LessonError as problem:
+            found = [problem]
+        return [f"{problem.line}: {problem.message}" for problem in found]
 
     def build(self, *names: str, **options) -> tuple[int, str, list[str]]:
         """Build for real: the exit status, what was printed, and the complaints."""

@@ -9,7 +9,7 @@ import pytest
 
 from course_lib.authoring.cell_kinds import EDITIONS
 from course_lib.authoring.editions import as_text, from_text
-from course_lib.authoring.exercise_cells import folded
+from course_lib.authoring.exercise_cells import folded_text
 from tests.authoring.made_up import REGION, TINY, line_of, only
 
 KINDS = ["title", "goals", "setup", "text", "see", "card", "exercise", "check", "hints", "quiz", "summary"]
@@ -49,7 +49,7 @@ def test_the_learner_gets_the_stub_and_the_solution_folded_away_and_the_others_g
         [cell for cell in draft.cells[edition] if cell.kind == "exercise"] for edition in EDITIONS[:2]
     )
     assert (unsolved.lines[2], solved.lines[2]) == (line_of("    # solution"), line_of("return 2 * number"))
-    assert "a &lt; b" in folded("a < b", "")
+    assert "a &lt; b" in folded_text("a < b", "")
 
 
 def test_several_solutions_each_become_one_line(course):
@@ -79,46 +79,6 @@ def test_an_unannounced_bug_stands_in_the_learner_s_stub_alone(course):
     assert "| 1 · Double it | bug | ★ core |" in cells(draft, "agenda", "instructor")[0]["source"]
     [stub] = (cell for cell in draft.cells["learner"] if cell.kind == "exercise")
     assert stub.lines[2:] == (line_of("twice = number", text), line_of("return twice", text))
-
-
-@pytest.mark.parametrize(
-    ("mode", "words"), [("", []), ("test", ["write the test"]), ("transfer", ["same idea, new place"])]
-)
-def test_the_card_shows_the_facts_of_the_header(course, mode, words):
-    text = TINY.replace('"Double it"', r'"Double \"it\""')
-    text = text.replace('track="core"', f'track="core" mode="{mode}"' if mode else 'track="core"')
-    [card] = cells(course.draft(text), "card", "learner")
-    facts = " &nbsp;·&nbsp; ".join(["Difficulty ●●○○○", "Importance ●●●●○", "about 3 min", "★ core", *words])
-    assert card["source"] == f'> ### Exercise 1 · Double "it"\n>\n> {facts}\n\nReturn twice the number.'
-
-
-def test_metadata_says_what_a_cell_and_a_notebook_are(course):
-    options = " ignore_output=true hide_input=true"
-    draft = course.draft(TINY.replace('kind="see"', 'kind="see"' + options))
-    see, exercise, card = (
-        cells(draft, kind, "learner")[0]["metadata"] for kind in ("see", "exercise", "card")
-    )
-    assert see == {
-        "course": {"kind": "see", "minutes": 1, "track": "core"},
-        "jupyter": {"source_hidden": True},
-        "tags": ["see", "nbval-ignore-output"],
-    }
-    course_of = {"kind": "exercise", "minutes": 3, "track": "core", "exercise": "double_it"}
-    assert exercise == {"course": course_of, "tags": ["exercise"]}
-    course_of |= {"title": "Double it", "difficulty": 2, "importance": 4, "kind": "card", "minutes": 1}
-    assert card == {"course": course_of, "tags": ["card"]}
-    metadata = draft.notebook("solved")["metadata"]
-    assert metadata["course"] == {
-        "edition": "solved",
-        "minutes": 14,
-        "number": "42",
-        "source_sha256": draft.lesson.sha256,
-        "title": "How does a tiny lesson work?",
-        "topic": "tiny",
-    }
-    assert metadata["kernelspec"] == {"display_name": "Python 3", "language": "python", "name": "python3"}
-    assert "version" not in metadata["language_info"]
-    assert "About 15 minutes." in cells(draft, "title", "learner")[0]["source"]
 
 
 def test_ids_are_valid_unique_and_follow_the_content(course):

@@ -46,8 +46,8 @@ def test_the_page_has_every_term_with_its_sentence_and_lesson_and_each_is_define
         f"- **softmax**: A ***softmax*** sums to 1. ({link.format(42)})\n"
     )
     assert "No lesson defines a term" in glossary_page([]) and defined_twice(found) == []
-    [problem] = defined_twice(lessons(course, "{term:softmax}", "One.\n{term:Softmax}"))
-    assert str(problem) == (
+    [told] = defined_twice(lessons(course, "{term:softmax}", "One.\n{term:Softmax}"))
+    assert told == (
         f"notebooks/source/43_l43/lesson.py:{LINE + 1}: the term 'Softmax' is defined already, "
         f"in notebooks/source/42_l42/lesson.py:{LINE}"
     )
@@ -67,8 +67,6 @@ def test_the_page_has_every_term_with_its_sentence_and_lesson_and_each_is_define
 )
 def test_a_term_used_before_its_lesson_is_found(course, text, early):
     found = used_too_early(lessons(course, text, "A {term:soft maximum}.", "The soft maximum."))
-    assert [problem.line for problem in found] == [LINE + below for below in early]
-    message = (
-        "notebooks/source/42_l42/lesson.py:{}: 'soft maximum' is used here, but 43_l43 explains it first"
-    )
-    assert all(str(problem).startswith(message.format(problem.line)) for problem in found)
+    where = [f"notebooks/source/42_l42/lesson.py:{LINE + below}" for below in early]
+    message = "'soft maximum' is used here, but 43_l43 explains it first; "
+    assert all(told.startswith(f"{place}: {message}") for told, place in zip(found, where, strict=True))

@@ -28,7 +28,7 @@ def test_the_table_of_kinds_is_the_code_s(guide):
 
 def test_the_example_can_be_read(guide):
     (example,) = re.findall(r"````python\n(.*?)````", guide, flags=re.DOTALL)
-    cells = read_cells("guide.md", example)
+    cells = read_cells(example)
     assert [cell.kind for cell in cells] == ["text", "text", "exercise", "check", "hints"]
 
 

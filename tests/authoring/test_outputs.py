@@ -83,7 +83,7 @@ def test_problems_carry_the_line_of_their_cell_and_counts_go_up_by_one(course):
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
     def told() -> list[str]:
-        return [str(problem) for problem in check_outputs("x.py", cells, notebook)]
+        return [problem.at("x.py") for problem in check_outputs(cells, notebook)]
 
     for count, cell in enumerate(code, 1):
         cell["execution_count"] = count

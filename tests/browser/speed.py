@@ -16,7 +16,7 @@ import nbformat
 from playwright.sync_api import Page
 
 from course_lib.bench.explorables import NAMES, PACKAGES, told
-from course_lib.bench.frame import columns, machine
+from course_lib.bench.timing import columns, conditions
 from tests.browser.lab import chromium, lab_page, lab_server
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
@@ -65,6 +65,6 @@ def _press(page: Page, number: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(machine(*PACKAGES), "", sep="\n")
+    print(conditions(*PACKAGES), "", sep="\n")
     found = key_press_to_picture(NAMES)
     print(columns(["", "ms until it is shown"], [[name, told(times)] for name, times in found.items()]))

@@ -67,7 +67,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
 
 def type_every_solution(lab, name: str) -> None:
     """Each exercise solved by hand: its check passes, and the function is kept for later lessons."""
-    draft, _ = assemble(read_lesson(SOURCES / name.removesuffix(".ipynb") / "lesson.py", PROJECT_ROOT))
+    draft = assemble(read_lesson(SOURCES / name.removesuffix(".ipynb") / "lesson.py", PROJECT_ROOT))
     for cell in (cell for cell in draft.cells["solved"] if cell.kind == "exercise"):
         name = cell.options["exercise"]
         [stub], [check] = (lab.indices_of(kind, exercise=name) for kind in ("exercise", "check"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,17 +34,16 @@ def checkpoint(tmp_path_factory, tiny_data):
     import torch
 
     from course_lib.models.registry import build
-    from course_lib.training.by_kind import config_for
-    from course_lib.training.checkpoint import describe, save_checkpoint
+    from course_lib.training.checkpoint import save_checkpoint
+    from course_lib.training.job import config_for, describe
     from course_lib.training.recipe import Recipe
 
-    def make(name: str, *, data: str = "toy", file: str = "", **more) -> Path:
+    def make(name: str, *, file: str = "") -> Path:
         torch.manual_seed(0)
         config = config_for(name, scale="tiny", data=tiny_data)
-        trained = replace(tiny_data, name=data)
-        about = describe(name, config, Recipe(n_steps=1), trained, command="course_lib train")
+        about = describe(name, config, Recipe(n_steps=1), tiny_data, command="course_lib train")
         path = tmp_path_factory.mktemp("saved") / (file or f"{name}.safetensors")
-        save_checkpoint(path, build(name, config).state_dict(), about | {"history": []} | more)
+        save_checkpoint(path, build(name, config).state_dict(), about | {"history": []})
         return path
 
     return make

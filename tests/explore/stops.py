@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from course_lib.explore import Explorable
+from course_lib.explore.base import Explorable
 
 
 def start(kind: type[Explorable]) -> tuple[int, ...]:

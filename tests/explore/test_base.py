@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 from typing import ClassVar
 
-import IPython
 import pytest
-from IPython.core.events import EventManager, available_events
 from matplotlib import pyplot
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from traitlets import TraitError
 
-from course_lib import theme
+from course_lib import explore, theme
 from course_lib.explore import SaturationLab, SoftmaxDial, WhoAttends
 from course_lib.explore.base import Choice, Explorable, Number, Panel, Whole
-from course_lib.explore.guard import guard_events
 from course_lib.explore.picture import Picture
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -47,6 +44,24 @@ class Dot(Explorable):
     @staticmethod
     def describe(facts):
         return f"The dot is at {facts['x']:.1f}, {facts['y']}; the sum is {facts['sum']:.1f}."
+
+    @staticmethod
+    def heading(facts):
+        return [f"x {facts['x']:.1f}", f"y {facts['y']}"]
+
+
+def test_the_package_offers_its_explorables_by_name():
+    """And nothing else; that none is forgotten is seen by the test of all packages' maps."""
+    assert dir(explore) == explore.__all__ == [getattr(explore, name).__name__ for name in explore.__all__]
+    with pytest.raises(AttributeError, match=r"'course_lib\.explore' has no attribute 'MaskPainting'"):
+        _ = explore.MaskPainting
+
+
+def test_the_state_stands_in_the_picture_in_parts():
+    dot = Dot()
+    dot.preset("far")
+    dot.still()
+    assert "x 4.0   ·   y 4" in [text.get_text() for text in dot.moving().figure.findobj(Text)]
 
 
 @pytest.fixture
@@ -256,34 +271,3 @@ def test_two_threads_leave_the_last_state_on_the_page():
     fresh = WhoAttends()
     fresh.seed, fresh.d_k = 5, 4
     assert fresh.view.children[-1].tiles == picture.tiles
-
-
-class Shell:
-    """IPython's own events, with callbacks registered as matplotlib does it."""
-
-    def __init__(self):
-        self.events, self.heard = EventManager(self, available_events), []
-        for event in ("pre_execute", "post_execute"):
-            self.events.register(event, lambda event=event: self.heard.append(event))
-        self.events.register("post_run_cell", lambda result: self.heard.append(result))
-
-
-def test_the_guard_keeps_execute_events_on_the_main_thread_and_lets_others_go_anywhere():
-    shell = Shell()
-    assert guard_events(shell)
-    for details in (("pre_execute",), ("post_execute",), ("post_run_cell", "result")):
-        on_threads(lambda details=details: shell.events.trigger(*details))
-    assert shell.heard == ["result"]
-    shell.events.trigger("pre_execute")
-    shell.events.trigger("post_execute")
-    assert shell.heard == ["result", "pre_execute", "post_execute"]
-
-
-def test_the_guard_finds_the_running_shell_and_guards_it_once(monkeypatch):
-    shell = Shell()
-    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    assert guard_events()
-    once = shell.events.trigger
-    assert guard_events() and shell.events.trigger is once
-    monkeypatch.setitem(sys.modules, "IPython", None)
-    assert guard_events() is False, "outside IPython there is nothing to guard"

@@ -41,7 +41,7 @@ from course_lib.layers.convolution import receptive_field
 from course_lib.layers.norms import LayerNorm
 from course_lib.layers.positions import sinusoids
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
-from course_lib.teaching.questions import questions
+from course_lib.teaching.questions.question import questions
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.search import beam_search
 
@@ -99,7 +99,6 @@ NUMBERS = [
        (64, "d_k", 0.148), (512, "d_k", 0.133)]),
     *((lambda d=d: lab(d, "1")["std"], math.sqrt(d), 0.05 * math.sqrt(d)) for d in saturation_lab.WIDTHS),
     *((lambda d=d: lab(d, "√d_k")["std"], 1, 0.05) for d in saturation_lab.WIDTHS),
-    (lambda: lab(512, "d_k")["entropy"], math.log(8), 0.002),
     (lambda: lab(512, "√d_k")["gradient"], 0.367, 0.003),
     (lambda: lab(512, "1")["gradient"], 1.2e-4, 0.8e-4),  # heavy tails: four seeds gave 0.7 to 1.1e-4
     *((lambda d=d: who_attends.diagonal_share("shared", d), share, 0.02) for d, share in
@@ -170,11 +169,11 @@ def test_scores_are_dot_products_and_the_gradient_is_that_of_autograd():
 def test_what_grows_with_d_k_and_what_does_not():
     unscaled, scaled = ([lab(d, by)["mean_max"] for d in saturation_lab.WIDTHS] for by in ("1", "√d_k"))
     assert all(np.diff(unscaled) > 0) and unscaled[0] == scaled[0] and max(scaled) - min(scaled) < 0.07
-    assert all(np.diff([lab(d, "d_k")["entropy"] for d in saturation_lab.WIDTHS]) > 0)
+    assert all(np.diff([lab(d, "d_k")["mean_max"] for d in saturation_lab.WIDTHS]) < 0)
     for d_k, divisor in ((512, "1"), (64, "√d_k"), (512, "d_k")):
         shares = lab(d_k, divisor)["shares"]
         assert shares.sum() == pytest.approx(1.0) and shares.max() < 0.55, "fits the panel"
-    assert lab(512, "1")["shares"][[0, -1]].sum() >= lab(512, "1")["beyond"] > 0.6
+    assert lab(512, "1")["shares"][[0, -1]].sum() > 0.6
     assert lab(512, "1")["weights"].max() > 0.95, "the first query is a typical one"
     assert len({lab(64, "√d_k", query)["weights"].max() for query in range(1, 9)}) == 8
 
@@ -385,7 +384,7 @@ def test_heads_of_fixed_width_cost_more():
     assert cost(16, 20, EACH)["multiplies"] == 2 * cost(8, 20, EACH)["multiplies"]
     for n_heads, told in {1: "1 head, ", 8: "8 heads, "}.items():
         chosen = {"n_heads": n_heads, "n": 16, "widths": SHARED}
-        assert explore.HeadCount.heading(explore.HeadCount.facts_at(chosen)).startswith(told)
+        assert explore.HeadCount.heading(explore.HeadCount.facts_at(chosen))[0].startswith(told)
 
 
 def test_layer_norm_and_batch_norm_are_those_of_library_and_torch():
@@ -471,7 +470,6 @@ def test_the_tree_finds_what_the_library_finds(name):
             found = beam_search(speaks, {"row": torch.zeros(1, 1)}, **sizes)
             best = beam_tree.search(beam_tree.TREES[name], width=width, alpha=alpha).best
             assert tuple(speaks.words[i] for i in found.ids[0].tolist() if i) == best.sentence
-            assert float(found.log_probs[0]) == pytest.approx(best.total, abs=1e-5)
             assert float(found.scores[0]) == pytest.approx(best.score, abs=1e-5)
 
 

@@ -13,10 +13,10 @@ from PIL import Image
 
 from course_lib import explore, theme
 from course_lib.explore.control import Choice, Writing
-from course_lib.views.moving import MovingFigure
+from course_lib.explore.moving import MovingFigure
 from tests.explore.stops import places
 
-KINDS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
+KINDS = [getattr(explore, name) for name in explore.__all__]
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
 every_explorable = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 

@@ -29,17 +29,18 @@ from course_lib.explore.head_switches import ALONE, LEAST, MOST, NEEDED
 from course_lib.explore.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST
 from course_lib.explore.live_translator import ACROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
 from course_lib.explore.mask_painter import AFTER, BEFORE, BLIND, BOTH, CAUSAL, PADDING, RENORMED, TIMES_0
+from course_lib.explore.museum import COLUMNS, TOY, WITHOUT_ATTENTION, runs_of, table
 from course_lib.explore.parameter_ledger import BASE, BATCH, BIG, N_SRC, N_TGT, ONE, OURS, THREE
+from course_lib.explore.pronoun import listen
+from course_lib.explore.typed_sentence import MOST_READ, live
 from course_lib.explore.window_lab import ENGLISH, FRENCH
-from course_lib.models.museum import COLUMNS, TOY, WITHOUT_ATTENTION, runs_of, table
+from course_lib.lessons.interventions import listen_alone
 from course_lib.models.registry import make_config
 from course_lib.models.transformer import Transformer
-from course_lib.teaching.questions import questions
+from course_lib.teaching.questions.question import questions
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
-from course_lib.translation.closing import listen, listen_alone
-from course_lib.translation.inside import all_silent, attentions
-from course_lib.translation.live import MOST_READ, live
+from course_lib.translation.ablation import ablated, multi_heads
 from course_lib.translation.sample import chances, continue_text
 from course_lib.translation.shipped import shared
 
@@ -242,10 +243,10 @@ def test_one_head_after_another():
 
 def test_a_silent_head_leaves_no_trace():
     model = shared("transformer").model
-    before = [heads.w_output.detach().clone() for _, _, heads in attentions(model)]
-    with all_silent(model, head_switches.names()):
-        assert all((heads.w_output == 0).all() for _, _, heads in attentions(model))
-    assert all(map(torch.equal, before, [heads.w_output for _, _, heads in attentions(model)]))
+    before = [heads.w_output.detach().clone() for _, _, heads in multi_heads(model)]
+    with ablated(model, head_switches.names()):
+        assert all((heads.w_output == 0).all() for _, _, heads in multi_heads(model))
+    assert all(map(torch.equal, before, [heads.w_output for _, _, heads in multi_heads(model)]))
 
 
 def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS_TRAINED) -> dict:
@@ -289,7 +290,7 @@ def test_what_lesson_14_tells():
 
 def test_flat_weights_alone_break_less_than_lost_numbers():
     """All scores a quarter as large: flatter than at d_k 4, and only the gender of cold is lost."""
-    looks = [look for _, _, look in attentions(shared("transformer").model)]
+    looks = [look for _, _, look in multi_heads(shared("transformer").model)]
     with torch.no_grad():
         for look in looks:
             look.w_query.mul_(0.25)

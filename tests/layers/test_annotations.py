@@ -35,11 +35,3 @@ def test_a_wrong_size_and_a_wrong_annotation_are_caught(checked, monkeypatch):
     monkeypatch.setattr(checked["layers.attention"], "mix", lambda weights, values: values)
     with pytest.raises(TypeCheckError):
         checked["layers.attention"].attend(query, keys, values)
-
-
-def test_everyone_else_keeps_the_ordinary_layers(checked):
-    from course_lib.layers import scores as ordinary
-
-    assert ordinary is not checked["layers.scores"]
-    with pytest.raises(ValueError, match="expects one width"):  # torch and we say it, not jaxtyping
-        ordinary.dot(query, keys[..., :3])

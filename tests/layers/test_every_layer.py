@@ -17,16 +17,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_lib.layers.attention import attend
-from course_lib.layers.block import Block, KeysAndValues, Stack
+from course_lib.layers.block import Block, Stack
 from course_lib.layers.convolution import GatedConvolution
 from course_lib.layers.feed_forward import FeedForward, Maxout, SwiGLU
-from course_lib.layers.linear_attention import causal_linear_attend, linear_attend, linear_start, linear_step
+from course_lib.layers.linear_attention import causal_linear_attend, linear_start, linear_step
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.norms import LayerNorm, RMSNorm
 from course_lib.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from course_lib.layers.recurrent import Recurrent
-from course_lib.layers.restricted import attend_nearby
 from course_lib.layers.tape import TapeCell
 
 WIDTH, LONGEST = 6, 12
@@ -131,7 +130,7 @@ def recurrent(kind, **more):
 
 
 def convolution(causal):
-    make = partial(GatedConvolution, channels=WIDTH, width=3, causal=causal, dilation=2)
+    make = partial(GatedConvolution, channels=WIDTH, width=3, causal=causal)
     run = lambda layer, x, lengths: layer(x, lengths=lengths)  # noqa: E731
     return Case(
         BACK if causal else ALL, run, make, partial(make, dropout=0.5), window_steps if causal else None
@@ -157,9 +156,6 @@ def itself(kind, **sizes):
 heads = partial(MultiHead, d_model=WIDTH, n_heads=3, n_kv_heads=1)
 LAYERS = {
     "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=hidden(x, n))[0]),
-    "nearby": Case(ALL, lambda _, x, n: attend_nearby(x, x, x, radius=2, may_look=hidden(x, n))),
-    "nearby, causal": Case(BACK, lambda _, x, n: attend_nearby(x, x, x, radius=2, causal=True)),
-    "linear": Case(ALL, lambda _, x, n: linear_attend(x, x, x, may_look=hidden(x, n))),
     "linear, causal": Case(BACK, lambda _, x, n: causal_linear_attend(x, x, x), read_on=sum_steps),
     "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None])[0], heads),
     "heads, weights shown": Case(
@@ -288,11 +284,3 @@ def test_dropout_acts_in_training_alone(which):
 def test_between_recurrent_layers_alone():
     layer = Recurrent(kind="gru", input_size=WIDTH, hidden=5, dropout=0.5)
     assert torch.equal(layer(torch.ones(1, 3, WIDTH))[0], layer(torch.ones(1, 3, WIDTH))[0])
-
-
-def test_a_past_is_taken_without_a_mask():
-    block = Block(d_model=WIDTH, n_heads=3, d_ff=9)
-    past = KeysAndValues(*torch.zeros(2, 1, 3, 2, 2))
-    for beside in ({"causal": True}, {"may_look": torch.ones(1, 1, 1, 3, dtype=torch.bool)}):
-        with pytest.raises(ValueError, match="neither causal nor may_look beside a past"):
-            block(torch.zeros(1, 1, WIDTH), past=past, **beside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.recorded import runs
-from tests.lessons.telling import means
+from tests.lessons.told import means
 
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 

@@ -15,11 +15,11 @@ from torch.nn import functional as F
 from course_lib.explore.word_by_word import compute
 from course_lib.models.ngram import count_ngrams
 from course_lib.recorded import runs
-from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.exercises.catalogue import EXERCISES
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.sample import continue_text
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, language
+from tests.lessons.told import Told, language
 
 L = Told("guessing_the_next_word")
 LE, LA, CHAT, VACHE, DORT = range(5)

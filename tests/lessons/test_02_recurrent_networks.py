@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.teaching.exercises import EXERCISES
-from tests.lessons.telling import Told, seeds
+from course_lib.teaching.exercises.catalogue import EXERCISES
+from tests.lessons.told import Told, seeds
 
 L = Told("recurrent_networks")
 

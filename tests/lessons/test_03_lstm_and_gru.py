@@ -7,14 +7,14 @@ import math
 import pytest
 import torch
 
-from course_lib.bench.recall import VOCAB, new_model
+from course_lib.experiments.recall_run import VOCAB, new_model
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
-from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.exercises.catalogue import EXERCISES
 from course_lib.text.special import BOS
 from course_lib.text.tasks import recall as recall_task
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, exams, means, seeds
+from tests.lessons.told import Told, exams, means, seeds
 
 L = Told("lstm_and_gru")
 

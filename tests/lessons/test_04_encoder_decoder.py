@@ -10,13 +10,13 @@ import torch
 
 from course_lib.explore.one_vector_suitcase import ONE, bits, compute
 from course_lib.models.registry import n_parameters
-from course_lib.teaching.exercises import load
+from course_lib.teaching.exercises.catalogue import load
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, exact, exams, language, n_right, said, seeds
+from tests.lessons.told import Told, exact, exams, language, n_right, said, seeds
 
 L = Told("encoder_decoder")
 LENGTHS = ("1–5", "6–10", "11–15", "16–20")

@@ -11,10 +11,10 @@ import torch
 
 from course_lib.layers.folding import kernel_widths
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.exercises import EXERCISES, load
+from course_lib.teaching.exercises.catalogue import EXERCISES, load
 from course_lib.text.special import EOS
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, means
+from tests.lessons.told import Told, means
 
 L = Told("distance_between_words")
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from course_lib.teaching.exercises import load
+from course_lib.teaching.exercises.catalogue import load
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, exact, exams, means
+from tests.lessons.told import Told, exact, exams, means
 
 L = Told("bahdanau_attention")
 exercises = load(L.folder / "exercises.py")

@@ -14,7 +14,7 @@ from course_lib.models import luong
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import Shipped, shared
 from course_lib.translation.translate import translate
-from tests.lessons.telling import Told, exams, means, n_right, said, seeds
+from tests.lessons.told import Told, exams, means, n_right, said, seeds
 
 L, BEFORE = Told("score_functions"), Told("bahdanau_attention").source
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
@@ -143,7 +143,7 @@ def forced(name: str, *, all_at_once: bool) -> dict[str, list[tuple[bool, bool]]
         embedded = model.embed(batch.tgt_in[:, place : place + 1])[:, 0]
         inputs = torch.cat([embedded, state["fed"]], dim=-1)
         top, _ = model.decoder.step(inputs, {key: state[key] for key in ("hidden", "cell")})
-        feature, state, _ = model.advance(memory, state, embedded)
+        feature, state, _ = model.walk(memory, state, embedded)
         there = torch.tanh(model.combine(torch.cat([memory["states"][rows, true], top], dim=-1)))
         if all_at_once:
             here = torch.tensor([kind == "article" for kind in kinds])[:, None]

@@ -5,19 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from course_lib.explore.pronoun import ATTENTIONS, before_pronoun
+from course_lib.explore.pronoun import listen as listen_to
+from course_lib.lessons.interventions import equal_weights, source_states, speak, translate_alone
 from course_lib.text.special import BOS, EOS
-from course_lib.translation.closing import (
-    ATTENTIONS,
-    before_pronoun,
-    equal_weights,
-    source_states,
-    speak,
-    translate_alone,
-)
-from course_lib.translation.closing import listen as listen_to
 from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, exams, n_right, said
+from tests.lessons.told import Told, exams, n_right, said
 
 L = Told("self_attention")
 THIRSTY = "the cat drank the water because it was thirsty"

@@ -6,7 +6,7 @@ import torch
 
 from course_lib.explore.mask_painter import CAUSAL, TIMES_0, N, compute
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, means
+from tests.lessons.told import Told, means
 
 L = Told("masks")
 

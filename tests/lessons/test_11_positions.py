@@ -18,7 +18,7 @@ from course_lib.recorded import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.shipped import load_shipped, shared
-from tests.lessons.telling import Told, exact, exams, n_right, said, seeds
+from tests.lessons.told import Told, exact, exams, n_right, said, seeds
 
 L = Told("positions")
 NEW = ("scores", "long", "by_length", "21–30", "exact")

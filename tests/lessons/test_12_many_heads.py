@@ -17,9 +17,9 @@ from course_lib.recorded import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
-from course_lib.translation.inside import all_silent, attentions, head_names
+from course_lib.translation.ablation import ablated, head_names, multi_heads
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, drawn, exact, means, seeds
+from tests.lessons.told import Told, drawn, exact, means, seeds
 
 L = Told("many_heads")
 
@@ -121,7 +121,7 @@ def test_where_the_pronoun_heads_look():
     pairs = splits(seed=0, sizes={"coreference": 200}).coreference
     shares = noun_shares(pairs)
     assert len(shares) == 200 and round(100 * mean(share for share, _ in shares)) == 96
-    with all_silent(model(), ["cross 1.3"]):
+    with ablated(model(), ["cross 1.3"]):
         astray = noun_shares(pairs)
     assert sum(most for _, most in shares) == 199 and sum(most for _, most in astray) == 108
     L.says("it gives the noun's place 96% on average", "in only 108 of the 200 sentences, instead of 199")
@@ -144,7 +144,7 @@ def right_share(pairs):
 @contextmanager
 def at_its_mean(name):
     """A head whose finding is everywhere what it is on average, over all words that ask."""
-    heads = {f"{use} {layer}": heads for use, layer, heads in attentions(model())}[name[:-2]]
+    heads = {f"{use} {layer}": heads for use, layer, heads in multi_heads(model())}[name[:-2]]
     head, found, inside = int(name[-1]), [], layers.multi_head
 
     def look(query, keys, values, **named):
@@ -174,7 +174,7 @@ def test_a_mean_in_the_place_of_0_tells_the_same():
 
 def test_whole_layers_off():
     def without(*off):
-        with all_silent(model(), [name for name in head_names(model()) if name[:-2] in off]):
+        with ablated(model(), [name for name in head_names(model()) if name[:-2] in off]):
             return round(100 * right_share(drawn(300)))
 
     assert (without(), without("encoder 1", "encoder 2")) == (98, 94)
@@ -214,7 +214,7 @@ def test_the_first_version_goes_round_the_mask():
 
 
 def loss_without(batch, names) -> float:
-    with all_silent(model(), names):
+    with ablated(model(), names):
         logs = logits_of(batch).log_softmax(-1).gather(-1, batch.tgt_out[..., None])[..., 0]
     return -logs.masked_fill(batch.tgt_out == PAD, 0.0).sum(1).mean().item()
 

@@ -11,16 +11,17 @@ import torch
 
 from course_lib.explore.parameter_ledger import BASE, ONE, THREE, compute, counts
 from course_lib.layers.positions import sinusoids
+from course_lib.lessons import by_parts
+from course_lib.lessons.by_parts import PATIENTS, RIGHT, Wiring
+from course_lib.lessons.interventions import listen_alone
 from course_lib.teaching import yours
-from course_lib.teaching.checking import exercise_called, judge
+from course_lib.teaching.exercises.any_exercise import judge
+from course_lib.teaching.exercises.catalogue import exercise_called
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD, spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation import by_parts
-from course_lib.translation.by_parts import PATIENTS, RIGHT, Wiring
-from course_lib.translation.closing import listen_alone
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, drawn
+from tests.lessons.told import Told, drawn
 
 L = Told("the_transformer")
 SIZES = {"n_heads": 4, "n_layers": 3}

@@ -13,13 +13,8 @@ from torch.nn import functional as F
 
 from course_lib.explore.loss_floor import compute as floor_of
 from course_lib.explore.rate_dial import compute as rate_of
-from course_lib.recorded import runs
-from course_lib.runtime import data_path
-from course_lib.teaching.exercises import EXERCISES
-from course_lib.text.toy.splits import splits
-from course_lib.training.by_hand import paper_rate, smoothed_loss
-from course_lib.translation import by_parts
-from course_lib.translation.small_run import (
+from course_lib.lessons import by_parts
+from course_lib.lessons.small_run import (
     EOS,
     N_HEADS,
     N_LAYERS,
@@ -32,7 +27,12 @@ from course_lib.translation.small_run import (
     forward,
     short_data,
 )
-from tests.lessons.telling import Told, seeds
+from course_lib.recorded import runs
+from course_lib.runtime import data_path
+from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.text.toy.splits import splits
+from course_lib.training.by_hand import paper_rate, smoothed_loss
+from tests.lessons.told import Told, seeds
 
 L = Told("training_a_translator")
 TEST = ("scores", "test", "exact")

@@ -9,16 +9,16 @@ import pytest
 import torch
 from sacrebleu.metrics import BLEU
 
+from course_lib.explore.typed_sentence import live
 from course_lib.layers.block import KeysAndValues
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.exercises.catalogue import EXERCISES
 from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS
-from course_lib.translation.live import live
 from course_lib.translation.metrics import bleu
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, drawn, means, n_right, said
+from tests.lessons.told import Told, drawn, means, n_right, said
 
 L = Told("decoding")
 GARDEN = "the old woman sees a small dog in the garden"

@@ -20,7 +20,7 @@ from course_lib.runtime import data_path
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.shipped import shared
-from tests.lessons.telling import Told, drawn
+from tests.lessons.told import Told, drawn
 
 L = Told("what_it_costs")
 RECORD = data_path("results", "bench_cost_cpu.txt").read_text(encoding="utf-8")

@@ -8,14 +8,14 @@ from statistics import mean
 
 import torch
 
-from course_lib.models.museum import COLUMNS, COSTS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
+from course_lib.explore.museum import COLUMNS, COSTS, HIGHER, NO_PATH, REAL, TOY, runs_of, table
 from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
 from course_lib.translation.evaluate import forced_alignment, forced_weights
 from course_lib.translation.shipped import load_shipped, shared
-from tests.lessons.telling import Told, seeds
+from tests.lessons.told import Told, seeds
 
 L, MUSEUM = Told("the_museum"), table()
 

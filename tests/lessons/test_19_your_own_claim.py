@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from statistics import mean
 
-from course_lib.bench.experiments import experiments
-from course_lib.teaching.checking import exercise_called
-from course_lib.translation.claim import (
+from course_lib.experiments.runner import experiments
+from course_lib.lessons.claim import (
     N_STEPS,
     RULES,
     by_length,
@@ -20,7 +19,8 @@ from course_lib.translation.claim import (
     trial,
     very_last,
 )
-from tests.lessons.telling import Told
+from course_lib.teaching.exercises.catalogue import exercise_called
+from tests.lessons.told import Told
 
 L = Told("your_own_claim")
 verdict = exercise_called("verdict").reference

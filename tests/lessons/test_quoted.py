@@ -11,7 +11,7 @@ from statistics import mean
 
 import pytest
 
-from tests.lessons.telling import Told, seeds
+from tests.lessons.told import Told, seeds
 
 PERPLEXITY = ("scores", "test", "perplexity")
 PRONOUNS = ("scores", "coreference", "pronouns")

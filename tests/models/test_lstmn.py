@@ -31,12 +31,12 @@ def ask(score, query, hiddens):
 
 
 def by_the_paper(model: LSTMN, src, tgt_in, fusion: str):
-    """One sentence without padding: logits and weights over the source."""
+    """One sentence without padding: logits, weights over the source and over the tape."""
     encoded = model.encoder.read(model.words.source(src)[None])[1]["tape"][0]
     gammas, alphas = encoded.chunk(2, dim=-1)
     hiddens, cells = [gammas[-1]], [alphas[-1]]  # the decoder's tape opens with the encoder's last entry
     summary = source_summary = torch.zeros(HIDDEN, dtype=torch.float64)
-    logits, looked = [], []
+    logits, looked, looked_back = [], [], []
     for x in model.words.target(tgt_in):
         query = torch.cat([x, source_summary]) if fusion == "deep" else hiddens[-1]
         weights = ask(model.score, query, gammas)
@@ -52,15 +52,20 @@ def by_the_paper(model: LSTMN, src, tgt_in, fusion: str):
         hiddens.append(o * cell.tanh())
         logits.append(model.words.logits(model.output(hiddens[-1])))
         looked.append(weights)
-    return torch.stack(logits), torch.stack(looked)
+        looked_back.append(torch.nn.functional.pad(own, (0, len(tgt_in) + 1 - len(own))))
+    return torch.stack(logits), torch.stack(looked), torch.stack(looked_back)
 
 
 @both_fusions
 def test_equals_the_formulas_sentence_by_sentence(fusion):
     model = small(fusion)
     logits, weights = model.decode(model.encode(SRC, LENGTHS), TGT_IN, with_weights=True)
-    assert weights.shape == (2, 1, 1, 4, 5)
+    by_use = model.all_weights(SRC, LENGTHS, TGT_IN)
+    assert weights.shape == (2, 1, 1, 4, 5) and torch.equal(by_use["cross"], weights)
     for row, length in enumerate(LENGTHS.tolist()):
-        expected, looked = by_the_paper(model, SRC[row, :length], TGT_IN[row], fusion)
+        expected, looked, looked_back = by_the_paper(model, SRC[row, :length], TGT_IN[row], fusion)
         torch.testing.assert_close(logits[row], expected)
         torch.testing.assert_close(weights[row, 0, 0, :, :length], looked)
+        torch.testing.assert_close(by_use["decoder"][row, 0, 0], looked_back)
+    _, _, on_the_tape = model.encoder.read(model.words.source(SRC), with_weights=True)
+    assert torch.equal(by_use["encoder"][:, 0, 0], on_the_tape)

@@ -122,6 +122,6 @@ def test_local_p_at_the_very_ends_still_sees_a_word(sure):
 def test_dropout_acts_before_the_vocabulary_but_not_on_what_is_fed():
     system = make(dropout=0.5, n_layers=1)
     memory, embedded = system.encode(SRC, LENGTHS), torch.ones(2, EMBED, dtype=torch.float64)
-    (one, state, _), (other, _, _) = (system.advance(memory, system.start(memory), embedded) for _ in "ab")
+    (one, state, _), (other, _, _) = (system.walk(memory, system.start(memory), embedded) for _ in "ab")
     assert torch.equal(one, other) and torch.equal(one, state["fed"])
     assert not torch.equal(system.logits(one), system.logits(one))

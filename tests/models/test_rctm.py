@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.folding import convolve_rows
 from course_lib.models.rctm import RCTM, RCTMConfig
 
 VOCAB, EMBED, HIDDEN, MAX_LEN = 17, 6, 9, 11
@@ -32,7 +31,8 @@ def written_out(model: RCTM, src, tgt):
         list(model.folding.kernels.split(model.folding.widths, 1)),
     )
     while columns.shape[1] > 1:
-        columns = torch.tanh(convolve_rows(columns, kernels.pop(0)))
+        kernel = kernels.pop(0)[:, : columns.shape[1]]  # (embed, width), cut where it is too wide
+        columns = torch.tanh((columns.unfold(1, kernel.shape[1], 1) * kernel).sum(dim=-1))
     weights = dict(model.decoder.named_parameters())
     (ih,) = (value for name, value in weights.items() if "weight_ih" in name)
     (R,) = (value for name, value in weights.items() if "weight_hh" in name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +12,15 @@ import pytest
 from course_lib import theme, views
 from course_lib.explore import SoftmaxDial
 from course_lib.teaching import progress
-from course_lib.teaching import questions as questions_module
-from course_lib.teaching.explanation import LONGEST, explain
-from course_lib.teaching.guess import Guess, estimate, predict
-from course_lib.teaching.lessons import lessons
-from course_lib.teaching.questions import Option, Question, read
-from course_lib.teaching.quizzes import DISCUSS, Quiz, drawn, quiz
+from course_lib.teaching.contents import lessons
+from course_lib.teaching.questions import question as question_module
+from course_lib.teaching.questions import quiz as quiz_module
+from course_lib.teaching.questions.explanation import LONGEST, explain
+from course_lib.teaching.questions.guess import Guess, estimate, predict
+from course_lib.teaching.questions.question import Option, Question, read_questions
+from course_lib.teaching.questions.quiz import DISCUSS, Quiz, drawn, quiz
 
-MODULE = sys.modules["course_lib.teaching.quizzes"]
-ASKED = read(Path(__file__).parent / "samples" / "quiz.json")
+ASKED = read_questions(Path(__file__).parent / "samples" / "quiz.json")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 NASTY = "<script>alert('x')</script> & \"quotes\" <img src=x onerror=alert(1)>"
 
@@ -40,10 +39,7 @@ def events(monkeypatch):
 @pytest.fixture
 def of_the_sample(monkeypatch):
     """A lesson asks by name."""
-    for module in ("guess", "explanation"):
-        monkeypatch.setattr(
-            f"course_lib.teaching.{module}.question", lambda lesson, name, *kinds: ASKED[name]
-        )
+    monkeypatch.setattr(question_module, "questions", lambda lesson: ASKED)
 
 
 def from_page(card, **message) -> dict:
@@ -110,7 +106,6 @@ def test_the_classroom_switch_is_read(monkeypatch):
     assert quiz("08", "closing").payload["classroom"] is False
     monkeypatch.setenv("COURSE_CLASSROOM", "1")
     assert quiz("08", "closing").payload["classroom"] is True
-    assert quiz("08", "closing", classroom=False).payload["classroom"] is False
 
 
 @pytest.fixture
@@ -122,7 +117,7 @@ def made_up(monkeypatch):
         names = {f"{use}-{number}-{i}": use for i, use in enumerate(places.split())}
         single = ASKED["sample-single"]
         by_lesson[number] = {name: replace(single, id=name, use=use) for name, use in names.items()}
-    for module in (MODULE, questions_module):
+    for module in (question_module, quiz_module):
         monkeypatch.setattr(module, "questions", by_lesson.__getitem__)
     return by_lesson
 
@@ -229,23 +224,14 @@ def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(event
     assert not prediction.opened and bars.view not in prediction.view.children and bars.width == 8
     assert prediction.commit(0.4) is False
     assert prediction.opened and prediction.view.children[-1] is bars.view and bars.width == 512
+    told = prediction.view.children[0].state
+    assert (told["look"], told["word"], told["guess"][:3]) == ("wrong", "Not as you predicted", "0.4")
     with pytest.raises(ValueError, match="open already"):
         prediction.commit(0.96)
     from_page(prediction, guess="0.96")  # a second view of the same cell
     event = {"kind": "prediction", "lesson": "query_key_value", "name": "sample-largest"}
     assert prediction.guess == 0.4
     assert events == [{**event, "guess": "0.4 of $1$", "correct": False}]
-
-
-def test_a_choice_from_the_page(events):
-    bars = Bars()
-    prediction = choice(bars)
-    told = from_page(prediction, guess=0)
-    assert (prediction.correct, prediction.opened, bars.width) == (False, True, 8)  # no preset was named
-    assert (told["look"], told["word"]) == ("wrong", "Not as you predicted")
-    assert (told["guess"], told["truth"]) == ("The weights", "The context") and told["because"]
-    assert from_page(choice(Bars()), guess=1)["word"] == "As you predicted"
-    assert [event["guess"] for event in events] == ["The weights", "The context"]
 
 
 def test_what_is_no_guess_is_asked_for_again_and_no_guess_is_needed(events):
@@ -306,7 +292,9 @@ def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(
     stored = prediction._repr_mimebundle_()[0]
     assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]
     prediction.commit(1)
-    picture = prediction.view.children[1]
+    card, picture = prediction.view.children
+    assert (card.state["look"], card.state["word"]) == ("right", "As you predicted")
+    assert card.state["guess"] == card.state["truth"] == "The context"
     assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
 
 

@@ -13,14 +13,15 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 
-from course_lib.teaching.checking import check, judge
-from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian, look_mask
-from course_lib.teaching.exercises import EXERCISES
-from course_lib.teaching.learners_code import notebook_numbers
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.values import same
-from course_lib.teaching.verdict import LOOKS, Verdict
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.checking import check
+from course_lib.teaching.exercises.answer import same
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip, judge
+from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.teaching.exercises.code_reading import notebook_numbers
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Invariant, gaussian, look_mask
+from course_lib.teaching.exercises.verdict import Verdict
+from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.special import BOS, EOS
 
 
@@ -115,25 +116,7 @@ def test_a_verdict_says_the_same_in_words_and_in_html_where_nothing_is_markup():
     assert not any(text in data["text/html"] for text in ("http", " id=", "<style"))
 
 
-@pytest.mark.parametrize("status", LOOKS)
-def test_a_status_is_an_icon_and_a_word_and_not_a_colour_alone(status):
-    page = Verdict("double_it", status, "So it is.")._repr_html_()
-    assert LOOKS[status].word in Text(page).text and LOOKS[status].icon in Text(page).text
-    assert len({look.icon for look in LOOKS.values()}) == len(LOOKS)
-
-
 # ---- functions of tensors
-
-
-def test_the_same_attempt_gives_the_same_verdict():
-    def attempt(query, keys, values):
-        weights = torch.rand(len(keys))
-        return weights @ values, weights
-
-    torch.manual_seed(0)
-    first = judge(EXERCISES["soft_lookup"], attempt)
-    torch.manual_seed(0)
-    assert judge(EXERCISES["soft_lookup"], attempt) == first
 
 
 def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
@@ -201,17 +184,19 @@ def test_numbers_of_the_notebook_are_told_but_not_its_constants():
     assert notebook_numbers(ends) == ["width"]
 
 
-# ---- functions of ordinary things, and designs where many answers are right
+# ---- functions of ordinary things; the lessons' own wrong answers (test_mutants) try the rest
 
 
 def count_pairs(words):
     return dict(Counter(pairwise(words)))
 
 
-def ends_early(words):
-    return count_pairs(words[:-1])
-
-
+WRONG = {
+    "ends-early": (lambda words: count_pairs(words[:-1]), "forgets the last pair"),
+    "ones": (lambda words: dict.fromkeys(pairwise(words), 1), "counts each pair once"),
+    "nothing": (lambda words: {}, "finds nothing"),
+    "turned": (lambda words: count_pairs(words[::-1]), "turns the pairs round"),
+}
 PAIRS = PlainExercise(
     name="count_pairs",
     lesson="start_here",
@@ -219,7 +204,7 @@ PAIRS = PlainExercise(
     by_hand=ByHand({"words": ["a", "b", "a"]}, {("a", "b"): 1, ("b", "a"): 1}, "Two pairs, each once."),
     others=(lambda: ([],), lambda: (["a"] * 5,), lambda: (list("abcab"),)),
     reference=count_pairs,
-    slips=(Slip("ends-early", ends_early, "the last pair is missing."),),
+    slips=tuple(Slip(name, wrong, f"it {words}.") for name, (wrong, words) in WRONG.items()),
 )
 SPAN = PlainExercise(
     name="span",
@@ -231,6 +216,17 @@ SPAN = PlainExercise(
     demands=(lambda given, steps: "" if 1 + sum(steps) >= given[0] else f"It spans {1 + sum(steps)} words.",),
     design=True,
 )
+TEST_PAIRS = TestExercise(
+    name="test_pairs",
+    lesson="start_here",
+    of=PAIRS,
+    what="counting",
+    accepts={"with a Counter": lambda words: Counter(pairwise(words))},
+    rejects={name: words for name, (_, words) in WRONG.items()},
+    inputs=("count",),
+    reference=count_pairs,
+    seconds=0.5,
+)
 
 
 def eats_its_words(words):
@@ -239,31 +235,56 @@ def eats_its_words(words):
     return found
 
 
+def good_test(count):
+    assert count(words=list("abab")) == {("a", "b"): 2, ("b", "a"): 1}
+
+
+def finds_something(count):
+    assert count(["a", "b"])
+
+
+def no_counters(count):
+    assert type(count([])) is dict
+
+
+def misspelt_on_the_way_out(count):
+    if not count(["a", "b"]):
+        raise AssertoinError  # noqa: F821
+
+
+def loops_on_a_wrong_one(count):
+    while not count(["a", "b"]):
+        pass
+
+
 @pytest.mark.parametrize(
     ("exercise", "attempt", "slip", "words"),
     [
         (PAIRS, lambda words: Counter(pairwise(words)), None, "the same as the reference on 3 others"),
-        (PAIRS, ends_early, "ends-early", "Likely slip: the last pair is missing."),
-        (PAIRS, lambda words: dict.fromkeys(pairwise(words), 1), None, "not as in the reference"),
-        (PAIRS, lambda words: 3, None, "It returned a int; a dict is wanted."),
+        (PAIRS, lambda words: count_pairs(words[:-1]), "ends-early", "Likely slip: it forgets the last"),
         (PAIRS, lambda words: torch.tensor(3), None, "It returned a Tensor of shape (); a dict is wanted."),
         (PAIRS, eats_its_words, "in-place", "It changed its input `words` in place"),
-        (PAIRS, lambda words: print(words), "returns-none", "did you forget `return`?"),
         (SPAN, lambda n: [2] * n, None, "All that was asked for holds."),
         (SPAN, lambda n: [1], None, "It spans 2 words."),
         (SPAN, lambda n: "many", None, "This cannot be used as an answer (TypeError"),
+        (TEST_PAIRS, good_test, None, "lets every right counting through and catches all 4 wrong ones"),
+        (TEST_PAIRS, finds_something, "lets-through", "It catches 2 of 4 wrong ones. It let through one that "
+         "counts each pair once and one that turns the pairs round."),
+        (TEST_PAIRS, no_counters, "too-strict", "a right counting, written with a Counter"),
+        (TEST_PAIRS, misspelt_on_the_way_out, "raises", "This was with one that forgets the last pair"),
+        (TEST_PAIRS, loops_on_a_wrong_one, "too-slow", "never ends"),
     ],
 )  # fmt: skip
-def test_a_plain_answer_is_judged(exercise, attempt, slip, words):
+def test_a_plain_answer_and_a_written_test_are_judged(exercise, attempt, slip, words):
     verdict = judge(exercise, attempt)
     assert verdict.slip == slip and words in str(verdict), str(verdict)
-    assert verdict.status == ("passed" if words.endswith(("others", "holds.")) else "wrong")
+    assert verdict.status == ("passed" if words.endswith(("others", "holds.", "wrong ones")) else "wrong")
 
 
 def test_what_was_given_expected_and_got_is_shown():
-    verdict = judge(PAIRS, lambda words: {})
+    verdict = judge(PAIRS, lambda words: {("a", "b"): 1})
     assert verdict.headline == "This is not what comes out by hand."
-    assert verdict.given == "words = ['a', 'b', 'a']" and verdict.got == "{}"
+    assert verdict.given == "words = ['a', 'b', 'a']" and verdict.got == "{('a', 'b'): 1}"
     assert verdict.expected == "{('a', 'b'): 1, ('b', 'a'): 1}"
 
 
@@ -282,97 +303,3 @@ def test_what_was_given_expected_and_got_is_shown():
 )
 def test_same(one, other, alike):
     assert same(one, other) is alike and same(other, one) is alike
-
-
-# ---- write the test: the learner's function takes an implementation, and raises
-
-WRONG = {
-    "zero": (lambda n: 0, "gives zero"),
-    "same": (lambda n: n, "changes nothing"),
-    "square": (lambda n: n * n, "squares"),
-    "cube": (lambda n: n**3, "cubes"),
-    "plus": (lambda n: n + 1, "adds one"),
-}
-DOUBLE = PlainExercise(
-    name="double",
-    lesson="start_here",
-    inputs=("number",),
-    by_hand=ByHand({"number": 1}, 2, "Twice 1 is 2."),
-    others=(),
-    reference=lambda n: 2 * n,
-    slips=tuple(Slip(name, wrong, words) for name, (wrong, words) in WRONG.items()),
-)
-
-
-def good_test(f):
-    assert [f(1), f(number=2)] == [2, 4]
-
-
-def rejects_all(f):
-    assert f(1) == 1 + f(1)
-
-
-def no_floats(f):
-    assert type(f(1)) is int
-
-
-def at_zero(f):
-    assert f(0) == 0
-
-
-def asserts_nothing(f):
-    f(1)
-
-
-def never_calls(f):
-    assert callable(f)
-
-
-def misspelt(f):
-    assert f(1) == tow  # noqa: F821
-
-
-def misspelt_on_the_way_out(f):
-    if f(0) != 0:
-        raise AssertoinError  # noqa: F821
-
-
-def loops_on_a_wrong_one(f):
-    while f(0) != 0:
-        pass
-
-
-TEST_DOUBLE = TestExercise(
-    name="test_double",
-    lesson="start_here",
-    of=DOUBLE,
-    what="doubling",
-    accepts={"with floats": lambda n: 2.0 * n},
-    rejects={name: words for name, (_, words) in WRONG.items()},
-    inputs=("f",),
-    reference=good_test,
-    seconds=0.5,
-)
-
-
-@pytest.mark.parametrize(
-    ("attempt", "slip", "words"),
-    [
-        (good_test, None, "lets every right doubling through and catches all 5 wrong ones"),
-        (at_zero, "lets-through", "It catches 1 of 5 wrong ones. It let through one that gives zero, "
-         "one that changes nothing, one that squares and 1 more."),
-        (asserts_nothing, "lets-through", "does it assert anything?"),
-        (rejects_all, "rejects-the-right-one", "It rejects the right doubling."),
-        (no_floats, "too-strict", "a right doubling, written with floats"),
-        (lambda f: f(0) == 0, "returns-instead", "A test says no by raising"),
-        (never_calls, "never-calls", "never calls the doubling that it is given"),
-        (misspelt, "raises", "NameError: name 'tow'"),
-        (misspelt_on_the_way_out, "raises", "This was with one that adds one"),
-        (loops_on_a_wrong_one, "too-slow", "never ends"),
-        (your_turn, None, "Not tried yet"),
-    ],
-)  # fmt: skip
-def test_a_written_test_is_tested(attempt, slip, words):
-    verdict = judge(TEST_DOUBLE, attempt)
-    assert verdict.slip == slip and words in str(verdict), str(verdict)
-    assert verdict.status == {good_test: "passed", your_turn: "not tried"}.get(attempt, "wrong")

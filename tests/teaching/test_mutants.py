@@ -13,15 +13,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.teaching.checking import judge
-from course_lib.teaching.exercise import outputs
-from course_lib.teaching.exercises import BY_LESSON, EXERCISES, load
-from course_lib.teaching.lessons import lesson, lessons, misconceptions
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.stages import agree
-from course_lib.teaching.task import Task
-from course_lib.teaching.values import same
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.contents import lesson, lessons, misconceptions
+from course_lib.teaching.exercises.answer import agree, same
+from course_lib.teaching.exercises.any_exercise import AnyExercise, judge
+from course_lib.teaching.exercises.catalogue import BY_LESSON, EXERCISES, load
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import outputs_of
+from course_lib.teaching.exercises.written_test import TestExercise
 
 GENERAL = {
     *("dtype", "exit", "in-place", "large-numbers", "left-over", "missing-output", "no-gradient"),
@@ -94,7 +92,7 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
 
 
 @pytest.mark.parametrize("exercise", EACH)
-def test_an_exercise_is_declared_well(exercise: Task):
+def test_an_exercise_is_declared_well(exercise: AnyExercise):
     assert exercise in BY_LESSON[exercise.lesson]
     assert exercise.lesson in {lesson.topic for lesson in lessons()}
     assert len(ANSWERS[exercise.lesson].RIGHT.get(exercise.name, [])) >= 3
@@ -111,8 +109,8 @@ def test_an_exercise_is_declared_well(exercise: Task):
     sizes = [size for size in exercise.sizes.values() if isinstance(size, int)]
     assert len(set(sizes)) == len(sizes) and min(sizes) > 1, "sizes must differ, and none may be 1"
     by_hand = exercise.cases()[0]
-    given = outputs(exercise.reference, by_hand.make())
-    assert all(agree(by_hand, *pair) for pair in zip(by_hand.expected, given, strict=True))
+    given = outputs_of(exercise.reference, by_hand.make())
+    assert all(agree(*pair) for pair in zip(by_hand.expected, given, strict=True))
 
 
 @pytest.mark.parametrize("name", ["soft_lookup", "scaled_attention"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from course_lib.explore import Explorable, SaturationLab, SoftDictionary, SoftmaxDial, WhoAttends
-from course_lib.teaching.questions import Question, questions
+from course_lib.explore import SaturationLab, SoftDictionary, SoftmaxDial, WhoAttends
+from course_lib.explore.base import Explorable
+from course_lib.teaching.questions.question import Question, questions
 
 
 def told(asked: Question) -> str:

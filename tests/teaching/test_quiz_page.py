@@ -1,4 +1,4 @@
-"""The cards in a real browser, marked by the real Python, without a kernel. For JupyterLab: tests/browser."""
+"""Quizzes in a real browser, marked by the real Python, without a kernel. tests/browser has JupyterLab."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching.asking import STYLE, script
-from course_lib.teaching.explanation import Explanation
-from course_lib.teaching.guess import Guess
-from course_lib.teaching.questions import read
-from course_lib.teaching.quizzes import Quiz
+from course_lib.teaching.questions.question import read_questions
+from course_lib.teaching.questions.question_card import STYLE, script
+from course_lib.teaching.questions.quiz import Quiz
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parent / "samples" / "quiz.json"
-ASKED = read(SAMPLE)
 NASTY = "<script>window.hurt = 1</script> & \"quotes\" <img src=x onerror='window.hurt = 1'>"
 ADDRESS = "http://course.test/"
 # A model as anywidget gives it: what is sent goes to `kernel`, in Python, which gives the new state.
-SHOW = """async ([name, state]) => {
-  const { default: widget } = await import(`/${name}.js`);
+SHOW = """async (state) => {
+  const { default: widget } = await import("/quiz.js");
   const heard = [];
   const model = {
     get: (key) => state[key],
@@ -30,7 +27,6 @@ SHOW = """async ([name, state]) => {
       if (window.silent) return;
       state.state = await window.kernel(message);
       heard.forEach((hear) => hear());
-      window.answered = (window.answered ?? 0) + 1;
     },
   };
   widget.render({ model, el: document.body.appendChild(document.createElement("div")) });
@@ -44,8 +40,10 @@ def opened():
     playwright = pytest.importorskip("playwright.sync_api")
     if not chromium_path():
         pytest.skip("Chromium is not installed")
-    files = {f"{name}.js": ("text/javascript", script(f"{name}.js")) for name in ("quiz", "guess", "explain")}
-    files[""] = ("text/html", f"<!doctype html><style>{STYLE}</style>")
+    files = {
+        "quiz.js": ("text/javascript", script("quiz.js")),
+        "": ("text/html", f"<!doctype html><style>{STYLE}</style>"),
+    }
 
     def serve(route):
         kind, body = files.get(route.request.url.removeprefix(ADDRESS), ("text/plain", ""))
@@ -77,17 +75,11 @@ def page(opened):
     assert troubles == []
 
 
-def show(page, name: str, card) -> None:
-    """Put a card on the page; its widget hears what the page sends, and the page what the widget says."""
-    widget["now"] = card
-    page.evaluate(SHOW, [name, {"payload": card.payload, "state": card.state}])
-
-
 def show_quiz(page, path: Path = SAMPLE, **options):
-    """The forms of a quiz: one right answer, several, a number."""
-    show(
-        page, "quiz", Quiz("08", "closing", [q for q in read(path).values() if q.use == "closing"], **options)
-    )
+    """The forms of a quiz: one right answer, several, a number. Its widget hears what the page sends."""
+    card = Quiz("08", "closing", [q for q in read_questions(path).values() if q.use == "closing"], **options)
+    widget["now"] = card
+    page.evaluate(SHOW, {"payload": card.payload, "state": card.state})
     return page.locator("form")
 
 
@@ -211,53 +203,6 @@ def test_nothing_written_in_a_quiz_file_becomes_html(page, tmp_path):
         assert form.inner_text().count(NASTY) >= 3
     assert page.locator("script, img").count() == 0
     assert page.evaluate("() => window.hurt") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "label", "typed", "guess", "said"),
-    [
-        ("sample-largest", "Your number", "0.4", 0.4, "Not as you predicted"),
-        ("sample-moves", "The context", None, 1, "As you predicted"),
-        ("sample-size", "Your number", "200000", 200000, "Within 2 ×"),
-    ],
-)
-def test_a_guess_stands_beside_the_truth(page, name, label, typed, guess, said):
-    made = Guess("08", ASKED[name])
-    show(page, "guess", made.view.children[0])
-    card = page.locator(".course-card")
-    field = card.get_by_label(label)
-    field.check() if typed is None else field.fill(typed)
-    field.press("Enter")
-    truth = "What it is" if name == "sample-size" else "What happens"
-    for text in (said, "Your guess", truth, "spreads" if name == "sample-largest" else ""):
-        expect(card).to_contain_text(text)
-    assert made.guess == guess
-    expect(card.get_by_role("button")).to_have_count(0)
-
-
-def test_it_may_be_seen_without_a_guess(page):
-    made = Guess("08", ASKED["sample-largest"])
-    show(page, "guess", made.view.children[0])
-    answer(page, button="Show me without guessing")
-    expect(page.locator(".course-card")).to_contain_text("Shown without a guess")
-    expect(page.locator(".course-card")).not_to_contain_text("Your guess")
-    assert made.opened and made.guess is None
-
-
-def test_an_explanation_is_compared_and_ticked(page, monkeypatch):
-    monkeypatch.setattr("course_lib.teaching.explanation.question", lambda lesson, name, *kinds: ASKED[name])
-    made = Explanation("08", "sample-why")
-    show(page, "explain", made)
-    card = page.locator(".course-card")
-    card.get_by_label("Your explanation").fill(NASTY)
-    answer(card, button="Compare with a model answer")
-    expect(card).to_contain_text("Because asking and being found are two jobs")
-    page.evaluate("() => { window.answered = 0; }")
-    card.get_by_label("two roles").check()
-    page.wait_for_function("() => window.answered >= 1")
-    expect(card.get_by_label("two roles")).to_be_checked()
-    assert made.state["ticked"] == [0] and made.state["text"] == NASTY
-    assert page.locator("script, img").count() == 0
 
 
 def test_jupyterlab_is_told_to_leave_plain_keys_alone(page):

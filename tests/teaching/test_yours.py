@@ -10,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -19,9 +18,11 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import keeping, yours
+from course_lib.teaching import yours
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises import EXERCISES
+from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.teaching.own_code import own_functions, road_file
+from course_lib.teaching.own_code.road_file import Kept, road
 
 TWO, LEAST = 2, -math.inf
 HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
@@ -30,7 +31,7 @@ GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
 @pytest.fixture(autouse=True)
 def nothing_judged_yet(monkeypatch):
-    monkeypatch.setattr(sys.modules["course_lib.teaching.own_functions"], "_judged", {})
+    monkeypatch.setattr(own_functions, "_judged", {})
 
 
 def write(course_home, text: str | bytes) -> None:
@@ -66,7 +67,7 @@ def test_what_passed_is_used_and_the_file_reads_well_and_runs_as_it_stands(cours
     assert said(capsys) == "double_it: the library's (yours is not there yet)"
     assert "kept" not in str(check("double_it", double_it))
     assert not check("scaled_attention", scaled_attention).details
-    (*first, day), (*second, _) = keeping.road()
+    (*first, day, _), (*second, _, _) = road()
     assert (first, second) == (["double_it", "00"], ["scaled_attention", "08"])
     assert said(capsys) == "double_it: yours, from lesson 00" and yours("double_it").__module__ == "my_road"
     text = (course_home / "my_road.py").read_text()
@@ -110,7 +111,7 @@ def test_passing_again_replaces_that_block_alone_and_the_old_file_is_kept(course
     assert text.startswith("# My notes\n") and text.count("def double_it") == 1 and "lesson 99" in text
     assert "numbers + numbers" not in text
     assert (course_home / "my_road_before.py").read_text() == old
-    assert [name for name, *_ in keeping.road()] == ["double_it", "gone"]
+    assert [name for name, *_ in road()] == ["double_it", "gone"]
 
 
 def by_partial(numbers, factor):
@@ -154,19 +155,12 @@ def under_another_name(numbers):
 
 
 library_double = EXERCISES["double_it"].reference
-MEMO: dict = {}
 NAMES = {"two": 2}
 
 
 @functools.lru_cache
 def two():
     return NAMES["two"]
-
-
-def with_a_memo(numbers):
-    for i in range(200):
-        MEMO[i] = i
-    return two() * numbers
 
 
 def by_the_library(numbers):
@@ -188,13 +182,23 @@ def annotated(numbers: NDArray) -> NDArray:
     return two() * numbers
 
 
-KEPT = [under_another_name, by_the_library, with_what_is_mine, with_a_memo, with_a_comprehension, annotated]
+MEMO = {}
+
+
+def with_a_memo(numbers):
+    """Filled by the check: what it holds then is nobody's."""
+    MEMO[f"{len(MEMO)} of {numbers.shape}"] = numbers
+    return 2 * numbers
+
+
+KEPT = [with_a_memo, under_another_name, by_the_library, with_what_is_mine, with_a_comprehension, annotated]
 
 
 @pytest.mark.parametrize("attempt", KEPT)
 def test_what_can_be_kept(course_home, capsys, attempt):
     assert check("double_it", attempt).details == ""
     assert said(capsys) == "double_it: yours, from lesson 00"
+    assert "\nMEMO = dict()\n" in (course_home / "my_road.py").read_text() or attempt is not with_a_memo
 
 
 def uses_the_other(queries, keys, values):
@@ -217,15 +221,11 @@ BODY = GOOD[len(HEADER) :]
 HOSTILE = [
     (b"", NOT_YET),
     (b"\x00\xff\xfe", "the library's (your my_road.py cannot be read)"),
-    ("no header\ndef double_it(numbers):\n    return numbers\n", NOT_YET),
     (GOOD[:-12], FAILS),
-    (GOOD[:60], CANNOT + "it "),
     (HEADER, CANNOT + "it makes no function `double_it`)"),
     (HEADER + "def double_it(numbers:\n", CANNOT + "it stops with a SyntaxError)"),
-    (HEADER + "import not_there\n", CANNOT + "it stops with a ModuleNotFoundError)"),
     (HEADER + "raise SystemExit\n", CANNOT + "it stops with a SystemExit)"),
     (HEADER + "while True:\n    pass\n", CANNOT + "it does not end when it is loaded)"),
-    (HEADER + "def double_it(numbers):\n    return 3 * numbers\n", FAILS),
     (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "it stops with a CheckInside)"),
     (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", YOURS),
     (HEADER + "print('hello')\nimport torch\ntorch.manual_seed(1)\n" + BODY, YOURS),
@@ -233,22 +233,21 @@ HOSTILE = [
     (GOOD.replace("\n", "\r\n"), YOURS),
     ("\ufeff" + GOOD, YOURS),
     (GOOD + GOOD.replace("numbers + numbers", "0 * numbers"), YOURS),
-    ("x" * 10**6 + "\n" + GOOD, YOURS),
 ]
 
 
 @pytest.mark.parametrize(("content", "line"), HOSTILE)
 def test_no_file_can_stop_a_lesson(course_home, capsys, monkeypatch, content, line):
-    monkeypatch.setattr(keeping.load, "__defaults__", (0.3,))
+    monkeypatch.setattr(own_functions.load_kept, "__defaults__", (0.3,))
     write(course_home, content)
     assert said(capsys).startswith(f"double_it: {line}")
-    keeping.road()
+    road()
 
 
 def test_a_folder_in_place_of_the_file_stops_nothing(course_home, capsys):
     (course_home / "my_road.py").mkdir(parents=True)
     assert said(capsys) == "double_it: the library's (your my_road.py cannot be read)"
-    assert keeping.road() == []
+    assert road() == []
     note = "It is not kept for later lessons: `my_road.py` cannot be written."
     assert note in check("double_it", double_it).details
 
@@ -260,13 +259,10 @@ def test_what_cannot_be_read_is_not_written_over(course_home):
 
 
 def test_two_notebooks_at_once_lose_nothing(course_home):
-    def keep(number):
-        exercise = replace(EXERCISES["double_it"], name=f"name_{number}")
-        return keeping.keep(exercise, under_another_name, passes=callable)
-
+    blocks = [Kept(f"name_{number}", "00", "2026-11-15", "x = 1") for number in range(16)]
     with ThreadPoolExecutor(4) as threads:
-        assert set(threads.map(keep, range(16))) == {""}
-    assert len(keeping.road()) == 16
+        list(threads.map(road_file.write_block, blocks))
+    assert sorted(kept.name for kept in road()) == sorted(kept.name for kept in blocks)
 
 
 def test_in_a_notebook(course_home):

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.encoded import encode_corpus, encode_ids
 from course_lib.text.special import BOS, EOS, PAD, UNK
@@ -55,14 +54,9 @@ def test_what_every_batch_promises(corpus, src_more, tgt_more, n_blank):
     batch = make_batch(sources, targets, **shape)
     assert batch.src.shape == (shape["n_rows"], shape["src_len"])
     assert batch.tgt_in.shape == batch.tgt_out.shape == (shape["n_rows"], shape["tgt_len"])
-    # masks are those of the layers
-    assert torch.equal(batch.src_may_look, padding_mask(batch.src_lengths, shape["src_len"]))
-    expected = padding_mask(batch.tgt_lengths, shape["tgt_len"]) & causal_mask(shape["tgt_len"])
-    assert torch.equal(batch.tgt_may_look, expected)
-    # exactly what may be looked at is no padding, and every query has something to look at
-    assert torch.equal(batch.src_may_look[:, 0], batch.src != PAD)
-    assert torch.equal(batch.tgt_may_look[:, -1], batch.tgt_in != PAD)
-    assert batch.src_may_look.any(dim=-1).all() and batch.tgt_may_look.any(dim=-1).all()
+    # exactly what lies within the lengths is no padding
+    for ids, lengths in ((batch.src, batch.src_lengths), (batch.tgt_in, batch.tgt_lengths)):
+        assert torch.equal(ids != PAD, torch.arange(ids.shape[1]) < lengths[:, None])
     # shifted by one
     for row, words in enumerate(targets):
         read, said = batch.tgt_in[row].tolist(), batch.tgt_out[row].tolist()
@@ -87,9 +81,13 @@ def test_batches_and_corpora_move_whole():
 # ---- the corpus as one tensor
 
 
+ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=ON_A_GPU)])
 @properties
 @given(corpora, st.data())
-def test_batches_from_one_tensor_equal_the_ordinary_ones(corpus, data):
+def test_batches_from_one_tensor_equal_the_ordinary_ones(device, corpus, data):
     sources, targets = corpus
     chosen = data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=1, max_size=9))
     n_blank, src_more, tgt_more = (data.draw(st.integers(0, 3)) for _ in range(3))
@@ -104,8 +102,10 @@ def test_batches_from_one_tensor_equal_the_ordinary_ones(corpus, data):
         pairs=chosen,
         **shape,
     )
-    pairs = torch.tensor(chosen + [-1] * n_blank)
-    assert_same(encode_ids(sources, targets).batch(pairs, **shape), ordinary)
+    pairs = torch.tensor(chosen + [-1] * n_blank, device=device)
+    batch = encode_ids(sources, targets).to(device).batch(pairs, **shape)
+    assert {tensor.device.type for tensor in tensors(batch).values()} == {device}
+    assert_same(batch.to("cpu"), ordinary)
 
 
 def test_a_corpus_is_encoded_with_one_tokenizer_or_two():
@@ -115,39 +115,3 @@ def test_a_corpus_is_encoded_with_one_tokenizer_or_two():
     assert two.batch(torch.tensor([0, 1]), src_len=3, tgt_len=3).tgt_out.tolist() == [[5, 4, 3], [4, UNK, 3]]
     one = encode_corpus(["the cat"], ["le chat"], english)
     assert one.batch(torch.tensor([0]), src_len=3, tgt_len=3).tgt_out.tolist() == [[UNK, UNK, 3]]
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
-def test_batches_made_on_a_gpu_equal_the_ordinary_ones():
-    pairs, shape = [3, 0, 1, 2], {"src_len": 4, "tgt_len": 6}
-    corpus = encode_ids(SOURCES, TARGETS).to("cuda")
-    batch = corpus.batch(torch.tensor([*pairs, -1], device="cuda"), **shape)
-    parts = [*tensors(batch).values(), batch.src_may_look, batch.tgt_may_look, batch.n_tokens]
-    assert {part.device.type for part in parts} == {"cuda"}
-    chosen = [SOURCES[pair] for pair in pairs], [TARGETS[pair] for pair in pairs]
-    ordinary = make_batch(*chosen, pairs=pairs, n_rows=5, **shape)
-    assert_same(batch.to("cpu"), ordinary)
-    assert torch.equal(batch.tgt_may_look.cpu(), ordinary.tgt_may_look)
-
-
-# ---- wrong input
-
-
-@pytest.mark.parametrize(
-    ("make", "sources", "targets", "more", "message"),
-    [
-        (make_batch, [], [], {}, "at least one pair.*0 sources and 0 targets"),
-        (make_batch, [[4, EOS]], [[4]], {}, r"words alone.*but got 3.*leave them out"),
-        (make_batch, [[4]], [[BOS, 4]], {}, r"words alone.*but got 2"),
-        (make_batch, [[PAD]], [[4]], {}, r"words alone.*but got 0"),
-        (make_batch, [[-1]], [[4]], {}, "words alone.*but got -1"),
-        (make_batch, [[4, 5]], [[4]], {"src_len": 2}, "src_len of at least 3.*but got 2"),
-        (make_batch, [[4]], [[4, 5]], {"tgt_len": -1}, "tgt_len of at least 3.*but got -1"),
-        (make_batch, [[4], [5]], [[4], [5]], {"n_rows": 1}, "n_rows of at least 2.*but got 1"),
-        (encode_ids, [[4], [5]], [[4]], {}, "2 sources and 1 targets"),
-        (encode_ids, [[4]], [[EOS]], {}, "words alone"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(make, sources, targets, more, message):
-    with pytest.raises(ValueError, match=message):
-        make(sources, targets, **more)

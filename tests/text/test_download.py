@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from course_lib.text import download as module
-from course_lib.text.download import DownloadError, download
+from course_lib.text import multi30k
+from course_lib.text.multi30k import DownloadError, download
 
 BODY = random.Random(3).randbytes(300_000)
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -71,6 +71,6 @@ def test_a_wrong_answer_leaves_everything_as_it_was(server, tmp_path, answer, me
 def test_no_answer_and_too_long_an_answer(server, tmp_path, monkeypatch):
     with pytest.raises(DownloadError, match=r"did not arrive: .*refused"):
         download("http://127.0.0.1:9/a", tmp_path / "a", sha256=SHA256)
-    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(multi30k, "LARGEST", 1000)
     with pytest.raises(DownloadError, match="sent other bytes"):
         download(f"{server}/200/300000/300000", tmp_path / "a", sha256=SHA256)

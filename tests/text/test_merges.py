@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.text.bpe import MIN_FREQUENCY, BpeTokenizer
-from course_lib.text.merges import apply_merges, count_pairs, learn_merges, merge, spaced
+from course_lib.text.merges import apply_merges, count_pairs, merge
 
 pytestmark = pytest.mark.slow
 
@@ -25,60 +28,36 @@ TEXTS = {
 }
 
 
+def merges_of(library: BpeTokenizer) -> list[tuple[str, str]]:
+    return [tuple(pair) for pair in json.loads(library.to_text())["model"]["merges"]]
+
+
 def both(text: str) -> tuple[list, list]:
-    """The merges, all there are, of the plain implementation and of the library."""
+    """The merges, all there are, by our counting and gluing, and those of the library.
+
+    Which of two equally frequent pairs comes first is the library's choice: the one whose left token is
+    older, then whose right token is older. Letters are as old as their place in Unicode, and each merge makes
+    the youngest token so far.
+    """
     library = BpeTokenizer.from_texts([text], vocab_size=10_000)
-    steps = learn_merges(library.pieces(text), n_merges=10_000, min_frequency=MIN_FREQUENCY)
-    return [step.pair for step in steps], library.merges
+    words = Counter(map(tuple, library.pieces(text)))
+    age = {letter: place for place, letter in enumerate(sorted(set().union(*words)))}
+    merges = []
+    while counts := {pair: n for pair, n in count_pairs(words).items() if n >= MIN_FREQUENCY}:
+        pair = min(counts, key=lambda pair: (-counts[pair], age[pair[0]], age[pair[1]]))
+        words = Counter({merge(word, pair): times for word, times in words.items()})
+        age.setdefault("".join(pair), len(age))
+        merges.append(pair)
+    return merges, merges_of(library)
 
 
 # ---- by hand
-
-
-def test_each_step_can_be_looked_at():
-    first, second, third = learn_merges(["ab", "ab", "abc", "cb"], n_merges=3)
-    assert first.pair_counts == {("a", "b"): 3, ("b", "c"): 1, ("c", "b"): 1}
-    assert next(iter(first.pair_counts)) == first.pair == ("a", "b") and first.count == 3
-    assert first.words == {"ab": 2, "ab c": 1, "c b": 1} and first.vocabulary == ("a", "b", "c", "ab")
-    assert second.pair == ("c", "b"), "c is older than ab"
-    assert second.pair_counts == {("c", "b"): 1, ("ab", "c"): 1} and next(iter(second.pair_counts)) == (
-        "c",
-        "b",
-    )
-    assert third.pair == ("ab", "c") and third.words == {"ab": 2, "abc": 1, "cb": 1}
-    assert third.vocabulary == ("a", "b", "c", "ab", "cb", "abc")
-
-
-@pytest.mark.parametrize(
-    ("words", "chosen"),
-    [
-        (["bb", "aa"], ("a", "a")),  # the older left token
-        (["ac", "ab"], ("a", "b")),  # then the older right token
-        (["ab", "▁a"], ("a", "b")),  # as old as its place in Unicode: the space sign is younger than letters
-        (["aa", "bb", "bb"], ("b", "b")),  # but first of all the more frequent
-    ],
-)
-def test_ties_go_to_the_older_tokens(words, chosen):
-    (step,) = learn_merges(words, n_merges=1)
-    assert step.pair == chosen
 
 
 def test_merging_goes_from_left_to_right_and_counting_counts_overlaps():
     assert count_pairs({("a", "a", "a"): 2}) == {("a", "a"): 4}
     assert merge(("a", "a", "a"), ("a", "a")) == ("aa", "a")
     assert merge(("b", "a"), ("a", "b")) == ("b", "a")
-
-
-def test_it_stops_when_there_is_nothing_left_to_merge():
-    assert [step.pair for step in learn_merges(["ab"], n_merges=9)] == [("a", "b")]
-    assert list(learn_merges([], n_merges=9)) == list(learn_merges(["ab"], n_merges=0)) == []
-    assert list(learn_merges(["ab", "cd"], n_merges=9, min_frequency=2)) == []
-
-
-def test_a_step_is_never_changed_by_those_after_it():
-    text = spaced("low lower lowest")
-    looked_at_once = [(step.pair, dict(step.words)) for step in learn_merges(text, n_merges=5)]
-    assert [(step.pair, step.words) for step in list(learn_merges(text, n_merges=5))] == looked_at_once
 
 
 # ---- equal to the library
@@ -110,30 +89,6 @@ def test_equal_to_the_library_on_any_text(words):
 @given(st.text("abc ", min_size=1, max_size=60), st.text("abc ", max_size=30))
 def test_words_are_cut_as_the_library_cuts_them(learned, text):
     library = BpeTokenizer.from_texts(["abc", learned], vocab_size=130)
-    cut = [token for piece in library.pieces(text) for token in apply_merges(piece, library.merges)]
+    merges = merges_of(library)
+    cut = [token for piece in library.pieces(text) for token in apply_merges(piece, merges)]
     assert cut == library.tokens(library.encode(text))
-
-
-def test_plain_words_are_the_pieces_of_a_text_without_punctuation():
-    text = "the cat drank the water"
-    assert spaced(text) == BpeTokenizer.from_texts([text], vocab_size=200).pieces(text)
-
-
-# ---- wrong input
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (
-            {"pieces": "low lower", "n_merges": 1},
-            TypeError,
-            r"one string\. Cut it first: spaced\('low lower'\)",
-        ),
-        ({"pieces": ["low"], "n_merges": -1}, ValueError, "n_merges of 0 or more.*got -1 and 1"),
-        ({"pieces": ["low"], "n_merges": 1, "min_frequency": 0}, ValueError, "got 1 and 0"),
-    ],
-)
-def test_wrong_wishes_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        next(learn_merges(**arguments))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,9 +36,3 @@ def test_the_generator_decides_everything_and_with_a_lead_the_mark_stands_in_man
     )
     assert all(map(torch.equal, first, again)) and not torch.equal(first.tokens, other.tokens)
     assert set((first.tokens == MARK).int().argmax(dim=1).tolist()) == {0, 1, 2, 3, 4}
-
-
-@pytest.mark.parametrize("wrong", [{"distance": 0}, {"vocab_size": 7}])
-def test_wrong_sizes_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"distance of 1 or more, and a vocab_size of at least 8.*But got"):
-        recall(generator(), **{"batch_size": 2, "distance": 3, "vocab_size": 20} | wrong)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -16,10 +17,8 @@ from hypothesis import strategies as st
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.bpe import BpeTokenizer
-from course_lib.text.merges import MARKER
-from course_lib.text.special import BOS, EOS, PAD, SPECIAL, UNK
-from course_lib.text.toy.generate import generate
-from course_lib.text.word_tokenizer import FORMAT, WordTokenizer
+from course_lib.text.special import BOS, EOS, MARKER, PAD, SPECIAL, UNK
+from course_lib.text.word_tokenizer import WordTokenizer
 
 TEXTS = [
     "Zwei junge weiße Männer sind im Freien.",
@@ -109,6 +108,17 @@ def test_ids_outside_the_vocabulary_are_refused(one, wrong):
             read([4, wrong])
 
 
+@pytest.mark.parametrize("kind", [WordTokenizer, BpeTokenizer])
+@properties
+@given(st.lists(any_text, min_size=1, max_size=5))
+def test_any_text_can_be_learned_from_and_then_comes_back(kind, texts):
+    if kind is WordTokenizer:  # U+001C to U+001F are white space to Python, and letters to the library
+        texts = [re.sub("[\x1c-\x1f]", "", text) for text in texts]
+    learned = kind.from_texts(["a", *texts])
+    for text in texts:
+        assert learned.unknown(text) == [] and learned.decode(learned.encode(text)) == learned.normalise(text)
+
+
 # ---- words
 
 
@@ -121,11 +131,9 @@ def test_the_most_frequent_word_comes_first_then_the_alphabet_decides():
     )
 
 
-def test_every_word_of_the_toy_language_comes_back():
-    texts = [pair.tgt_text for pair in generate(200, seed=0)]
-    toy = WordTokenizer.from_texts(texts)
-    assert all(toy.decode(toy.encode(text)) == text for text in texts)
-    assert toy.unknown("dort  le xyz dort abc xyz") == ["xyz", "abc"] and toy.decode([UNK]) == "<unk>"
+def test_what_is_unknown_is_named_once():
+    french = WordTokenizer.from_texts(FRENCH)
+    assert french.unknown("dort  le xyz dort abc xyz") == ["xyz", "abc"] and french.decode([UNK]) == "<unk>"
 
 
 # ---- subwords
@@ -144,17 +152,9 @@ def test_a_rare_character_is_unknown_and_its_neighbours_are_not():
     assert BPE.unknown(f"a{MARKER}b\udfff{MARKER}") == [MARKER, "\udfff"]
 
 
-@properties
-@given(st.lists(any_text, min_size=1, max_size=5))
-def test_any_text_can_be_learned_from_and_then_comes_back(texts):
-    learned = BpeTokenizer.from_texts(["a", *texts], vocab_size=400)
-    for text in texts:
-        assert learned.unknown(text) == [] and learned.decode(learned.encode(text)) == learned.normalise(text)
-
-
 def test_letters_come_in_met_or_not_and_only_frequent_pairs_are_merged():
     learned = BpeTokenizer.from_texts(["ab ab ac"], vocab_size=150)
-    assert learned.merges == [("▁", "a"), ("▁a", "b")] and learned.unknown("XYZ~") == []
+    assert learned.vocabulary[-2:] == ("▁a", "▁ab") and learned.unknown("XYZ~") == []
 
 
 def test_the_order_of_the_texts_does_not_matter():
@@ -178,45 +178,3 @@ def test_another_process_learns_the_same():
 def test_the_file_is_the_librarys_own():
     library = tokenizers.Tokenizer.from_str(BPE.to_text())
     assert library.encode(TEXTS[0]).ids == BPE.encode(TEXTS[0])
-
-
-# ---- wrong input
-
-
-def vocabulary(**changes) -> str:
-    return json.dumps({"format": FORMAT, "version": 1, "words": ["a"], **changes})
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "message"),
-    [
-        (WordTokenizer, "<html>", r"^here is no word vocabulary"),
-        (WordTokenizer, '{"version": "1.0", "model": {}}', r"BpeTokenizer\.from_text"),
-        (WordTokenizer, vocabulary(version=2), "version 2.*a newer file needs a newer course"),
-        (WordTokenizer, vocabulary(words=[1]), "no word vocabulary"),
-        (WordTokenizer, vocabulary(words=["a", "b", "a"]), "'a' comes 2 times"),
-        (WordTokenizer, vocabulary(words=["<pad>"]), "no special token, but got '<pad>'"),
-        (WordTokenizer, vocabulary(words=["two words"]), "without white space.*but got 'two words'"),
-        (BpeTokenizer, "", r"^here is no tokenizer that this version of `tokenizers`"),
-        (BpeTokenizer, vocabulary(), r"here is no tokenizer.*WordTokenizer\.from_text"),
-        (BpeTokenizer, BPE.to_text().replace('"<s>"', '"<bos>"'), "none of this course: its first tokens"),
-    ],
-)
-def test_a_file_that_is_not_ours_is_refused(kind, text, message):
-    with pytest.raises(ValueError, match=f"(?s){message}"):
-        kind.from_text(text, path="here")
-
-
-@pytest.mark.parametrize(
-    ("kind", "wish", "error", "message"),
-    [
-        (WordTokenizer, {"texts": "le chat"}, TypeError, r"one string\. Wrap it"),
-        (WordTokenizer, {"texts": ["", "  "]}, ValueError, "at least one word"),
-        (BpeTokenizer, {"texts": "the cat"}, TypeError, r"one string\. Wrap it"),
-        (BpeTokenizer, {"texts": ["", ""]}, ValueError, "at least one character"),
-        (BpeTokenizer, {"texts": TEXTS, "vocab_size": 50}, ValueError, r"at least \d+.*but got 50"),
-    ],
-)
-def test_wrong_wishes_are_refused(kind, wish, error, message):
-    with pytest.raises(error, match=message):
-        kind.from_texts(**wish)

@@ -11,23 +11,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.text.batch import make_batch
-from course_lib.text.encoded import encode_ids
+from course_lib.text.encoded import encode_ids, target_ids
 from course_lib.text.special import PAD
 from course_lib.text.toy.generate import generate, running_pair
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss, triton
-from course_lib.training.objective import (
-    CLASSES,
-    classification,
-    label_of,
-    objective_for,
-    pronoun_labels,
-    right_by_class,
-    sum_loss,
-    symmetric_kl,
-    target_ids,
-    translation,
-)
+from course_lib.training.objective import mean_loss, objective_for, sum_loss, symmetric_kl, translation
+from course_lib.training.processes import Processes
+from course_lib.training.pronouns import CLASSES, classification, label_of, pronoun_labels, right_by_class
 
 needs_gpu = pytest.mark.skipif(
     triton is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU with Triton"
@@ -109,13 +100,7 @@ def test_symmetric_kl_is_the_mean_of_both_divergences_where_words_count():
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
 def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
-    batch = make_batch([[5, 6], [7]], [[4], [5, 6, 7, 8]])
-    sure = make(name).eval()  # without dropout both readings agree
-    torch.testing.assert_close(
-        objective_for(sure, 0.1, 3.0)(sure, batch), objective_for(sure, 0.1)(sure, batch)
-    )
-
-    model = make(name, dropout=0.3).train()
+    batch, model = make_batch([[5, 6], [7]], [[4], [5, 6, 7, 8]]), make(name, dropout=0.3).train()
     torch.manual_seed(1)
     doubled = batch.map(lambda tensor: torch.cat([tensor, tensor]))
     read = [doubled.tgt_in] if name == "gru_lm" else [doubled.src, doubled.src_lengths, doubled.tgt_in]
@@ -129,24 +114,20 @@ def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_two_halves_of_a_batch_add_up_to_the_whole(make, name):
-    model = make(name).eval()
+def test_two_halves_of_a_batch_add_up_and_at_rest_the_loss_is_plain(make, name):
+    model = make(name, dropout=0.0)
     sources, targets = [[5, 6], [7], [8, 9, 10], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
-    objective = objective_for(model, smoothing=0.1)
-    whole = objective(model, make_batch(sources, targets))
+    objective, whole = objective_for(model, smoothing=0.1), make_batch(sources, targets)
+    loss, n = objective(model, whole)
     halves = [objective(model, make_batch(sources[half], targets[half])) for half in (slice(2), slice(2, 4))]
-    torch.testing.assert_close(whole[0], halves[0][0] + halves[1][0])
-    assert whole[1] == halves[0][1] + halves[1][1] == 12
+    torch.testing.assert_close(loss, halves[0][0] + halves[1][0])
+    assert n == halves[0][1] + halves[1][1] == 12
     if name == "gru_lm":  # a language model does not read the source
-        assert (
-            objective(model, make_batch([[9]], targets[:1]))[0]
-            == objective(model, make_batch([[5, 6, 7]], targets[:1]))[0]
-        )
-
-
-def test_an_unknown_kind_is_refused_with_advice():
-    with pytest.raises(TypeError, match=r"translator or a language model.*Linear.*objective of your own"):
-        objective_for(nn.Linear(1, 1), smoothing=0.0)
+        assert loss == objective(model, make_batch([[9]] * 4, targets))[0]
+    plain = objective_for(model, smoothing=0.0)(model, whole)[0]
+    harder = objective_for(model, 0.1, 3.0, 0.5)
+    torch.testing.assert_close(harder(model.eval(), whole)[0], plain)
+    assert abs(plain - loss) > 1e-3
 
 
 def test_scheduled_sampling_puts_the_systems_own_words_in_place_of_some(monkeypatch):
@@ -161,33 +142,85 @@ def test_scheduled_sampling_puts_the_systems_own_words_in_place_of_some(monkeypa
 
     assert translation(0.0)(Says12(), batch)[1] == batch.n_tokens and len(read) == 1
     monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))
-    read.clear()
     translation(0.0, scheduled_sampling=0.5)(Says12(), batch)
-    assert torch.equal(read[0], batch.tgt_in)
-    assert read[1].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
+    assert torch.equal(read[1], batch.tgt_in)
+    assert read[2].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
+
+
+# ---- of a corpus
+
+SOURCES, TARGETS = [[5, 6], [7], [8, 9, 10, 11], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
+
+
+@pytest.mark.parametrize("name", ["gru_lm", "transformer"])
+def test_it_is_the_mean_over_all_tokens(make, name):
+    model = make(name).eval()
+    losses = []
+    for src, tgt in zip(SOURCES, TARGETS, strict=True):  # one by one, without any padding
+        batch = make_batch([src], [tgt])
+        inputs = (batch.tgt_in,) if name == "gru_lm" else (batch.src, batch.src_lengths, batch.tgt_in)
+        losses += F.cross_entropy(model(*inputs)[0], batch.tgt_out[0], reduction="none").tolist()
+    corpus = encode_ids(SOURCES, TARGETS)
+    for tokens_per_batch in (1, 6, 10, 1000):  # also one that no sentence fits into
+        loss = mean_loss(model, corpus, objective_for(model, 0.0), tokens_per_batch=tokens_per_batch)
+        assert loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_without_dropout_and_the_model_stays_in_its_mode(make, training):
+    model = make(dropout=0.5).train(training)
+    corpus, objective = encode_ids(SOURCES, TARGETS), objective_for(model, 0.0)
+    state = torch.get_rng_state()
+    first = mean_loss(model, corpus, objective, tokens_per_batch=10)
+    assert first == mean_loss(model, corpus, objective, tokens_per_batch=10)
+    assert model.training is training and torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_processes_share_the_sentences(make, n):
+    """Each is read by one of them; a mean would be the same if all of them read all."""
+
+    class Apart(Processes):
+        def add_up(self, tensor):
+            return tensor
+
+    model, read, corpus = make(), [], encode_ids(SOURCES, TARGETS)
+    usual = objective_for(model, 0.0)
+
+    def noting(model, batch):
+        read.append((rank, batch.pairs.tolist()))
+        return usual(model, batch)
+
+    for rank in range(n):
+        mean_loss(model, corpus, noting, tokens_per_batch=5, processes=Apart(n=n, rank=rank))
+    assert {rank for rank, _ in read} == set(range(n))
+    assert sorted(pair for _, pairs in read for pair in pairs) == [*range(len(SOURCES))]
 
 
 # ---- classes
 
 
-@pytest.mark.parametrize(("smoothing", "penalty"), [(0.0, 0.0), (0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
+@pytest.mark.parametrize(("smoothing", "penalty"), [(0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
 def test_classification_by_hand(make, smoothing, penalty):
     """Of the wanted probability, 1 - s goes to the right class and s to all alike; then ‖A Aᵀ − I‖²."""
-    model, labels = make("self_attentive").eval(), torch.tensor([0, 0, 1])
+    model = make("self_attentive", dropout=0.0)
     batch = make_batch([[5, 6, 8], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])  # two rows are blank
     embedding, weights = model.encode(batch.src, batch.src_lengths)
     said = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
-    expected = 0.0
+    plain = expected = 0.0
     for logits, hops, label in said:
         total = math.log(sum(map(math.exp, logits)))
+        plain += total - logits[1 - label]
         for place, logit in enumerate(logits):
             wanted = (1 - smoothing) * (place == label) + smoothing / len(logits)
             expected += wanted * (total - logit)
         for i, j in itertools.product(range(len(hops)), repeat=2):
             overlap = sum(one * other for one, other in zip(hops[i], hops[j], strict=True))
             expected += penalty * (overlap - (i == j)) ** 2
-    objective = classification(labels, smoothing=smoothing, penalty=penalty)
-    loss, n_counted = objective(model, batch)
+    labels, unseen = torch.tensor([0, 0, 1]), torch.tensor([1, 0, 0])
+    objective = classification(labels, unseen, smoothing=smoothing, penalty=penalty)
+    assert objective(model.eval(), batch)[0].item() == pytest.approx(plain, rel=1e-5)  # and other labels
+    loss, n_counted = objective(model.train(), batch)
     assert loss.item() == pytest.approx(expected, rel=1e-5) and n_counted == 2
 
     class Wrapper(nn.Module):
@@ -221,8 +254,7 @@ def test_labels_are_those_of_the_pairs_in_order(encoded):
         pronoun_labels(encode_ids([[4], [5]], [[4], [5]]), WordTokenizer(["the", "cat"]))
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_right_by_class_is_told_at_rest(encoded, training):
+def test_right_by_class_is_told_at_rest(encoded):
     data = encoded(generate(400, seed=3))
     labels = pronoun_labels(data.train, data.tokenizer)
 
@@ -232,8 +264,6 @@ def test_right_by_class_is_told_at_rest(encoded, training):
         def forward(self, src, lengths):
             return torch.eye(len(CLASSES))[torch.full_like(lengths, int(self.training))]
 
-    model = NoneAtRest().train(training)
-    found = right_by_class(model, data.train, labels)
+    found = right_by_class(NoneAtRest(), data.train, labels)
     assert found["none"] == 1 and all(found[name] == 0 for name in CLASSES[1:])
     assert found["all"] == pytest.approx((labels == 0).double().mean().item())
-    assert model.training is training

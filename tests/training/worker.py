@@ -1,4 +1,4 @@
-"""What test_processes.py starts in processes of its own: `worker.py alone|lost|together FOLDER`."""
+"""What test_processes.py starts in processes of its own: `worker.py lost|together FOLDER`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from course_lib.models.registry import SYSTEMS, System, build, make_config
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training import job, run_folder
-from course_lib.training.checkpoint import describe
 from course_lib.training.corpora import TrainingData, encode_data
-from course_lib.training.objective import classification, objective_for
+from course_lib.training.objective import mean_loss, objective_for
 from course_lib.training.processes import ALONE, CPU, Processes, join
+from course_lib.training.pronouns import classification
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import PlainStep
-from course_lib.training.train import train
-from course_lib.training.validation import mean_loss
 
 RANK = int(os.environ.get("RANK", "0"))
 VOCAB = 24
@@ -40,30 +38,6 @@ def tiny_data() -> TrainingData:
     return encode_data("tiny", train, validation, WordTokenizer.from_texts(texts))
 
 
-# ---- one process, to be killed
-
-
-def train_alone(folder: Path) -> None:
-    """Sixty steps of a small system, a validation at every third; each is told."""
-    data = tiny_data()
-    config = make_config("lstm_lm", scale="tiny", vocab_size=VOCAB)
-    recipe = Recipe(
-        n_steps=60, tokens_per_batch=32, warm_up=9, validate_every=3, average_from=0.4, average_every=3
-    )
-    torch.manual_seed(0)
-    train(
-        build("lstm_lm", config),
-        data.train,
-        recipe,
-        validation=data.validation,
-        folder=run_folder.RunFolder(folder, describe("lstm_lm", config, recipe, data)),
-        after_validation=lambda record: print(record.step, flush=True),
-    )
-
-
-# ---- two processes
-
-
 def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
     """`course_lib train`; process 1 gets a signal in the middle of a step: `signal_in`, by its number."""
     step, numbers = PlainStep.__call__, itertools.count(1)
@@ -73,7 +47,7 @@ def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
             os.kill(os.getpid(), signal_in[number])
         return step(self, *batch)
 
-    job.load_data, PlainStep.__call__ = lambda asked: tiny_data(), step_and_signal
+    job.load_data, PlainStep.__call__ = lambda *asked, **more: tiny_data(), step_and_signal
     words = "train transformer --scale toy --steps 24 --tokens-per-batch 60 --device cpu --folder"
     try:
         return main([*words.split(), str(folder)])
@@ -92,8 +66,10 @@ def learn(system: System, processes: Processes) -> tuple[list[torch.Tensor], lis
     torch.manual_seed(0)
     model = build(system.name, make_config(system.name, scale="tiny", vocab_size=VOCAB))
     classes = torch.tensor([0, 1, 1, 0, 1])
-    encodes = system.kind == "sentence encoder"
-    objective = classification(classes, penalty=0.03) if encodes else objective_for(model, smoothing=0.1)
+    if system.kind == "sentence encoder":
+        objective = classification(classes, classes, smoothing=0.0, penalty=0.03)
+    else:
+        objective = objective_for(model, smoothing=0.1)
     step = PlainStep(model, objective, Recipe(n_steps=len(ROWS), clip=1e9), processes)
     gradients, update = [], step.adam.step
 
@@ -156,9 +132,6 @@ def train_together(folder: Path) -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     folder = Path(sys.argv[2])
-    if sys.argv[1] == "alone":
-        train_alone(folder)
-    elif sys.argv[1] == "lost":
+    if sys.argv[1] == "lost":
         sys.exit(course_train(folder / "run", {8: signal.SIGKILL}))
-    else:
-        train_together(folder)
+    train_together(folder)

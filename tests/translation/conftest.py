@@ -34,7 +34,7 @@ class Markov(Translator):
     def start(self, memory):
         return {"before": torch.full_like(memory["source"], BOS)}
 
-    def step(self, memory, state, tokens, *, with_weights=False):
+    def advance(self, memory, state, tokens, *, with_weights):
         self.n_steps += 1
         self.n_rows_read += len(tokens)
         logits = self._logits(memory["source"], state["before"], tokens)

@@ -65,7 +65,7 @@ def parrot(markov, tokenizer):
         def start(self, memory):
             return {"step": torch.zeros(len(memory["answers"]), dtype=torch.int64)}
 
-        def step(self, memory, state, tokens, *, with_weights=False):
+        def advance(self, memory, state, tokens, *, with_weights):
             word = memory["answers"].gather(1, state["step"][:, None])[:, 0]
             logits = 20 * torch.nn.functional.one_hot(word, self.config.vocab_size).float()
             return logits, {"step": state["step"] + 1}, None

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 import torch
 
+from course_lib.lessons.recompute import Recompute
 from course_lib.text.special import BOS, EOS, PAD, UNK
-from course_lib.translation.recompute import Recompute
 from course_lib.translation.search import beam_search, greedy
 
 WORDS = (4, 5, 6)
@@ -87,7 +87,6 @@ def test_a_beam_as_wide_as_the_world_finds_the_best_of_all_sentences(markov, sou
         best = min(every_sentence(limit), key=lambda one: rank(system, source, one, length_penalty))
         assert said(found.ids[source]) == best
         assert float(found.scores[source]) == pytest.approx(score(system, source, best, length_penalty))
-        assert float(found.log_probs[source]) == pytest.approx(log_prob(system, source, best))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -121,8 +120,7 @@ def test_greedy_says_words_then_eos_then_pad(markov, sources):
         chain(system, source, *words)
     found = greedy(system, system.encode(*sources(4)), max_len=torch.tensor([4, 4, 4, 2]))
     assert found.ids.tolist() == [[4, 5, EOS, PAD], [EOS, PAD, PAD, PAD], [6, 6, 5, 4], [4, 5, PAD, PAD]]
-    assert found.lengths.tolist() == [3, 1, 4, 2]
-    assert found.log_probs.tolist() == pytest.approx([0] * 4, abs=1e-6)
+    assert found.scores.tolist() == pytest.approx([0] * 4, abs=1e-6)
 
 
 def test_sources_that_are_done_are_worked_on_no_more(markov, sources):
@@ -141,11 +139,12 @@ def test_weights_belong_to_the_step_that_says_the_word(markov, sources):
     chain(system, 0, 4, 5, EOS)
     src, lengths = sources(3)
     src[2, 0] = src[0, 0]
-    found = greedy(system, system.encode(src[2:], lengths[2:]), max_len=9, with_weights=True)
+    found = beam_search(system, system.encode(src[2:], lengths[2:]), beam=1, max_len=9, with_weights=True)
     assert found.weights[0, 0, 0].argmax(dim=-1).tolist() == [BOS % 4, 4 % 4, 5 % 4]
     assert found.weights[0, 0, 1].tolist() == [[0.25] * 4] * 3
     system.attends = False
-    assert greedy(system, system.encode(*sources(1)), max_len=3, with_weights=True).weights is None
+    memory = system.encode(*sources(1))
+    assert beam_search(system, memory, beam=1, max_len=3, with_weights=True).weights is None
 
 
 # ---- what holds for every search
@@ -174,10 +173,11 @@ def test_special_words_are_never_said_and_nothing_is_shared_out_anew(markov, sou
     system = markov(6)
     with torch.no_grad():
         system.table[..., [PAD, UNK, BOS]] += 30.0
-    found = beam_search(system, system.encode(*sources(6)), beam=beam, max_len=8)
-    for ids, length in zip(found.ids.tolist(), found.lengths.tolist(), strict=True):
-        assert not {PAD, UNK, BOS} & set(ids[:length]) and set(ids[length:]) <= {PAD}
-    assert found.log_probs.lt(-25).all()
+    found = beam_search(system, system.encode(*sources(6)), beam=beam, max_len=8, length_penalty=0.0)
+    for ids in found.ids:
+        words = said(ids)
+        assert words and not {UNK, BOS} & set(words) and tuple(ids[: len(words)].tolist()) == words
+    assert found.scores.lt(-25).all()
 
 
 def test_modes_come_back_as_they_were_also_after_an_error(markov, sources):
@@ -186,7 +186,7 @@ def test_modes_come_back_as_they_were_also_after_an_error(markov, sources):
     expected = greedy(markov(2).eval(), memory, max_len=6)
     for mode in (False, True):
         system.train().nonsense.train(mode)
-        found = greedy(system, memory, max_len=6, with_weights=True)
+        found = beam_search(system, memory, beam=1, max_len=6, with_weights=True)
         assert torch.equal(found.ids, expected.ids) and not found.weights.is_inference()
         assert system.training and system.nonsense.training == mode
     with pytest.raises(KeyError):
@@ -200,7 +200,7 @@ def test_half_precision_logits_give_full_precision_scores(markov, sources):
     memory = half.encode(*sources(6))
     assert half.step(memory, half.start(memory), torch.full((6,), BOS))[0].dtype == torch.bfloat16
     found, expected = (greedy(system, memory, max_len=8) for system in (half, full))
-    assert torch.equal(found.ids, expected.ids) and torch.equal(found.log_probs, expected.log_probs)
+    assert torch.equal(found.ids, expected.ids) and torch.equal(found.scores, expected.scores)
 
 
 @pytest.mark.parametrize("beam", [1, 3])
@@ -210,7 +210,7 @@ def test_a_system_that_has_come_to_nothing_still_says_something(markov, sources,
     with torch.no_grad():
         system.table.fill_(torch.nan)
     found = beam_search(system, system.encode(*sources(2)), beam=beam, max_len=4)
-    assert found.lengths.ge(1).all() and found.log_probs.isnan().all()
+    assert all(map(said, found.ids)) and found.scores.isnan().all()
 
 
 @pytest.mark.parametrize(

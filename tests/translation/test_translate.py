@@ -11,7 +11,7 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.translation import translate as module
-from course_lib.translation.attentions import PLAIN_SHADES, attention_text, legend
+from course_lib.translation.attentions import attention_text, legend
 from course_lib.translation.translate import (
     ALL_UNKNOWN,
     EMPTY,
@@ -204,12 +204,12 @@ def test_a_wide_source_goes_on_in_a_second_block():
     assert blocks[0][2].index("█") == blocks[0][0].index("word1")
 
 
-def test_shades_can_be_plain():
+def test_shades_grow_with_the_weights():
     weights = torch.tensor([[0.1, 0.125], [0.25, 0.5], [0.75, 1.0]])
-    text = attention_text(weights, ["a", "b"], ["c", "d", "e"], shades=PLAIN_SHADES)
+    text = attention_text(weights, ["a", "b"], ["c", "d", "e"])
     shown = [line[3:].split() for line in text.splitlines()[1:]]
-    assert text.isascii() and shown == [["..."], [":::", "***"], ["###", "###"]]
-    assert legend(PLAIN_SHADES) == ". from 12.5%   : from 25%   * from 50%   # from 75%"
+    assert shown == [["░░░"], ["▒▒▒", "▓▓▓"], ["███", "███"]]
+    assert legend() == "░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%"
 
 
 def test_words_of_any_script_keep_the_columns_straight():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,11 +13,11 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib import theme
+from course_lib.formatting import minus
 from course_lib.views import Part, Still, bars, gallery, heatmap, lines, panels, still, timeline, word_rows
-from course_lib.views.attention_map import attention_map, picture_bytes
+from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
-from course_lib.views.parts import Heatmap
-from course_lib.views.still import MARGIN, fit, minus
+from course_lib.views.still import MARGIN, fit
 
 LONG = "A title that is much wider than any picture below it can ever be, and goes on"
 ODD = ["$x_1$", "$\\frac", "<b>&amp;", "a_b", "a--b"]
@@ -95,13 +94,6 @@ PARTS = [
 ]
 
 
-def a_map(n_rows: int, n_columns: int, *notes: str) -> bytes:
-    words = ["incomprehensibility", "it", *"abcdefghijklmnop"]
-    sides = {"source": words[:n_columns], "target": words[:n_rows]}
-    figure = attention_map(weights(n_rows, n_columns), **sides, title="A title", notes=notes)
-    return picture_bytes(figure, ".png")
-
-
 WHOLE = {
     "one cell": lambda: cells(1, 1, "weights"),
     "wide scores": lambda: cells(3, 5, "scores"),
@@ -115,9 +107,6 @@ WHOLE = {
     "panels": lambda: panels(PARTS, x_name="distance").png,
     "years": lambda: timeline({2014: ["sequence to sequence"], 2017: ["Transformer", "b"]}, title=LONG).png,
     "row": lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title=LONG).png,
-    "map of one": lambda: a_map(1, 1, LONG, "$x_1$"),
-    "wide map": lambda: a_map(2, 9),
-    "tall map": lambda: a_map(12, 3, LONG),
 }
 
 
@@ -210,39 +199,6 @@ def test_names_of_curves_are_pushed_apart():
     assert np.mean(settled) == pytest.approx(np.mean([0.5, 0.1, 0.5, 0.52]))
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_words_of_a_map_are_shown_as_they_are_and_its_bytes_are_reproducible(suffix):
-    odd = {"source": [*ODD, "猫"], "target": ["$$", "{"], "title": "$x"}
-    made = [picture_bytes(attention_map(weights(2, 6), **odd), suffix) for _ in range(2)]
-    assert made[0] == made[1]
-    assert suffix == ".png" or "<!-- $x_1$ -->" in made[0].decode()
-
-
-@pytest.mark.parametrize("n", [3, 40])
-def test_words_of_a_map_never_touch_and_numbers_stand_where_there_is_room(n):
-    figure = attention_map(np.eye(n), source=["thirsty"] * n, target=["thirsty"] * n)
-    (axes,) = figure.axes
-    renderer = figure.canvas.get_renderer()
-    tops = [tick.label1.get_window_extent(renderer) for tick in axes.yaxis.get_major_ticks()]
-    assert all(above.y0 >= below.y1 for above, below in pairwise(tops))
-    assert len([text for text in axes.texts if text.get_text() == "1.00"]) == (n if n == 3 else 0)
-
-
-def test_axes_key_and_notes_of_a_map_say_what_is_seen():
-    figure = attention_map(weights(2, 2), source="ab", target="cd", notes=[LONG, "layer 3 of 3"])
-    (axes,) = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("source", "translation")
-    (key,) = axes.child_axes
-    assert key.images[0].get_cmap().name == theme.WEIGHTS.name
-    renderer = figure.canvas.get_renderer()
-    below = [text for text in axes.texts if text.get_window_extent(renderer).y1 < axes.bbox.y0]
-    said = [text.get_text() for text in below]
-    assert said[:2] == ["0", "1   weight of a source word"] and said[-1] == "layer 3 of 3"
-    assert " ".join(said[2:-1]) == LONG and len(said) == 5
-    boxes = [text.get_window_extent(renderer) for text in below[1:]]
-    assert all(above.y0 >= under.y1 for above, under in pairwise(boxes))
-
-
 @pytest.mark.parametrize(
     ("attempt", "says"),
     [
@@ -264,8 +220,6 @@ def test_axes_key_and_notes_of_a_map_say_what_is_seen():
         (lambda: timeline({2015: []}), "at least one event"),
         (lambda: word_rows([[1.0]], words=[["it"], ["it"]], marked=["it"]), "argument 2 is longer"),
         (lambda: word_rows([[0.5, 0.5]], words=[["it"]], marked=["it"]), "Words of sentence 1: 2 needed, 1"),
-        (lambda: attention_map(weights(2, 2), source="ab", target="a"), "Target words: 2 needed, 1 given"),
-        (lambda: picture_bytes(drawing(), ".gif"), r"ends in \.png or \.svg, but got '\.gif'"),
     ],
 )
 def test_wrong_input_is_refused_with_a_way_out(attempt, says):

@@ -15,13 +15,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from course_lib.text.toy import sense
-from course_lib.text.toy.grammar import Reason, grammar
 from course_lib.text.toy.grow import plain
-from course_lib.text.toy.lexicon import LAST, Quality, Tags, Verb, lexicon
+from course_lib.text.toy.lexicon import LAST, Quality, Reason, Tags, Verb, grammar, lexicon
 from course_lib.text.toy.sentence import PLURAL, DeadEnd, Sentence, avoid
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
-TRIES = 60
+PLAN_TRIES = 60
 TELLING = 0.6  # the share of reasons whose pronoun can be understood by their sense alone
 
 
@@ -104,7 +103,7 @@ def contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
 def plan_because(sentence: Sentence, telling: bool) -> Plan:
     """A verb, who, what, and a reason that can be meant of one of them only."""
     number = sentence.chance(PLURAL) if telling else None  # it and it, or they and they
-    for _ in range(TRIES):
+    for _ in range(PLAN_TRIES):
         reason = sentence.pick(grammar().reasons)
         of = int(sentence.chance(0.55))
         if not reason.names[of]:

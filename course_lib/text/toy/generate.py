@@ -25,7 +25,7 @@ from course_lib.text.toy.tree import Clause, Phrase, Pronoun
 
 SHORTEST, LONGEST = 3, 40
 USUAL = (3, 20)
-PATIENCE = 3000  # new beginnings before a length is given up
+BEGINNINGS = 3000  # before a length is given up
 SHALLOW, DEEP = (0, 2), (3, 4)  # how deep a sentence nests, at least and at most
 
 
@@ -52,7 +52,7 @@ def draw(
 ) -> Iterator[Drawn]:
     """Pairs without end, nested at least and at most so deep."""
     for size in _sizes(rng, length or USUAL):
-        for _ in range(PATIENCE):
+        for _ in range(BEGINNINGS):  # a new one after each dead end
             sentence = Sentence(rng, size, depth=nesting[1])
             try:
                 compose(sentence)

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.text.toy.grammar import Preposition, grammar
-from course_lib.text.toy.lexicon import Tags
+from course_lib.text.toy.lexicon import Preposition, Tags, grammar
 from course_lib.text.toy.sense import beside, does, done_to, frames, hangs_on, said_of, where
 from course_lib.text.toy.sentence import DeadEnd, Sentence, avoid
 from course_lib.text.toy.tree import Clause, Phrase, Place

@@ -1,8 +1,10 @@
-"""The words of the toy language, read from `data/toy/lexicon.json`.
+"""The words and rules of the toy language, read from `data/toy/lexicon.json` and `data/toy/grammar.json`.
 
     >>> water = lexicon().noun("water")
     >>> water.fr, water.gender, water.kind, sorted(water.tags)
     (('eau',), 'f', 'drink', ['cool', 'drink', 'lapped'])
+    >>> grammar().elision["que"]
+    "qu'"
 
 A tag is a small piece of knowledge about the world ("can be drunk", "has room inside"). Verbs, adjectives
 and prepositions name the tags they go with, and so no cat ever buys a forest. One tag of each noun is its
@@ -23,6 +25,7 @@ Frames = tuple[tuple[Tags, Tags], ...]
 
 KINDS = ("person", "animal", "food", "drink", "thing", "place")
 LAST = 9
+VOWELS = frozenset("aàâeéèêëiîïoôœuùûü")
 
 
 @dataclass(eq=False)
@@ -82,18 +85,21 @@ class Verb:
     participle: tuple[str, ...] = ()
     aux: str = ""
     imperfect: tuple[str, ...] = ()
-    could: Tags = frozenset()
-    particle: str = ""
-    where: tuple[str, ...] = ()
-    needs_where: bool = False
+    particle: str = ""  # look for, look at
+    # Grammar:
+    where: tuple[str, ...] = ()  # the prepositions of the places where it happens
+    needs_where: bool = False  # nobody just goes
     definite: bool = False  # its object is never a, some, two: nobody likes a lemonade in particular
     bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
+    # Sense:
+    could: Tags = frozenset()
     same_number: bool = False  # two kings do not wear one hat
     uses_up: bool = False  # nobody buys the apple that somebody ate
     moves: bool = False  # nobody takes the key in the box: is it still there?
     once: bool = False  # nobody often buys an apple, two apples: bread, or the apples
     tells: bool = False  # who fell is one of many; who slept, in the past, could be anybody
     bars: tuple[Tags, Tags] = ((), ())  # what is not said of who does it, and of what it is done to
+    # Order:
     step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
     after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
 
@@ -132,6 +138,102 @@ def lexicon() -> Lexicon:
     """The words of the course. An entry with a field that nobody knows, or without one, is a TypeError."""
     table = read_tables("lexicon.json", nouns=Noun, adjectives=Quality, feelings=Quality, verbs=Verb)
     return Lexicon(table["nouns"], table["adjectives"] + table["feelings"], table["verbs"])
+
+
+# ---- small words and rules
+
+
+@dataclass(eq=False)
+class Preposition:
+    """Frames: what may stand there, and where. `in front of` is three English words and one French."""
+
+    name: str
+    en: str
+    fr: str
+    frames: Frames
+    # Grammar:
+    determiners: tuple[str, ...] = ("the", "this", "a")  # those that may follow: never "près de des"
+    verb_only: bool = False  # says where something happens, never which noun is meant
+    head_the: bool = False  # hangs on a noun with the: never "a hat of the king"
+    # Sense:
+    one: bool = False  # one bird is on one bridge; who runs in the garden is not the king behind the house
+    bars: tuple[str, ...] = ()  # what is not said of the place: who is in it, it is not empty
+
+    def __post_init__(self) -> None:
+        self.frames = as_frames(self.frames)
+        self.n_words = len(self.en.split())
+
+
+@dataclass(frozen=True, eq=False)
+class Adverb:
+    """Words for when: `every day`, tous les jours, with the links between them."""
+
+    en: str
+    fr: str
+    links: tuple[tuple[int, int], ...]
+    tense: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reason:
+    """Why one does it: what is said of who does it (hungry), and of what it is done to (ripe)."""
+
+    verb: str
+    subject: tuple[str, ...]
+    object: tuple[str, ...]
+    where: str = ""  # for a verb without an object: the preposition before what the reason may be said of
+    object_tag: str = ""  # only for objects with this tag
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is said of the subject, and of the object."""
+        return self.subject, self.object
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """The tables of the file. `rules` name what a sentence can show: `Pair.phenomena`."""
+
+    determiners: dict[str, dict]
+    pronouns: dict[str, dict]
+    auxiliaries: dict[str, dict]
+    elision: dict[str, str]
+    before_vowel: dict[str, str]
+    h_aspire: tuple[str, ...]
+    contractions: dict[str, str]
+    prepositions: tuple[Preposition, ...]
+    adverbs: tuple[Adverb, ...]
+    reasons: tuple[Reason, ...]
+    rules: dict[str, str]
+
+    def preposition(self, name: str) -> Preposition:
+        """The preposition of this name; two are `in` in English: `in` and `part of`."""
+        return next(one for one in self.prepositions if one.name == name)
+
+
+@cache
+def grammar() -> Grammar:
+    """The rules of the course."""
+    return Grammar(**read_tables("grammar.json", prepositions=Preposition, adverbs=Adverb, reasons=Reason))
+
+
+@cache
+def starts_with_vowel(word: str) -> bool:
+    """Whether a French word starts with the sound of a vowel: an h is silent unless it is aspirated.
+
+    >>> starts_with_vowel("homme"), starts_with_vowel("haricot")  # l' homme, but le haricot
+    (True, False)
+    """
+    return word[0] in VOWELS or (word[0] == "h" and word not in grammar().h_aspire)
+
+
+def check_rule(rule: str) -> None:
+    """An error that names the rules there are, unless this is one."""
+    if rule not in grammar().rules:
+        raise ValueError(f"The toy language has no rule {rule}. It has: {', '.join(grammar().rules)}.")
+
+
+# ---- the files
 
 
 def read_tables(name: str, **kinds: type) -> dict:

@@ -16,13 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from course_lib.text.toy.grammar import Adverb, grammar
-from course_lib.text.toy.lexicon import Noun, lexicon
+from course_lib.text.toy.lexicon import Adverb, Noun, grammar, lexicon
 from course_lib.text.toy.say import BE, DO, JOINTS, say
 from course_lib.text.toy.sense import beside, does, hangs_on, said_of, where
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
-PRONOUNS = frozenset({"he", "she", "it", "they"})
+ENGLISH_PRONOUNS = frozenset({"he", "she", "it", "they"})
 
 
 def translations_of(text: str) -> set[str]:
@@ -66,7 +65,7 @@ class _Reader:
 
     def reasons(self, at: int, clause: Clause) -> Iterator[tuple[Clause, int]]:
         """`it was cold`, said of whatever the clause named."""
-        if any(self.here(at, word) for word in PRONOUNS):
+        if any(self.here(at, word) for word in ENGLISH_PRONOUNS):
             for meant in (clause.subject, clause.object, clause.place and clause.place.phrase):
                 if meant:
                     yield from self.states(at + 1, Pronoun.of(meant), meant.noun)

@@ -19,8 +19,7 @@ from functools import cache
 from itertools import product, starmap
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.grammar import VOWELS, Adverb, grammar, starts_with_vowel
-from course_lib.text.toy.lexicon import Noun, Quality
+from course_lib.text.toy.lexicon import VOWELS, Adverb, Noun, Quality, grammar, starts_with_vowel
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
 RULES = grammar()

@@ -15,8 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from course_lib.text.toy.grammar import Preposition, grammar
-from course_lib.text.toy.lexicon import Noun, Quality, Tags, Verb, lexicon
+from course_lib.text.toy.lexicon import Noun, Preposition, Quality, Tags, Verb, grammar, lexicon
 
 With = tuple[tuple[Verb, Tags], ...]
 

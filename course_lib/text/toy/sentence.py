@@ -22,7 +22,7 @@ from course_lib.text.toy.sense import Counted, pool
 from course_lib.text.toy.tree import Clause, Phrase
 
 T = TypeVar("T")
-TRIES = 8
+WORD_TRIES = 8
 ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
 SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
 DEFINITE = ("the", "the", "the", "the", "the", "the", "this")
@@ -73,7 +73,7 @@ class Sentence:
 
     def verb(self, choices: Sequence[tuple[Verb, T]]) -> tuple[Verb, T]:
         """One of these that the sentence does not have."""
-        for _ in range(TRIES):
+        for _ in range(WORD_TRIES):
             verb, tags = self.pick(choices)
             if verb.fr not in self.taken:
                 self.spend(verb.n_words)
@@ -84,7 +84,7 @@ class Sentence:
     def noun(self, tags: Tags, plural: bool | None = None) -> Counted:
         """One that is not taken and would not be mistaken for what a pronoun stands for."""
         choices = pool(tags)
-        for _ in range(TRIES):
+        for _ in range(WORD_TRIES):
             noun = self.pick(choices)
             number = (self.chance(PLURAL) if plural is None else plural) and noun.countable
             if noun not in self.taken and (noun, number) not in self.banned:

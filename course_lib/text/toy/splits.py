@@ -40,10 +40,6 @@ SIZES = {
 # Tests are drawn before what must differ from them, so they are the same without it, and sooner there.
 SIZES_OF_TESTS = SIZES | {"train": 0}
 TESTS = ("test", "long", "depth", "recombination", "coreference")
-TRAIN_LENGTH = USUAL
-LONG_LENGTH = (USUAL[1] + 1, LONGEST)
-DEPTH_LENGTH = (14, USUAL[1])  # fewer words hardly go 3 deep
-COREFERENCE_LENGTH = (9, 16)
 HELD_OUT = 0.04  # of all combinations
 SPARED = frozenset({("drink", "water")})  # the running pair must not need a new combination
 
@@ -85,11 +81,11 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
                 found[name] += [one.pair for one in drawn]
 
     # First the tests, then what must differ from them.
-    collect(("coreference",), minimal_pairs(rng, length=COREFERENCE_LENGTH))
+    collect(("coreference",), minimal_pairs(rng, length=(9, 16)))
     del found["coreference"][sizes.get("coreference", 0) :]
-    collect(("long",), zip(draw(rng, length=LONG_LENGTH)))
-    collect(("depth",), zip(draw(rng, length=DEPTH_LENGTH, nesting=DEEP)))
-    collect(("recombination", "validation", "test", "train"), zip(draw(rng, length=TRAIN_LENGTH)))
+    collect(("long",), zip(draw(rng, length=(USUAL[1] + 1, LONGEST))))
+    collect(("depth",), zip(draw(rng, length=(14, USUAL[1]), nesting=DEEP)))  # fewer words hardly go 3 deep
+    collect(("recombination", "validation", "test", "train"), zip(draw(rng, length=USUAL)))
     return Splits(**{name: tuple(pairs) for name, pairs in found.items()}, held_out=tuple(sorted(held_out)))
 
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from course_lib.text.toy.grammar import Adverb, Preposition
-from course_lib.text.toy.lexicon import Noun, Quality, Verb
+from course_lib.text.toy.lexicon import Adverb, Noun, Preposition, Quality, Verb
 
 
 @dataclass(slots=True, eq=False)

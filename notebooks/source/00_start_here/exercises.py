@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
 
 DOUBLE_IT = Exercise(
     name="double_it",

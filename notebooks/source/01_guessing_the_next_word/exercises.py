@@ -10,9 +10,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.written_test import TestExercise
 
 START, END = "<s>", "</s>"
 Counts = dict[tuple[str, ...], Counter]
@@ -422,7 +422,6 @@ TEST_PERPLEXITY = TestExercise(
         "likeliest-only": "looks at the largest chance alone",
     },
     reference=careful_test,
-    stretch=True,
 )
 
 # ---- drawing a word

@@ -11,9 +11,10 @@ from torch import Tensor
 from course_lib.formatting import fixed
 from course_lib.layers.cells import rnn_cell
 from course_lib.layers.recurrent import unroll
-from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LESSON = "recurrent_networks"
 
@@ -182,7 +183,6 @@ TEST_READER = TestExercise(
         "no-recurrence": "reads each word alone",
     },
     reference=careful_test,
-    stretch=True,
 )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
-from course_lib.teaching.plain_exercise import Inputs, PlainExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import Inputs, PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
 
 LESSON = "lstm_and_gru"
 LN3 = math.log(3)  # σ(ln 3) is exactly 3/4, tanh(½ ln 3) exactly 1/2
@@ -541,7 +542,6 @@ COUNTER_WEIGHTS = PlainExercise(
     lesson=LESSON,
     inputs=("symbol", "n_symbols"),
     design=True,
-    stretch=True,
     reference=counter_weights,
     demands=(shaped, counts_one, ignores_others, counts_all),
     by_hand=ByHand(

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.lessons.scripted import LOST, Scripted
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
-from course_lib.translation.scripted import LOST, Scripted
 from course_lib.translation.shipped import load_shipped
 
 TOPIC = "encoder_decoder"
@@ -222,7 +222,6 @@ TEST_GREEDY = TestExercise(
     inputs={"decode": "a function"},
     of=GREEDY_DECODE,
     what="decoder",
-    stretch=True,
     accepts={"with a for loop": with_for, "without steps, from the whole prefix": with_whole_prefix},
     rejects={
         "feeds-bos-again": "gives the model BOS at every step",

@@ -31,7 +31,7 @@ from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.splits import splits
-from course_lib.translation.scripted import Scripted
+from course_lib.lessons.scripted import Scripted
 from course_lib.translation.shipped import load_shipped
 
 start_lesson("encoder_decoder", seed=4)

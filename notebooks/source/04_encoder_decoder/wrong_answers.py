@@ -7,8 +7,8 @@ None where no slip may be named.
 
 import torch
 
+from course_lib.lessons.scripted import Scripted
 from course_lib.text.special import BOS, EOS
-from course_lib.translation.scripted import Scripted
 
 
 def opened(model, source):

@@ -12,9 +12,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.convolution import convolve
-from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LESSON = "distance_between_words"
 SIZES = {"n": 8, "k": 3, "c": 4, "o": 5}

@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.scores import additive
-from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped
@@ -216,7 +217,6 @@ TEST_ADDITIVE_ATTENTION = TestExercise(
         "scores-for-weights": "hands back scores in place of the weights",
     },
     reference=careful_test,
-    stretch=True,
 )
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.layers.local import gaussian as bell
+from course_lib.layers.local import gaussian_window as bell
 from course_lib.layers.local import predicted_centres
 from course_lib.layers.scores import concat, cosine, general
-from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
 
 LESSON = "score_functions"
 TANH_1 = 0.761594  # tanh(1)

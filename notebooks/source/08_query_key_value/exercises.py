@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.layers.scores import dot
-from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -387,7 +388,6 @@ def steps(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
 SMOOTH_CURVE = Exercise(
     name="smooth_curve",
     lesson="query_key_value",
-    stretch=True,
     inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": some_width("")},
     returns={"smoothed": "m"},
     sizes={"m": 4, "n": 7},

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercise import ByHand, Exercise, Invariant, Slip, gaussian, look_mask
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Invariant, gaussian, look_mask
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LN3 = math.log(3)
 
@@ -58,7 +59,6 @@ def adds_keys(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
 READ_TWICE = Exercise(
     name="read_twice",
     lesson="self_attention",
-    stretch=True,
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n d")},
     returns={"answer": "d", "first": "n", "second": "n"},
     sizes={"n": 5, "d": 4},

@@ -27,14 +27,15 @@ import torch
 
 from course_lib import views
 from course_lib.explore import CloseAWord
+from course_lib.explore.pronoun import ATTENTIONS, listen
 from course_lib.formatting import fixed
+from course_lib.lessons.interventions import equal_weights, listen_alone
+from course_lib.lessons.interventions import source_states, speak
+from course_lib.lessons.interventions import taken_apart, translate_alone
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
-from course_lib.translation.closing import ATTENTIONS, equal_weights, listen
-from course_lib.translation.closing import listen_alone, source_states, speak
-from course_lib.translation.closing import taken_apart, translate_alone
 from course_lib.translation.shipped import load_shipped
 
 start_lesson("self_attention", seed=9)

@@ -9,8 +9,9 @@ from torch import Generator, Tensor
 
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import causal_mask, padding_mask
-from course_lib.teaching.exercise import ByHand, Exercise, Given, Invariant, Slip, gaussian
-from course_lib.teaching.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
 
 
 def some_closed(axes: str) -> Given:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from course_lib.layers import positions
-from course_lib.teaching.exercise import ByHand, Exercise, Slip, gaussian
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
+from course_lib.teaching.exercises.written_test import TestExercise
 
 
 def hands(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:

@@ -12,12 +12,11 @@ from torch import Tensor
 
 from course_lib.layers import multi_head as library
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.stages import wrong_gradients
-from course_lib.teaching.task import Case
-from course_lib.teaching.verdict import Verdict
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.any_exercise import ByHand, Case, Slip
+from course_lib.teaching.exercises.gradients import wrong_gradients
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.verdict import Verdict
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 

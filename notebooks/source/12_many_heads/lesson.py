@@ -35,7 +35,8 @@ from course_lib.teaching import start_lesson, yours
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
-from course_lib.translation.inside import all_silent, head_names
+from course_lib.translation.ablation import ablated as all_silent
+from course_lib.translation.ablation import head_names
 from course_lib.translation.shipped import load_shipped
 
 start_lesson("many_heads", seed=12)

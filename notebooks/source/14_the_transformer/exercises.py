@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.positions import sinusoids
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
-from course_lib.translation import by_parts as library
-from course_lib.translation.by_parts import RIGHT, Wiring
+from course_lib.lessons import by_parts as library
+from course_lib.lessons.by_parts import RIGHT, Wiring
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.written_test import TestExercise
 
 TOPIC = "the_transformer"
 
@@ -644,7 +644,6 @@ TEST_DECODER = TestExercise(
         reference=with_weights_inside(decoder),
         slips=tuple(replace(slip, wrong=with_weights_inside(slip.wrong)) for slip in DECODER_BLOCK.slips),
     ),
-    stretch=True,
     what="decoder block",
     accepts={"word by word, without a mask": word_by_word},
     rejects={

@@ -30,10 +30,10 @@ from course_lib.explore import ParameterLedger, ThreeUses
 from course_lib.formatting import fixed, significant
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours
-from course_lib.teaching.at_work import called
+from course_lib.teaching.own_code.own_functions import called
 from course_lib.text.batch import make_batch
 from course_lib.text.toy.splits import splits
-from course_lib.translation import by_parts
+from course_lib.lessons import by_parts
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import plainly
 
@@ -727,5 +727,5 @@ r"""
 - Vaswani and others, *Attention Is All You Need* (2017), sections 3.1 to 3.4, and table 3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Press and Wolf, *Using the Output Embedding to Improve Language Models* (2017). [arXiv 1608.05859](https://arxiv.org/abs/1608.05859)
 - Rush, Huang and others, *The Annotated Transformer* (2018, 2022): the paper line by line, in code. [nlp.seas.harvard.edu](https://nlp.seas.harvard.edu/annotated-transformer/)
-- `course_lib/models/transformer.py` and `course_lib/translation/by_parts.py`: the course's own.
+- `course_lib/models/transformer.py` and `course_lib/lessons/by_parts.py`: the course's own.
 """

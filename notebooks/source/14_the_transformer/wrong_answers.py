@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.layers.positions import sinusoids
-from course_lib.translation import by_parts
+from course_lib.lessons import by_parts
 
 # ---- parts_of
 

@@ -12,14 +12,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.verdict import wrong
-from course_lib.teaching.written_test import TestExercise
+from course_lib.lessons.small_run import Habits
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.verdict import wrong
+from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.merges import count_pairs, merge
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
-from course_lib.translation.small_run import Habits
 
 TOPIC = "training_a_translator"
 
@@ -203,7 +203,6 @@ def test_batches(by_length):
 TEST_BATCHES = TestExercise(
     name="test_batches",
     lesson=TOPIC,
-    stretch=True,
     of=BY_LENGTH,
     what="batcher",
     accepts={"from the longest down": from_the_longest, "with tuples": sorted_in_tuples},
@@ -657,7 +656,6 @@ def spelled(**counts: int) -> dict[tuple[str, ...], int]:
 NEXT_MERGE = PlainExercise(
     name="next_merge",
     lesson=TOPIC,
-    stretch=True,
     inputs=("words",),
     reference=next_merge,
     by_hand=ByHand(

@@ -38,9 +38,9 @@ from course_lib.text.merges import apply_merges
 from course_lib.text.toy.splits import splits
 from course_lib.training.job import Job, run_job
 from course_lib.translation.evaluate import evaluate
-from course_lib.translation.small_run import HEALTHY, PATIENTS, Habits
-from course_lib.translation.small_run import EOS, SmallRun, said, short_data
-from course_lib.views.live_training import train_live
+from course_lib.lessons.small_run import HEALTHY, PATIENTS, Habits
+from course_lib.lessons.small_run import EOS, SmallRun, said, short_data
+from course_lib.lessons.live_training import train_live
 
 start_lesson("training_a_translator", seed=15)
 
@@ -675,7 +675,7 @@ r"""
 
     python3 -m course_lib data multi30k
     python3 -m course_lib train transformer --data multi30k --from de --to en
-    python3 -m course_lib evaluate --checkpoint runs/multi30k_transformer_0
+    python3 -m course_lib evaluate --checkpoint runs/multi30k-de-en_transformer_0
 
 What to expect: on one H200 everything together, learning the pieces and scoring included, took 28.6 s, with a BLEU of 41.2 (lesson 16 says what that is; `clock.json`). Over three seeds it is 41.3, with Bahdanau at 40.6 and seq2seq at 30.4, all greedy, and none of them the best there (lesson 18; `multi30k_ladder`). On a CPU expect hours: 9.4 million parameters, 20 epochs; nobody has measured it here. Ctrl-C stops it, the same line goes on.
 """

@@ -38,7 +38,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD, UNK
 from course_lib.text.toy.splits import splits
 from course_lib.translation.alignment_error import error_rate, links_from
-from course_lib.translation.recompute import Recompute
+from course_lib.lessons.recompute import Recompute
 from course_lib.translation.shipped import load_shipped
 from course_lib.translation.translate import translate
 
@@ -719,5 +719,5 @@ r"""
 - Stahlberg and Byrne, *On NMT Search Errors and Model Errors: Cat Got Your Tongue?* (2019). [arXiv 1908.10090](https://arxiv.org/abs/1908.10090)
 - Chen and others, *Accurate Word Alignment Induction from Neural Machine Translation* (2020): the row of the word that is read. [arXiv 2004.14837](https://arxiv.org/abs/2004.14837)
 - After BLEU: Koehn (2004) on whether a gain is chance; chrF counts letters, COMET asks a trained model.
-- `course_lib/translation/beam.py` and `live.py`: the course's own.
+- `course_lib/translation/search.py` and `course_lib/explore/live_translator.py`: the course's own.
 """

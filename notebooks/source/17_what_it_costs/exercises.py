@@ -13,12 +13,11 @@ from torch.nn import functional as F
 from course_lib.layers.attention import attend
 from course_lib.layers.linear_attention import causal_linear_attend, feature_map, linear_attend
 from course_lib.layers.restricted import attend_nearby, window_mask
-from course_lib.teaching.answer import Answer
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.task import Case
-from course_lib.teaching.verdict import Verdict, wrong
-from course_lib.teaching.written_test import TestExercise
+from course_lib.teaching.exercises.answer import Answer
+from course_lib.teaching.exercises.any_exercise import ByHand, Case, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.verdict import Verdict, wrong
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LESSON = "what_it_costs"
 

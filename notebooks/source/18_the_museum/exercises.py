@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from course_lib.models.museum import COLUMNS, HIGHER, NO_PATH, TITLES, beats, table
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.written_test import TestExercise
+from course_lib.explore.museum import COLUMNS, HIGHER, NO_PATH, TITLES, beats, table
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LESSON = "the_museum"
 Seeds = Sequence[float]
@@ -144,7 +144,6 @@ TEST_BEATS = TestExercise(
         "ties-count": "takes equal for better",
     },
     reference=test_beats,
-    stretch=True,
 )
 
 # ---- leaders

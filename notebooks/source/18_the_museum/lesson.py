@@ -30,8 +30,8 @@ import torch
 
 from course_lib import views
 from course_lib.explore import Leaderboard
+from course_lib.explore.museum import COLUMNS, COSTS, HIGHER, REAL, TOY, runs_of, table
 from course_lib.formatting import fixed
-from course_lib.models.museum import COLUMNS, COSTS, HIGHER, REAL, TOY, runs_of, table
 from course_lib.models.registry import build, make_config
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib.lessons.claim import OTHERWISE, SPLITS, small_world
 from course_lib.models.registry import translators
-from course_lib.teaching.calling import call
-from course_lib.teaching.exercise import ByHand, Slip
-from course_lib.teaching.plain_exercise import PlainExercise
-from course_lib.teaching.task import Trial
-from course_lib.teaching.verdict import Verdict, mishap, wrong
-from course_lib.teaching.written_test import TestExercise
-from course_lib.translation.claim import OTHERWISE, SPLITS, small_world
+from course_lib.teaching.exercises.any_exercise import ByHand, Slip, Trial
+from course_lib.teaching.exercises.guarded_call import call
+from course_lib.teaching.exercises.no_answer import mishap
+from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises.verdict import Verdict, wrong
+from course_lib.teaching.exercises.written_test import TestExercise
 
 LESSON = "your_own_claim"
 Words = list[str]

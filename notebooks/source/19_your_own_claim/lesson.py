@@ -24,14 +24,14 @@ from statistics import mean
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.models.sound import faults
+from course_lib.lessons.sound import faults
 from course_lib.teaching import check, estimate, explain, predict, quiz
 from course_lib.teaching import start_lesson, yours
-from course_lib.teaching.claim_book import claim_report, try_claim, write_down
-from course_lib.teaching.keeping import road
-from course_lib.translation.claim import by_length, concerns, even, kept_run, lost
-from course_lib.translation.claim import make_system, mirror, small_world
-from course_lib.translation.claim import split_sizes, trial
+from course_lib.lessons.claim_book import claim_report, try_claim, write_down
+from course_lib.teaching.own_code.road_file import road
+from course_lib.lessons.claim import by_length, concerns, even, kept_run, lost
+from course_lib.lessons.claim import make_system, mirror, small_world
+from course_lib.lessons.claim import split_sizes, trial
 
 start_lesson("your_own_claim", seed=19)
 
@@ -660,5 +660,5 @@ r"""
 - Dodge and others, *Show Your Work: Improved Reporting of Experimental Results* (2019). [arXiv 1909.03004](https://arxiv.org/abs/1909.03004)
 - Nosek and others, *The Preregistration Revolution* (2018): the term and the practice.
 - Lake and Baroni, *Generalization without Systematicity* (2018): held-out combinations in a small language, and recurrent nets that fail on them. [arXiv 1711.00350](https://arxiv.org/abs/1711.00350)
-- `course_lib/translation/claim.py`: the small world; `data/results/README.md`, `claims` and `claims_again`: our predictions and what became of them.
+- `course_lib/lessons/claim.py`: the small world; `data/results/README.md`, `claims` and `claims_again`: our predictions and what became of them.
 """

@@ -1,0 +1,10 @@
+"""What lessons quote: experiments, run by name (`course_lib experiment`) and kept in data/results.
+
+runner.py           the table of data/experiments.json, run variant by variant, seed by seed
+trained_run.py      one run that trains a system of the road and measures it
+recall_run.py       one run on recall over a distance
+cpu_runs.py         runs of seconds on one CPU: looking up, a new rule of grammar, lesson 15's clinic
+
+tables.py           results as a table in Markdown
+telling_pairs.py    sentences that tell systems apart, found in results
+"""

@@ -1,0 +1,129 @@
+"""The museum: every system of the road in every column that was measured, seed by seed.
+
+    >>> table()["alignment error"]["bahdanau"]
+    [0.06..., 0.05..., 0.05...]
+    >>> COLUMNS["alignment error"].higher
+    False
+
+The numbers are those of data/results. A system that a column was not measured for is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from course_lib.models.registry import SYSTEMS
+from course_lib.recorded import number, runs
+
+TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
+NO_PATH = "no_residual"
+TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
+WITHOUT_ATTENTION = tuple(one.name for one in SYSTEMS if not getattr(one.model, "attends", True))
+
+
+class Column(NamedTuple):
+    """What one column shows: from which records, which number of a run, and whether much of it is good."""
+
+    hall: str
+    records: tuple[str, ...]
+    number: str  # where a run has it
+    unit: str
+    says: str  # what was measured, in a few words; n: how many sentences
+    higher: bool = True
+    digits: int = 1
+
+
+BOTH, LADDER, REAL_LADDER = ("toy_ladder", "block"), ("toy_ladder",), ("multi30k_ladder",)
+MODELS, ENCODER, R_DROP = ("toy_language_models",), ("toy_sentence_encoder",), ("multi30k_r_drop",)
+TUNED = (*REAL_LADDER, "multi30k_tuned")
+TEST, BY_LENGTH, BY_KIND = "scores/test", "scores/test/by_length", "scores/test/by_phenomenon"
+LONG, BEAM = "scores/long/by_length", "scores/test/beam"
+# fmt: off
+COLUMNS: dict[str, Column] = {
+    "test": Column(TOY, BOTH, f"{TEST}/exact", "% exact", "like training, n = 1000"),
+    "1 to 5 words": Column(TOY, BOTH, f"{BY_LENGTH}/1–5/exact", "% exact", "of test, n = 161"),
+    "16 to 20 words": Column(TOY, BOTH, f"{BY_LENGTH}/16–20/exact", "% exact", "of test, n = 248"),
+    "21 to 30 words": Column(
+        TOY, BOTH, f"{LONG}/21–30/exact", "% exact", "longer than in training, n = 260"),
+    "31 to 40 words": Column(TOY, BOTH, f"{LONG}/31–40/exact", "% exact", "far longer, n = 240"),
+    "depth": Column(TOY, BOTH, "scores/depth/exact", "% exact", "nested deeper, n = 500"),
+    "recombination": Column(
+        TOY, BOTH, "scores/recombination/exact", "% exact", "words that never met, n = 500"),
+    "pronouns": Column(
+        TOY, BOTH, "scores/coreference/pronouns", "% right", "only il or elle is judged, n = 400"),
+    "negation": Column(TOY, BOTH, f"{BY_KIND}/negation/exact", "% exact", "of test, n = 255"),
+    "questions": Column(TOY, BOTH, f"{BY_KIND}/questions/exact", "% exact", "of test, n = 121"),
+    "alignment error": Column(
+        TOY, LADDER, f"{TEST}/alignment_error", "", "attention, mean of all layers, against true links",
+        False, 3),
+    "parameters": Column(TOY, BOTH, "parameters", "k", "set by us", False, 0),
+    "training": Column(TOY, LADDER, "seconds", "s", "three timings, 15 runs at a time on one H200", False),
+    "decoding": Column(
+        TOY, ("decoding_speed",), "words_per_second", "words/s",
+        "three timings, one CPU thread, 8 sentences at a time", True, 0),
+    "BLEU greedy": Column(REAL, REAL_LADDER, f"{TEST}/greedy", "BLEU", "real captions, n = 1000"),
+    "BLEU beam": Column(REAL, REAL_LADDER, BEAM, "BLEU", "the same runs, beam and length penalty"),
+    "BLEU own rate": Column(REAL, TUNED, BEAM, "BLEU", "beam, another recipe: section 6"),
+    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, another recipe, three systems: section 6"),
+    "real training": Column(
+        REAL, REAL_LADDER, "seconds", "s", "three timings, 15 at a time on one H200", False, 0),
+    "perplexity": Column(WORDS, MODELS, f"{TEST}/perplexity", "", "the next word, toy sentences", False, 2),
+    "LM training": Column(WORDS, MODELS, "seconds", "s", "three timings", False),
+    "pronoun class": Column(
+        CLASSES, ENCODER, f"{TEST}/right/all", "% right",
+        "which pronoun a sentence needs; one system only"),
+}
+# fmt: on
+HIGHER = {name: column.higher for name, column in COLUMNS.items()}
+COSTS = ("parameters", "training", "decoding", "real training", "LM training")
+
+
+def runs_of(record: str) -> dict[str, list[dict]]:
+    """The runs of a record for each system, seed after seed; of `block` the one row that is no system."""
+    found: dict[str, list[dict]] = {}
+    for run in runs(record):
+        if record == "block":
+            if run["variant"] == "no residual path":
+                found.setdefault(NO_PATH, []).append(run)
+        else:
+            found.setdefault(run["variant"].partition(",")[0], []).append(run)
+    return found
+
+
+def numbers(name: str) -> dict[str, list[float]]:
+    """One column: for each system a number for every seed. Of two records, the later one counts."""
+    column, found = COLUMNS[name], {}
+    for record in column.records:
+        for system, seeds in runs_of(record).items():
+            measured = [_number(run, column) for run in seeds]
+            if None not in measured:
+                found[system] = measured
+    return found
+
+
+def _number(run: dict, column: Column) -> float | None:
+    found = number(run, *column.number.split("/"))
+    if column.unit == "k":
+        return found / 1000
+    return 100 * found if column.unit.startswith("%") else found
+
+
+def table() -> dict[str, dict[str, list[float]]]:
+    """Every column."""
+    return {name: numbers(name) for name in COLUMNS}
+
+
+def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
+    """Whether every seed of one is better than every seed of other: "yes", "no" or "open".
+
+    >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
+    'open'
+    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # one seed level with another
+    'open'
+    """
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if min(one) > max(other):
+        return "yes"
+    return "no" if min(other) > max(one) else "open"

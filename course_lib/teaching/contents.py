@@ -1,0 +1,89 @@
+"""The course's two tables: the lessons in order (data/lessons.json), and what learners get wrong in them.
+
+>>> lesson("query_key_value").label
+'08 · Query, key, value'
+>>> misconceptions()["M07"].belief
+'Scores should be divided by d_k.'
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.teaching.display import Markdown
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One row: its number, the topic that names its files, and the question it answers."""
+
+    number: str
+    topic: str
+    title: str
+    minutes: int
+    question: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.number} · {self.title}"
+
+    @property
+    def notebook(self) -> str:
+        return f"{self.number}_{self.topic}.ipynb"
+
+    @property
+    def folder(self) -> Path:
+        """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
+        return PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}"
+
+    @property
+    def exercises(self) -> dict[str, str]:
+        """Its exercises, each with its track (core or stretch), as the headers of their cells say."""
+        header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
+        source = self.folder / "lesson.py"
+        return dict(
+            re.findall(header, source.read_text(encoding="utf-8"), re.MULTILINE) if source.exists() else ()
+        )
+
+
+@cache
+def lessons() -> tuple[Lesson, ...]:
+    """All lessons, in the order in which they are taken."""
+    rows = json.loads(data_path("lessons.json").read_text(encoding="utf-8"))
+    return tuple(Lesson(**row) for row in rows)
+
+
+def lesson(topic: str) -> Lesson:
+    """The lesson about a topic."""
+    return {one.topic: one for one in lessons()}[topic]
+
+
+def road_map(folder: str = "") -> Markdown:
+    """The table of all lessons, with links into `folder`."""
+    rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
+    for one in lessons():
+        link = f"[{one.title}]({folder}{one.notebook})"
+        rows.append(f"| {one.number} | {link} | {one.minutes} | {one.question} |")
+    return Markdown("\n".join(rows))
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong belief, what is true instead, and the lesson that deals with it."""
+
+    id: str
+    belief: str
+    truth: str
+    lesson: str
+
+
+@cache
+def misconceptions() -> dict[str, Misconception]:
+    """What learners are known to get wrong (data/misconceptions.json), by id."""
+    rows = json.loads(data_path("misconceptions.json").read_text(encoding="utf-8"))
+    return {row["id"]: Misconception(**row) for row in rows}

@@ -1,0 +1,73 @@
+"""The small HTML card in which the course speaks to a learner: a coloured bar, an icon, a word.
+
+    >>> card(theme.GREEN, "✓", "Passed", "`double_it`", prose("Same numbers as the reference."))
+    '<div style=...'
+
+Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; outside
+Lab it takes the page's. Everything is inline: an output must not depend on a style sheet.
+All text is escaped; `backticks` become code.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+FONT = "font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:14px;line-height:1.5"
+INK = "color:var(--jp-content-font-color1,inherit)"
+MUTED = "opacity:.72"
+BOX = (
+    "margin:4px 0 0;padding:8px 10px;border:1px solid var(--jp-border-color2,#8884);border-radius:4px;"
+    "background:var(--jp-layout-color1,transparent);color:inherit;overflow-x:auto;white-space:pre;"
+    "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:13px;line-height:1.4"
+)
+
+
+def escaped(text: str) -> str:
+    """Text made safe for HTML, with `code` set as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def prose(text: str, style: str = "") -> str:
+    """Paragraphs, parted by empty lines in the text; other line breaks stay."""
+    frame = f"margin:6px 0 0;white-space:pre-wrap;{style}"
+    return "".join(f'<p style="{frame}">{escaped(part)}</p>' for part in text.split("\n\n"))
+
+
+def code_block(text: str) -> str:
+    """Numbers or code, spaced exactly as they are."""
+    return f'<pre style="{BOX}">{html.escape(text)}</pre>'
+
+
+def side_by_side(columns: list[tuple[str, str]]) -> str:
+    """Titled blocks next to each other; on a narrow page one under the other."""
+    cells = [f'<div style="{MUTED}">{html.escape(title)}</div>{code_block(text)}' for title, text in columns]
+    cells = [f'<div style="min-width:0;max-width:100%">{cell}</div>' for cell in cells]
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 20px;margin-top:8px">{"".join(cells)}</div>'
+
+
+def folded(summary: str, text: str) -> str:
+    """A block that opens on a click."""
+    handle = f'<summary style="cursor:pointer;{MUTED}">{html.escape(summary)}</summary>'
+    return f'<details style="margin-top:8px">{handle}{code_block(text)}</details>'
+
+
+def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
+    """The card itself. `body` is HTML already; the rest is text."""
+    frame = (
+        f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;"
+        f"margin:4px 0;max-width:860px;"
+        f"background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
+    )
+    sign = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
+    head = f"{sign} <strong>{html.escape(word)}</strong> · {escaped(title)}"
+    return f'<div style="{frame}"><div>{head}</div>{body}</div>'
+
+
+class Markdown(str):
+    """A text that a notebook shows as Markdown, and Python as it stands."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    _repr_markdown_ = __repr__

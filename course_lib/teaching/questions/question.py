@@ -1,0 +1,261 @@
+"""What a lesson asks, from its quiz.json: quiz questions, predictions, estimates, explanations; and marking.
+
+    >>> question = questions("08")["which-root"]
+    >>> mark(question, 0).correct
+    False
+
+An answer is an option's place in the file (kind "single"), a list of places ("several") or a number. It is
+marked here and nowhere else; the page sends what was clicked or typed. docs/quizzes.md describes the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from course_lib.teaching.contents import lessons
+
+LETTERS = "ABCDE"  # one for each option that may be shown
+SLACK = 1e-9  # rounding: 0.51 lies within 0.01 of 0.5, though not in binary
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+Reply = int | float | list[int]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose, or a number that many people type; `diagnoses` is the misconception behind it."""
+
+    text: str
+    correct: bool
+    feedback: str
+    diagnoses: str | None = None
+    value: float = 0.0
+    tolerance: float = 0.0
+
+    def fits(self, number: float) -> bool:
+        """Whether a number is close enough, with room for binary rounding."""
+        return abs(number - self.value) <= self.tolerance + SLACK * max(1.0, abs(self.value))
+
+
+@dataclass(frozen=True)
+class Question:
+    """`kind` says which fields count: single, several, number, estimate or explanation.
+
+    The options of a number are the right one, wrong ones that many people give, and any other. `preset` is
+    the explorable's preset that shows what was predicted. An explanation has a `model` answer and `points`
+    to tick off.
+    """
+
+    id: str
+    lesson: str
+    kind: str
+    text: str
+    use: str = ""
+    options: tuple[Option, ...] = ()
+    keep_order: bool = False
+    answer: float | None = None
+    unit: str = ""
+    because: str = ""
+    reread: str = ""
+    preset: str | None = None
+    model: str = ""
+    points: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> list[tuple[str, int, Option]]:
+        """Letter, place and option, where there is a choice: shuffled, the same for everybody on every day.
+
+        An author writes the right answer first more often than not; a learner must not be able to tell.
+        """
+        places = list(range(len(self.options))) if self.kind != "number" else []
+        if not self.keep_order:
+            places.sort(key=lambda place: hashlib.sha256(f"{self.id}/{place}".encode()).digest())
+        return [(LETTERS[row], place, self.options[place]) for row, place in enumerate(places)]
+
+    @property
+    def right(self) -> list[int]:
+        return [place for place, option in enumerate(self.options) if option.correct]
+
+
+# ---- reading
+
+
+@cache
+def questions(number: str) -> dict[str, Question]:
+    """All that lesson "08" asks, by id."""
+    folders = {one.number: one.folder for one in lessons()}
+    if number not in folders:
+        raise ValueError(f"There is no lesson {number!r}. There are: {', '.join(folders)}.")
+    return read_questions(folders[number] / "quiz.json")
+
+
+def used_for(number: str, use: str) -> list[Question]:
+    """The questions for one place in a lesson, such as "closing"."""
+    chosen = [one for one in questions(number).values() if one.use == use]
+    if not chosen:
+        there = ", ".join(sorted({one.use for one in questions(number).values()} - {""}))
+        raise ValueError(f"Lesson {number} has no questions for {use!r}. It has some for: {there}.")
+    return chosen
+
+
+def question(number: str, name: str, *kinds: str) -> Question:
+    """One question by its id, of one of these kinds."""
+    of_kind = {one.id: one for one in questions(number).values() if one.kind in kinds and not one.use}
+    if name not in of_kind:
+        raise ValueError(f"Lesson {number} has no {name!r} here. There are: {', '.join(of_kind) or 'none'}.")
+    return of_kind[name]
+
+
+def read_questions(path: Path) -> dict[str, Question]:
+    """One file. Tests and the builder have held it against data/quiz.schema.json."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    found = [
+        *data["questions"],
+        *map(_prediction, data.get("predictions", ())),
+        *({**raw, "kind": "estimate"} for raw in data.get("estimates", ())),
+        *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
+    ]
+    return {raw["id"]: _question(raw, data["lesson"]) for raw in found}
+
+
+def _prediction(raw: dict[str, Any]) -> dict[str, Any]:
+    """As a question: it has one reason, whatever was guessed; options are shown as they are written."""
+    because = raw["because"]
+    if "options" not in raw:
+        return {**raw, "kind": "number", "feedback": because, "wrong_feedback": because}
+    options = [{"text": one, "correct": one == raw["answer"], "feedback": because} for one in raw["options"]]
+    return {**raw, "kind": "single", "options": options, "keep_order": True, "answer": None}
+
+
+def _question(raw: dict[str, Any], topic: str) -> Question:
+    options = _numbers(raw) if raw["kind"] == "number" else raw.get("options", ())
+    parts = {
+        "lesson": topic,
+        "options": tuple(Option(**one) for one in options),
+        "points": tuple(raw.get("points", ())),
+    }
+    known = {field.name for field in fields(Question)}
+    return Question(**{key: value for key, value in (raw | parts).items() if key in known})
+
+
+def _numbers(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The right number, the near ones, and any other: the first that fits is what was answered."""
+    right = {"value": raw["answer"], "tolerance": raw["tolerance"], "feedback": raw["feedback"]}
+    for one in (right, *raw.get("near", ())):
+        digits = 6 if abs(one["value"]) >= 1 else 4
+        text = f"{one['value']:.{digits}g} {raw.get('unit', '')}".strip()
+        yield {**one, "text": text, "correct": one is right}
+    other = {"text": "another number", "feedback": raw["wrong_feedback"], "tolerance": math.inf}
+    yield {**other, "correct": False}
+
+
+# ---- marking
+
+
+class Remark(NamedTuple):
+    """What is said about one chosen option or about the number; `label` is the option's letter."""
+
+    good: bool
+    label: str
+    text: str
+
+
+class Feedback(NamedTuple):
+    """The verdict on one answer; an estimate's `word` says how close it is.
+
+    In a classroom `correct` stays None until the second vote.
+    """
+
+    correct: bool | None
+    remarks: list[Remark]
+    misconception: str | None = None
+    word: str = ""
+
+
+def mark(question: Question, answer: Reply) -> Feedback:
+    """Mark an answer that `received` has let through."""
+    if question.kind == "estimate":
+        correct, word = by_factor(answer, question.answer)
+        return Feedback(correct, [Remark(True, "", question.because)], word=word)
+    missing = 0
+    if question.kind == "number":
+        picked = [("", next(option for option in question.options if option.fits(answer)))]
+    else:
+        chosen = [answer] if question.kind == "single" else answer
+        picked = [(letter, option) for letter, place, option in question.shown if place in chosen]
+        missing = len(set(question.right) - set(chosen))
+    remarks = [Remark(option.correct, letter, option.feedback) for letter, option in picked]
+    if question.kind == "several" and missing:
+        what = "One right answer is" if missing == 1 else f"{missing} right answers are"
+        remarks.append(Remark(False, "", f"{what} still missing."))
+    wrong = [option for _, option in picked if not option.correct]
+    diagnosed = next((option.diagnoses for option in wrong if option.diagnoses), None)
+    return Feedback(not wrong and not missing, remarks, diagnosed)
+
+
+def by_factor(guess: float, truth: float) -> tuple[bool, str]:
+    """Whether an estimate is within a factor of 2, and how close it is: it is for the order of magnitude.
+
+    >>> by_factor(300, 1000)
+    (False, 'Within 10 ×: off by a factor of 3.3')
+    """
+    if guess * truth <= 0:
+        return guess == truth, "Exactly" if guess == truth else "Another sign, or zero"
+    factor = max(guess / truth, truth / guess)
+    off = f"off by a factor of {factor:.{1 if factor < 10 else 0}f}"
+    if factor <= 1.1:
+        return True, "Very close"
+    if factor <= 2:
+        return True, f"Within 2 ×: {off}"
+    if factor <= 10:
+        return False, f"Within 10 ×: {off}"
+    return False, f"More than an order of magnitude off: a factor of {factor:,.0f}"
+
+
+# ---- what comes from the page
+
+
+def received(question: Question, sent: object) -> Reply:
+    """An answer in its proper form, or an error whose text asks the learner for one."""
+    if question.kind in ("number", "estimate"):
+        return read_number(str(sent))
+    if sent is None:
+        raise ValueError("Choose an answer first.")
+    if sent == []:
+        raise ValueError("Tick at least one answer first.")
+    return sent
+
+
+def read_number(text: str) -> float:
+    """A number as people write it.
+
+    >>> read_number("0,5"), read_number("1/8"), read_number("−2e-3"), read_number("1 000")
+    (0.5, 0.125, -0.002, 1000.0)
+    >>> read_number("8,000")
+    Traceback (most recent call last):
+    ValueError: Is that 8000 or 8.000? Write it without the comma.
+    """
+    tidy = re.sub(r"(?<=\d)[\s_'’](?=\d{3}\b)", "", text.strip()).replace("−", "-").replace("–", "-")
+    if THOUSANDS.fullmatch(tidy):
+        raise ValueError(
+            f"Is that {tidy.replace(',', '')} or {tidy.replace(',', '.', 1).replace(',', '')}? "
+            "Write it without the comma."
+        )
+    top, slash, bottom = tidy.replace(",", ".").partition("/")
+    try:
+        number = float(top) / (float(bottom) if slash else 1)
+    except ZeroDivisionError:
+        raise ValueError("Nothing can be divided by 0.") from None
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("Type a number, such as 0.5 or 1/8.")
+    return number

@@ -1,0 +1,66 @@
+"""What the question cards of a notebook share: the page asks, the kernel marks.
+
+    class Quiz(QuestionCard):
+        _esm = script("quiz.js")        # a card sends what was clicked or typed, and is told its `state`
+
+Plain HTML without style or script stands beside a card, for GitHub, a printed page, or a notebook that has
+not been run yet: every reader's sanitiser takes something away. Formulas stay LaTeX between dollars there.
+JupyterLab strips MathML from a notebook it does not trust, and typesets dollars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from course_lib import theme
+from course_lib.teaching.questions.markup import dollars, inline_html
+from course_lib.teaching.questions.question import Question
+
+STATIC = Path(__file__).with_name("static")
+CARD_STYLE = (STATIC / "card.css").read_text(encoding="utf-8")
+STYLE = theme.PAGE_STYLE + CARD_STYLE  # the page's pictures need it too
+
+
+def script(name: str) -> str:
+    """A card's script, behind what all cards share: it is one module, and cannot import its neighbours."""
+    return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in ("card.js", name))
+
+
+class QuestionCard(anywidget.AnyWidget):
+    """`payload` is what is asked, `state` what the page was told since; `hear` gets what the page sends."""
+
+    _css = STYLE
+
+    payload = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, payload: dict[str, Any], hear: Callable[[dict[str, Any]], None]):
+        super().__init__(payload=payload)
+        self.replies = count(1)  # a number in each reply, so that the page hears an equal one too
+        self.on_msg(lambda widget, content, buffers: hear(content))
+
+
+def question_payload(question: Question) -> dict[str, Any]:
+    """What the page needs to ask: texts as safe HTML, options in shown order. What is right stays here."""
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "text": inline_html(question.text),
+        "unit": inline_html(question.unit),
+        "reread": question.reread,  # set as text by the page
+        "options": [
+            {"place": place, "letter": letter, "text": inline_html(option.text)}
+            for letter, place, option in question.shown
+        ],
+    }
+
+
+def still_html(text: str) -> str:
+    """A text for the page that stands still."""
+    return inline_html(text, formula=dollars)

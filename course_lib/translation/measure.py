@@ -1,0 +1,57 @@
+"""A trained system measured by its kind: what `course_lib evaluate` tells, and what experiments write down.
+
+>>> from course_lib.text.toy.generate import running_pair
+>>> from course_lib.translation.shipped import shared
+>>> translator, language_model = shared("bahdanau"), shared("transformer_lm")
+>>> measure("bahdanau", translator.model, translator.tokenizer, running_pair()).exact
+1.0
+>>> found = measure("transformer_lm", language_model.model, language_model.tokenizer, running_pair())
+>>> found["n_tokens"], round(found["perplexity"])
+(24, 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import nn
+
+from course_lib.models.registry import system
+from course_lib.text.encoded import encode_corpus
+from course_lib.text.tokenizer import Tokenizer
+from course_lib.training.corpora import Pairs, sides
+from course_lib.training.pronouns import pronoun_labels, right_by_class
+from course_lib.translation.evaluate import Evaluation, evaluate
+from course_lib.translation.perplexity import perplexity
+
+
+def measure(
+    name: str,
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    pairs: Pairs,
+    *,
+    beam: int = 1,
+    length_penalty: float = 0.6,
+    progress: Callable[[int], object] | None = None,
+) -> Evaluation | dict:
+    """An `Evaluation` of a translator; of a language model its perplexity on the target side, which is what
+    it was trained on; of the sentence encoder the share of sentences of which it says the right pronoun.
+    """
+    kind = system(name).kind
+    if kind == "translator":
+        return evaluate(
+            model,
+            tokenizer,
+            pairs,
+            beam=beam,
+            length_penalty=length_penalty,
+            lowercase=tokenizer.normalise("A") == "a",  # what was learned in small letters is compared so
+            progress=progress,
+        )
+    src, tgt = sides(pairs)
+    if kind == "language model":
+        found = perplexity(model, [tokenizer.encode(text) for text in tgt])
+        return {"perplexity": found.perplexity, "n_tokens": found.n_tokens}
+    corpus = encode_corpus(src, tgt, tokenizer).to(next(model.parameters()).device)
+    return {"right": right_by_class(model, corpus, pronoun_labels(corpus, tokenizer))}

@@ -1,0 +1,281 @@
+"""Whatever a learner's function does, the call comes back and the session is as it was."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import io
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections import namedtuple
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from IPython.core.autocall import ExitAutocall
+
+from course_lib.layers.attention import attend
+from course_lib.teaching.checking import check
+from course_lib.teaching.exercises.any_exercise import judge
+from course_lib.teaching.exercises.catalogue import EXERCISES
+
+DOUBLE_IT = EXERCISES["double_it"]
+IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
+exit = ExitAutocall()  # what `exit` is in a notebook
+
+
+def double(numbers):
+    return 2 * numbers
+
+
+def loop(numbers):
+    while True:
+        numbers = numbers + 1
+
+
+def loop_that_catches(numbers):
+    while True:
+        try:
+            numbers = torch.add(numbers, 1)
+        except:  # noqa: E722
+            continue
+
+
+def loop_that_prints(numbers):
+    while True:
+        print("again and again")
+
+
+def swallows_once(numbers):
+    with contextlib.suppress(BaseException):
+        while True:
+            pass
+    return 2 * numbers
+
+
+class Raising:
+    """Nothing can be asked of it."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("no")
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+    __str__ = __array__ = __len__ = __float__ = __repr__
+
+
+class Sour(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise ArithmeticError("not me")
+
+
+class Rude(Exception):
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+class Lengthy(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+
+def raising(error):
+    def attempt(numbers):
+        raise error
+
+    return attempt
+
+
+def own_list():
+    mine: list = []
+    mine.append(mine)
+    return mine
+
+
+def of_the_course(numbers):
+    return attend(numbers[None], numbers[None, :1], numbers[None])
+
+
+def in_torch(numbers):
+    weights = torch.nn.functional.softmax(numbers, dim=3)
+    return weights
+
+
+def checks_itself(numbers):
+    check("double_it", checks_itself)
+    return 2 * numbers
+
+
+def calls_itself(numbers):
+    return calls_itself(numbers)
+
+
+def exits(numbers):
+    exit()
+
+
+HOSTILE = [
+    (loop, "too-slow", "It was at line", "stopped after 0.3 seconds"),
+    (loop_that_catches, "too-slow"),
+    (loop_that_prints, "too-slow", "characters more"),
+    (swallows_once, "too-slow"),
+    (lambda numbers: time.sleep(60), "too-slow"),
+    (raising(Lengthy()), "too-slow"),
+    (lambda numbers: torch.ones(1).expand(10**12), "too-large", "more than 100000 numbers"),
+    (lambda numbers: [[0.0] * 10**4] * 10**4, "too-large"),
+    (lambda numbers: torch.ones(3, device="meta"), "unreadable", "meta tensor"),
+    (lambda numbers: numbers.as_subclass(Sour), "unreadable", "ArithmeticError: not me"),
+    (lambda numbers: Raising(), "unreadable", "cannot be read as numbers"),
+    (lambda numbers: own_list(), "unreadable", "RecursionError"),
+    (lambda numbers: (2 * n for n in numbers), "wrong-type", "without `yield`"),
+    (lambda numbers: {"doubled": 2 * numbers}, "wrong-type", "is a dict"),
+    (lambda numbers: [[1.0], [2.0, 3.0]], "python-numbers"),
+    (lambda numbers: [10**400] * 3, "python-numbers"),
+    (lambda numbers: np.array(["a", "b"]), "numpy"),
+    (lambda numbers: namedtuple("Pair", "a b")(numbers, numbers), "tuple"),
+    (lambda numbers: torch.sparse_coo_tensor(size=(3,)), "wrong-shape"),
+    (lambda numbers: numbers.resize_(0) * 2, "wrong-shape", "in place"),
+    (lambda numbers: 2 * numbers.to(torch.float16), "dtype", "torch.float16"),
+    (lambda: 2, "parameters"),
+    (raising(SystemExit), "exit"),
+    (lambda numbers: exits(numbers), "exit", "Use `return` to leave"),
+    (checks_itself, "check-inside", "give it a cell of its own"),
+    (raising(Rude()), "raises", "Rude: (its message cannot be shown)", "`raise error`"),
+    (raising(ValueError("x" * 5000)), "raises", "x …"),
+    (calls_itself, "raises", "RecursionError", "calls itself without end"),
+    (lambda numbers: torch.empty(10**15), "raises"),
+    (lambda *numbers, **more: 1 / 0, "raises", "ZeroDivisionError"),
+    (in_torch, "raises", "`weights = torch.nn.functional.softmax(numbers, dim=3)`", "There is no such axis"),
+    (of_the_course, "raises", "`return attend(numbers[None], numbers[None, :1], numbers[None])`"),
+    (type("Odd", (), {"__call__": None})(), "raises"),
+]
+
+
+@pytest.mark.parametrize(("attempt", "says"), [(one, says) for one, *says in HOSTILE])
+def test_a_hostile_attempt_gets_an_honest_answer_in_time(attempt, says):
+    start = time.monotonic()
+    verdict = judge(IMPATIENT if says[0] == "too-slow" else DOUBLE_IT, attempt)
+    assert time.monotonic() - start < 20  # a busy machine takes its time
+    assert verdict.status == "wrong" and verdict.slip == says[0], str(verdict)
+    for words in says[1:]:
+        assert words in str(verdict)
+    assert len(str(verdict)) < 2500 and " at 0x" not in str(verdict) and "Traceback" not in str(verdict)
+    assert verdict._repr_html_() and getattr(exit, "_ip", None) is None
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert judge(DOUBLE_IT, double).status == "passed"
+
+
+def test_an_exercise_without_inputs_says_so_to_a_function_that_wants_one():
+    verdict = judge(EXERCISES["my_claim"], double)
+    assert verdict.slip == "parameters" and verdict.headline == "It cannot be called without inputs."
+
+
+def test_the_stop_button_passes_through_and_leaves_no_timer():
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        judge(replace(DOUBLE_IT, seconds=20), loop)
+    timer.join()
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_timer_of_somebody_else_goes_on():
+    rang = threading.Event()
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.set())
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        assert judge(IMPATIENT, loop).slip == "too-slow"
+        assert rang.wait(5)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_in_another_thread_it_works_without_a_timer():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(judge(DOUBLE_IT, double)))
+    thread.start()
+    thread.join()
+    assert found[0].status == "passed"
+
+
+def test_an_import_is_never_left_half_done(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.5)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def attempt(numbers):
+        import slow_to_import
+
+        return 2 * numbers if slow_to_import.whole else None
+
+    verdict = judge(IMPATIENT, attempt)
+    assert verdict.status == "passed" or verdict.slip == "too-slow"  # on a busy machine, after the import
+    assert sys.modules.pop("slow_to_import").whole
+
+
+def test_prints_and_warnings_are_kept_and_limited(capsys):
+    def attempt(numbers):
+        print("shape:", tuple(numbers.shape))
+        print("to the other stream", file=sys.stderr)
+        warnings.warn("take care", stacklevel=1)
+        return 2 * numbers
+
+    verdict = judge(DOUBLE_IT, attempt)
+    assert verdict.status == "passed"
+    assert "call 1:\nshape: (3,)\nto the other stream\nUserWarning: take care" in verdict.printed
+    assert "call 3:\n" in verdict.printed and "call 4:\n" not in verdict.printed
+    assert "<details" in verdict._repr_html_()
+    assert len(judge(IMPATIENT, loop_that_prints).printed) < 1200
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_session_is_as_it_was():
+    def attempt(numbers):
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        torch.manual_seed(1), np.random.seed(1), random.seed(1)
+        warnings.simplefilter("ignore")
+        sys.stdout = io.StringIO()
+        return 2 * numbers
+
+    def state() -> list:
+        torch.manual_seed(7), np.random.seed(7), random.seed(7)
+        judge(DOUBLE_IT, attempt if judged else double)
+        numbers = [torch.rand(1).item(), np.random.rand(), random.random()]
+        modes = torch.get_default_dtype(), torch.is_grad_enabled()
+        return [*numbers, *modes, list(warnings.filters), sys.stdout]
+
+    judged = False
+    before, judged = state(), True
+    assert state() == before
+    with torch.no_grad(), torch.inference_mode():  # what the session has on does not disturb a check
+        assert judge(DOUBLE_IT, double).status == "passed"
+        assert not torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda x: x.mul_(3), lambda x: x.unsqueeze_(0), lambda x: x.__setitem__(0, 5.0)]
+)
+def test_inputs_are_copies_and_every_kind_of_change_is_seen(change):
+    def attempt(numbers):
+        right = 2 * numbers
+        change(numbers)
+        return right
+
+    verdict = judge(DOUBLE_IT, attempt)
+    assert (verdict.slip, verdict.headline[:21]) == ("in-place", "The numbers are right")
+
+
+def test_the_innermost_line_of_the_learner_is_told_even_without_a_file():
+    space: dict = {}
+    exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", space)
+    told = str(judge(DOUBLE_IT, space["attempt"]))
+    assert "line 2 of `inner`" in told and "Is the name spelled right" in told

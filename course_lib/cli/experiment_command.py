@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
+import sys
 from pathlib import Path
 
 from course_lib.cli.arguments import add_device, at_least, command, find_device
@@ -28,7 +30,7 @@ def add(commands) -> None:
 
 def experiment(args: argparse.Namespace) -> int:
     """Run experiments again, list them, or show the tables of what was run."""
-    from course_lib.experiments.runner import experiments, run
+    from course_lib.experiments.catalogue import experiments
     from course_lib.experiments.tables import table
 
     known = experiments()
@@ -45,6 +47,10 @@ def experiment(args: argparse.Namespace) -> int:
             print(f"{path.stem}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
+
+    from course_lib.experiments.runner import run
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the runs' processes are ended as well
     names = ("out", "seeds", "variants", "n_steps", "device", "at_a_time")
     try:
         failed = run(args.names, **{name: getattr(args, name) for name in names})

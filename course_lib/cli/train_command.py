@@ -17,6 +17,7 @@ from pathlib import Path
 from course_lib.cli.arguments import (
     add_corpus,
     add_device,
+    at_least,
     command,
     find_device,
     seed,
@@ -37,10 +38,10 @@ def add(commands) -> None:
     add_corpus(own, "what to train on: toy (default), multi30k, a file with tabs, or a folder", "toy")
     own.add_argument("--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data")
     own.add_argument("--seed", type=seed, default=0, help="of weights, order, dropout (0)")
-    own.add_argument("--steps", type=int, dest="n_steps", metavar="N", help="else the recipe's")
-    own.add_argument("--tokens-per-batch", type=int, metavar="N", help="of one side of a batch")
-    own.add_argument("--learning-rate", type=float, metavar="X", help="the highest one")
-    own.add_argument("--r-drop", type=float, metavar="X", help="R-Drop's alpha (0: off)")
+    own.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help="else the recipe's")
+    own.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help="of one side of a batch")
+    own.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="the highest one")
+    own.add_argument("--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's alpha (0: off)")
     own.add_argument("--quick", action="store_true", help="a quarter of the tokens, for a CPU")
     own.add_argument("--folder", type=Path, help="where the run is kept; else runs/DATA_SYSTEM_SEED")
     own.add_argument("--restart", action="store_true", help="begin anew, in place of going on")

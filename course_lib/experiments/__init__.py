@@ -1,6 +1,7 @@
 """What lessons quote: experiments, run by name (`course_lib experiment`) and kept in data/results.
 
-runner.py           the table of data/experiments.json, run variant by variant, seed by seed
+catalogue.py        the experiments of data/experiments.json, by name
+runner.py           runs them, variant by variant, seed by seed
 trained_run.py      one run that trains a system of the road and measures it
 recall_run.py       one run on recall over a distance
 cpu_runs.py         runs of seconds on one CPU: looking up, a new rule of grammar, lesson 15's clinic

@@ -4,85 +4,35 @@
     python3 -m course_lib experiment positions --at-a-time 4
     python3 -m course_lib experiment positions --variants none rotary --seeds 0 --steps 200     # a small one
 
-`data/experiments.json` holds them: a question, what was expected, and variants, each of which says how it
-differs from the usual system or recipe ("keep": the weights of its first seed are kept too). Every variant
-is run once for each seed. A run that is done is written down at once, so an experiment can be stopped, and
-goes on where it was.
-
-    >>> experiments()["positions"].variants["none"]["config"]
-    {'positions': 'none'}
+Every variant of an experiment (`catalogue.py`) is run once for each seed. A run that is done is written down
+at once, so an experiment can be stopped, and goes on where it was.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
+from course_lib.experiments.catalogue import Experiment, experiments
 from course_lib.experiments.cpu_runs import run_claim, run_clinic, run_divisor, run_key_and_value
 from course_lib.experiments.recall_run import run_recall
 from course_lib.experiments.tables import brief
 from course_lib.experiments.trained_run import run_trained
-from course_lib.models.registry import language_models, translators
-from course_lib.runtime import data_path, write_atomically
+from course_lib.runtime import write_atomically
 from course_lib.training.checkpoint import machine, versions
 
 LARGE = {"train": run_trained, "recall": run_recall}  # on a GPU where there is one
 SMALL = {"divisor": run_divisor, "key and value": run_key_and_value, "sick": run_clinic, "claim": run_claim}
-GROUPS = {"translators": translators, "language models": language_models}
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A question and the runs that answer it. `variants`: what each changes, by name."""
-
-    name: str
-    lesson: str
-    asks: str
-    expected: str
-    kind: str
-    seeds: tuple[int, ...]
-    variants: Mapping[str, Mapping[str, Any]]
-
-
-@cache
-def experiments() -> dict[str, Experiment]:
-    """All experiments by name."""
-    table = json.loads(data_path("experiments.json").read_text(encoding="utf-8"))
-    return {name: _read(name, dict(kept)) for name, kept in table.items()}
-
-
-def _read(name: str, kept: dict[str, Any]) -> Experiment:
-    """`systems` makes a variant of each system; what stands under `same` belongs to every variant."""
-    group, same, variants = kept.pop("systems", []), kept.pop("same", {}), kept.pop("variants", {"": {}})
-    systems = [one.name for one in GROUPS[group]()] if isinstance(group, str) else group
-    if systems:
-        variants = {
-            f"{system}, {label}" if label else system: {"system": system, **changes}
-            for system in systems
-            for label, changes in variants.items()
-        }
-    variants = {label: _joined(same, changes) for label, changes in variants.items()}
-    usual = {"kind": "train", "seeds": (0, 1, 2)}
-    return Experiment(name=name, variants=variants, **usual | kept)
-
-
-def _joined(same: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, entry by entry: {"config": {...}} of the one and of the other become one."""
-    joined = dict(same)
-    for key, value in changes.items():
-        joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
-    return joined
 
 
 def run(
@@ -152,6 +102,8 @@ def run_one(one: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
     changes = dict(experiment.variants[one.variant])
     if changes.pop("keep", False) and one.seed == experiment.seeds[0]:
         changes["keep"] = out / "checkpoints" / f"{changes['system']}.safetensors"
+        typed = ["experiment", one.experiment, "--variants", one.variant, "--seeds", str(one.seed)]
+        changes["command"] = f"python3 -m course_lib {shlex.join(typed)}"
     if experiment.kind in LARGE:
         found = LARGE[experiment.kind](changes, seed=one.seed, n_steps=n_steps, device=device)
     else:

@@ -43,12 +43,12 @@ def run_trained(
 
     `changes`: the system, and what is otherwise than usual: "data", "src", "tgt", "config", "recipe".
     "measures" lists what else is wanted: "test" of Multi30k, and those of `INSIDE`. "keep" is a
-    file for the weights, in half precision.
+    file for the weights, in half precision, and "command" what its header says was typed.
     """
     asked = {key: changes[key] for key in Job.__dataclass_fields__ if key in changes}
     measures = changes.get("measures", [])
     job = Job(seed=seed, n_steps=n_steps, device=device, **asked)
-    outcome = run_job(job, data=loaded(job.corpus))
+    outcome = run_job(job, data=loaded(job.corpus), command=changes.get("command", ""))
     if MULTI30K.fullmatch(job.data):
         scores = _multi30k(outcome, "test" not in measures)
     else:

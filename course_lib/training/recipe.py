@@ -119,10 +119,11 @@ class Recipe:
         """The numbers of a run that people ask for first.
 
         >>> print(Recipe(n_steps=4000, learning_rate=3e-3))
-        4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up 400 steps), label smoothing 0.1
+        4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up of 400), label smoothing 0.1
         """
-        said = f"{self.n_steps:,} steps of {self.tokens_per_batch:,} tokens, learning rate "
-        said += f"{self.learning_rate:g} (warm-up {self.warm_up:,} steps), label smoothing {self.smoothing:g}"
+        steps = "1 step" if self.n_steps == 1 else f"{self.n_steps:,} steps"
+        said = f"{steps} of {self.tokens_per_batch:,} tokens, learning rate {self.learning_rate:g}"
+        said += f" (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
         return said + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
 
 

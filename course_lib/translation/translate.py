@@ -64,8 +64,9 @@ class Translation:
         words = (*self.source.split(), SPECIAL[EOS])
         if len(words) != len(self.source_tokens):
             return self.source_tokens
-        both = zip(words, self.source_tokens, strict=True)
-        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in both)
+        typed = (f"{word.strip(PUNCTUATION)}?" for word in words)
+        both = zip(typed, self.source_tokens, strict=True)
+        return tuple(word if token == SPECIAL[UNK] else token for word, token in both)
 
 
 def translate(
@@ -152,18 +153,19 @@ def plainly(text: str, tokenizer: Tokenizer) -> str:
     Signs are parted from words, and those that are not known are left out.
 
     >>> from course_lib.text.word_tokenizer import WordTokenizer
-    >>> plainly("The Cat sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
-    'the cat sleeps'
+    >>> plainly("The Cat, Tom, sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
+    'the cat Tom sleeps'
     """
     unknown = set(tokenizer.unknown(text))
     words = []
     for word in text.split():
-        small = word.lower().strip(PUNCTUATION)
-        if word not in unknown or (small and tokenizer.unknown(small)):
+        if word not in unknown:
             words.append(word)
-        else:
-            signs = word.lower()[word.lower().rfind(small) + len(small) :] if small else word
-            words += [small, *(sign for sign in signs if not tokenizer.unknown(sign))]
+            continue
+        bare = word.strip(PUNCTUATION)
+        signs = word[word.rfind(bare) + len(bare) :] if bare else word
+        words.append(bare if tokenizer.unknown(bare.lower()) else bare.lower())
+        words += [sign for sign in signs if not tokenizer.unknown(sign)]
     return " ".join(filter(None, words))
 
 

@@ -132,7 +132,7 @@ def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> No
     expect(picture).to_have_count(0)
     cell.get_by_label("Your number").fill("0.5")
     cell.get_by_role("button", name="Commit my guess").click()
-    expect(picture).to_have_attribute("data-moves", "1")  # painted: the empty canvas is there a moment earlier
+    expect(picture).to_have_attribute("data-moves", "1")  # painted: a canvas is empty at first
     expect(cell).to_contain_text("0.96")
     photograph(cell, "opened")
 

@@ -46,7 +46,7 @@ def test_a_run_says_its_recipe_and_leaves_weights_that_can_be_used(asked, capsys
     path = RUN.format("transformer")
     assert load_system(path).name == "transformer"
     assert first.startswith("transformer: ") and first.endswith("40 pairs of toy, on cpu")
-    recipe = "learning rate 0.003 (warm-up 1 steps), label smoothing 0.1, dropout 0"
+    recipe = "learning rate 0.003 (warm-up of 1), label smoothing 0.1, dropout 0"
     assert second == f"16 steps of 64 tokens, {recipe}"
     assert told.count("  validation ") == 8 and "Finished after 16 steps" in told
     assert f"Best weights: {path}\nTry them: " in told
@@ -202,8 +202,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, mo
         ("--data multi30k --from xx", "one of de, en, fr, but got 'xx'"),
         ("--data no/such.tsv", "There is no corpus no/such.tsv"),
         ("--data .", ". is a folder: say which of its languages, such as --from en --to fr"),
-        ("--steps 0", "n_steps"),
-        ("--learning-rate nan", "learning_rate"),
+        ("--learning-rate inf", "learning_rate"),
         ("--device cuda:7", "The device cannot be used here: "),
         ("--device abacus", "The device cannot be used here: "),
     ],

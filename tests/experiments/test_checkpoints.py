@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from course_lib.experiments.runner import experiments
+from course_lib.experiments.catalogue import experiments
 from course_lib.experiments.tables import brief, table
 from course_lib.experiments.telling_pairs import telling, telling_pairs
 from course_lib.experiments.trained_run import toy_scores

@@ -9,17 +9,23 @@ import sys
 import time
 from dataclasses import fields
 
+import psutil
 import pytest
 
 from course_lib.cli import main
-from course_lib.experiments import runner as module
+from course_lib.experiments import catalogue, trained_run
+from course_lib.experiments.catalogue import experiments
 from course_lib.experiments.cpu_runs import run_divisor, run_key_and_value
 from course_lib.experiments.recall_run import DISTANCES, SIZES, run_recall
-from course_lib.experiments.runner import LARGE, SMALL, experiments, run
+from course_lib.experiments.runner import LARGE, SMALL, Run, run, run_one
 from course_lib.experiments.tables import table
 from course_lib.experiments.trained_run import INSIDE
 from course_lib.models.registry import make_config
 from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.text.toy.generate import generate
+from course_lib.text.word_tokenizer import WordTokenizer
+from course_lib.training.checkpoint import load_system
+from course_lib.training.corpora import encode_data, sides
 from course_lib.training.recipe import Recipe
 
 EACH = [pytest.param(one, id=one.name) for one in experiments().values()]
@@ -46,7 +52,7 @@ def test_systems_and_variants_are_crossed_and_what_is_the_same_is_joined():
         "same": {"recipe": {"smoothing": 0.0}, "keep": True},
         "variants": {"slow": {"recipe": {"learning_rate": 1e-4}}, "": {}},
     }
-    two = module._read("x", {"lesson": "1", "asks": "?", "expected": "."} | asked)
+    two = catalogue._read("x", {"lesson": "1", "asks": "?", "expected": "."} | asked)
     assert list(two.variants) == ["rnn_lm, slow", "rnn_lm", "gru_lm, slow", "gru_lm"]
     assert two.variants["gru_lm, slow"] == {
         "system": "gru_lm",
@@ -78,6 +84,17 @@ def test_what_is_done_is_kept_and_not_done_again_and_what_fails_is_counted(tmp_p
     assert f"| {variant} | 2 |" in table(kept)
 
 
+def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
+    few = sides(generate(40, seed=1))
+    data = encode_data("few", few, few, WordTokenizer.from_texts([*few[0], *few[1]]))
+    monkeypatch.setattr(trained_run, "loaded", lambda corpus: data)
+    monkeypatch.setattr(trained_run, "toy_scores", lambda *_: {})
+    run_one(Run("toy_language_models", "gru_lm", 0), tmp_path, 1, "cpu", 1)
+    about = load_system(tmp_path / "checkpoints" / "gru_lm.safetensors").about
+    typed = "experiment toy_language_models --variants gru_lm --seeds 0"
+    assert about["command"] == f"python3 -m course_lib {typed}"
+
+
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("course_lib.cli.commands.enter", lambda *_: None)
     assert main(["experiment", "--list"]) == 0
@@ -91,7 +108,8 @@ def test_the_command(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_all_runs(tmp_path):
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_kill_end_all_runs(tmp_path, sent, code):
     words = f"experiment key_and_value --steps 100000000 --at-a-time 2 --out {tmp_path}".split()
     process = subprocess.Popen(
         [sys.executable, "-m", "course_lib", *words],
@@ -99,10 +117,13 @@ def test_ctrl_c_ends_all_runs(tmp_path):
         start_new_session=True,
         stderr=subprocess.PIPE,
     )
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
+    while len(runs := psutil.Process(process.pid).children()) < 3:  # two, and multiprocessing's own
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(sent)
     process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
+    assert psutil.wait_procs(runs, timeout=20)[1] == []
 
 
 # ---- the kinds

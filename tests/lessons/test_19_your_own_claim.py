@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import mean
 
-from course_lib.experiments.runner import experiments
+from course_lib.experiments.catalogue import experiments
 from course_lib.lessons.claim import (
     N_STEPS,
     RULES,

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.experiments.runner import experiments
+from course_lib.experiments.catalogue import experiments
 from course_lib.lessons import live_training as live
 from course_lib.lessons.small_run import PATIENTS, Habits, SmallRun, exact_match, short_data, short_pairs
 

@@ -41,8 +41,7 @@ def significant(value: float, digits: int = 3) -> str:
     >>> significant(0.00016161), significant(1234.5), significant(-0.0)
     ('0.000162', '1.23e+03', '0')
     """
-    text = f"{float(value):.{digits}g}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return f"{float(value):z.{digits}g}"
 
 
 def minus(text: str) -> str:
@@ -128,8 +127,7 @@ def _number(value: float, decimals: int) -> str:
         return str(value)
     if abs(value) >= 1e6:
         return f"{value:.3e}"
-    text = f"{value:.{decimals}f}"
-    return text.lstrip("-") if float(text) == 0 else text  # no "-0.000"
+    return f"{value:z.{decimals}f}"  # z: no "-0.000"
 
 
 def _row(words: list[str], length: int) -> str:

@@ -30,7 +30,7 @@ MODULES = {  # and where they stand
 WITH_SHAPES = [name for name in MODULES if name.startswith(("layers.", "models."))]
 # Examples to look at: they name files, axes, or a learner's function that are not there, or build notebooks.
 PICTURES = {
-    *("authoring.build", "authoring.editions", "authoring.execute", "bench.timing"),
+    *("authoring.build", "authoring.editions", "authoring.execute"),
     *("explore.base", "explore.control", "views.bars", "views.heatmap", "views.quick_text"),
     *("teaching.exercises.code_reading", "teaching.questions.guess", "text.corpus", "text.multi30k"),
 }

@@ -19,7 +19,7 @@ from course_lib.lessons.recompute import Recompute
 from course_lib.models.registry import build, make_config
 from course_lib.models.translator import Translator
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.translation.search import Hypotheses, greedy
+from course_lib.translation.search import greedy
 
 LENGTH, BATCH, SOURCE = 64, 8, 16
 VOCAB = {"toy": 680, "multi30k": 8000}
@@ -44,7 +44,8 @@ def measure(name: str, scale: str, *, device: torch.device) -> list[str]:
     """One system's row: seconds both ways, their ratio, and a word where the two said different things."""
     system, memory = ready(name, scale, device=device)
     slow = Recompute(system).eval()
-    ways = {"cached": lambda: decode(system, memory, LENGTH), "again": lambda: decode(slow, memory, LENGTH)}
+    systems = {"cached": system, "again": slow}
+    ways = {name: lambda one=one: greedy(one, memory, max_len=LENGTH) for name, one in systems.items()}
     cached, again = map(median, in_turn(ways, rounds=ROUNDS).values())
     same = torch.equal(ways["cached"]().ids, ways["again"]().ids)
     figures = [f"{cached:.2f} s", f"{again:.2f} s", f"{again / cached:.1f} ×"]
@@ -63,7 +64,3 @@ def ready(name: str, scale: str = "toy", *, device: str | torch.device = "cpu") 
     with torch.inference_mode():
         system.words.output.bias[EOS] = -1e4
         return system, system.encode(src.to(device), torch.full((BATCH,), n, device=device))
-
-
-def decode(system: Translator, memory: Rows, length: int) -> Hypotheses:
-    return greedy(system, memory, max_len=length)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from statistics import median
 
 from course_lib.bench.cost import fastest
-from course_lib.bench.decoding import BATCH, SOURCE, decode, ready
+from course_lib.bench.decoding import BATCH, SOURCE, ready
 from course_lib.bench.timing import columns, conditions
 from course_lib.models.registry import translators
 from course_lib.runtime import data_path, write_json
+from course_lib.translation.search import greedy
 
 LENGTH, TURNS, TRIES = 32, 3, 3
 COMMAND = "python3 -m course_lib.bench.decoding_speed"
@@ -41,7 +42,7 @@ def run() -> list[dict]:
 def measure(names: list[str]) -> list[dict]:
     """The words a second of each translator, in each turn."""
     systems = {name: ready(name) for name in names}
-    ways = {name: lambda found=found: decode(*found, LENGTH) for name, found in systems.items()}
+    ways = {name: lambda found=found: greedy(*found, max_len=LENGTH) for name, found in systems.items()}
     return [
         {"variant": name, "seed": turn, "words_per_second": round(BATCH * LENGTH / seconds, 1)}
         for turn in range(TURNS)

@@ -21,7 +21,9 @@ def add(commands) -> None:
     own.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
     own.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
     own.add_argument("--seeds", nargs="+", type=int, metavar="N", help="else the experiment's own, 0 1 2")
-    own.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help="else the usual recipe's")
+    own.add_argument(
+        "--steps", type=at_least(1), dest="n_steps", metavar="N", help="a trial; else the recipe's"
+    )
     own.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help="runs at once (1)")
     add_device(own)
     out = "where results are kept (runs/experiments)"
@@ -30,7 +32,7 @@ def add(commands) -> None:
 
 def experiment(args: argparse.Namespace) -> int:
     """Run experiments again, list them, or show the tables of what was run."""
-    from course_lib.experiments.catalogue import experiments
+    from course_lib.experiments.catalogue import experiments, results_file
     from course_lib.experiments.tables import table
 
     known = experiments()
@@ -41,10 +43,11 @@ def experiment(args: argparse.Namespace) -> int:
     if unknown := [name for name in args.names if name not in known]:
         raise Trouble(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")
     if args.table:
-        for path in (args.out / f"{name}.json" for name in args.names):
+        for name in args.names:
+            path = results_file(args.out, name, args.n_steps)
             if not path.exists():
-                raise Trouble(f"{path} is not there.", f"Run `{called()} experiment {path.stem}` first.")
-            print(f"{path.stem}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
+                raise Trouble(f"{path} is not there.", f"Run `{called()} experiment {name}` first.")
+            print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
 

@@ -41,7 +41,7 @@ def add(commands) -> None:
     own.add_argument("text", nargs="?", default="", metavar="TEXT", help="what to go on with; else nothing")
     add_weights(own, "transformer_lm")
     own.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many texts (5)")
-    own.add_argument("--words", type=at_least(1), default=30, metavar="N", help="at most so many tokens (30)")
+    own.add_argument("--max-tokens", type=at_least(1), default=30, metavar="N", help="how long at most (30)")
     draw = "1 draws as the model thinks, 0 takes the likeliest word (1)"
     own.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=draw)
     own.add_argument("--top-k", type=at_least(1), metavar="N", help="draw from the N likeliest words only")
@@ -85,12 +85,11 @@ def translate(args: argparse.Namespace) -> int:
             saved.tokenizer,
             beam=args.beam,
             length_penalty=args.length_penalty,
-            with_weights=args.attention and saved.model.attends,
         )
         for translation in found:
             number += 1
             print("".join(sign if sign.isprintable() else " " for sign in translation.target), flush=True)
-            if translation.weights is not None:
+            if args.attention and saved.model.attends and translation.source_tokens:
                 show(every_attention(saved.model, saved.tokenizer, translation), saved, args)
             for note in translation.notes:
                 where = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
@@ -125,10 +124,11 @@ def sample(args: argparse.Namespace) -> int:
     """Let a language model go on with a text, or begin one."""
     import torch
 
+    from course_lib.models.in_use import device_of
     from course_lib.text.special import BOS, EOS
     from course_lib.translation.attentions import Attention
     from course_lib.translation.sample import continue_text
-    from course_lib.translation.translate import device_of, notes_on, plainly
+    from course_lib.translation.translate import notes_on, plainly
 
     saved = open_as("language model", args)
     model, tokenizer = saved.model, saved.tokenizer
@@ -142,7 +142,7 @@ def sample(args: argparse.Namespace) -> int:
     said = continue_text(
         model,
         torch.tensor([start] * args.n),
-        n=min(args.words, room),
+        n=min(args.max_tokens, room),
         temperature=args.temperature,
         top_k=args.top_k,
         generator=torch.Generator().manual_seed(args.seed),

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from course_lib.models.registry import language_models, translators
@@ -39,6 +40,15 @@ def experiments() -> dict[str, Experiment]:
     """All experiments by name."""
     table = json.loads(data_path("experiments.json").read_text(encoding="utf-8"))
     return {name: _read(name, dict(kept)) for name, kept in table.items()}
+
+
+def results_file(out: Path, name: str, n_steps: int | None) -> Path:
+    """Where the runs of an experiment are kept; a trial in fewer steps has a file of its own.
+
+    >>> results_file(Path("runs"), "positions", 200).name
+    'positions_200_steps.json'
+    """
+    return out / f"{name}{f'_{n_steps}_steps' if n_steps else ''}.json"
 
 
 def _read(name: str, kept: dict[str, Any]) -> Experiment:

@@ -41,11 +41,9 @@ def run_divisor(changes: dict[str, Any], *, seed: int, n_steps: int | None = Non
     return {"n_steps": n_steps, "half_way": half, "end": end, "curves": curves}
 
 
-def learn_to_look_up(
-    divisor: float, rate: float, *, seed: int, n_steps: int, d_k: int, d_model: int = 32, n_keys: int = 8
-) -> list[float]:
+def learn_to_look_up(divisor: float, rate: float, *, seed: int, n_steps: int, d_k: int) -> list[float]:
     """The loss of every step."""
-    generator = torch.Generator().manual_seed(seed)
+    generator, d_model, n_keys = torch.Generator().manual_seed(seed), 32, 8
     turn = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
     w_q, w_k = torch.randn(2, d_model, d_k, generator=generator) / d_model**0.5
 

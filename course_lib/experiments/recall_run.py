@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_lib.models.in_use import device_of
 from course_lib.models.registry import build, make_config, n_parameters
 from course_lib.runtime import device as usual_device
 from course_lib.text.tasks import FIRST_SYMBOL, RecallTask, recall
@@ -93,18 +94,18 @@ def train(
 
 def loss_of(model: nn.Module, task: RecallTask) -> Tensor:
     """Cross-entropy where something is asked."""
-    place = next(model.parameters()).device
+    place = device_of(model)
     logits = model(task.tokens.to(place))
     counts = task.counts.to(place)
     return F.cross_entropy(logits[counts], task.targets.to(place)[counts])
 
 
 @torch.no_grad()
-def share_right(model: nn.Module, distance: int, *, n: int = 1000) -> float:
-    """Of so many fresh questions over this distance, how many are answered rightly."""
+def share_right(model: nn.Module, distance: int) -> float:
+    """Of a thousand fresh questions over this distance, how many are answered rightly."""
     generator = torch.Generator().manual_seed(distance)
-    task = recall(generator, batch_size=n, distance=distance, vocab_size=VOCAB)
-    place = next(model.parameters()).device
+    task = recall(generator, batch_size=1000, distance=distance, vocab_size=VOCAB)
+    place = device_of(model)
     said = model(task.tokens.to(place)).argmax(dim=-1).cpu()
     return float((said == task.targets)[task.counts].float().mean())
 

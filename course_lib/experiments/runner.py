@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.experiments.catalogue import Experiment, experiments
+from course_lib.experiments.catalogue import Experiment, experiments, results_file
 from course_lib.experiments.cpu_runs import run_claim, run_clinic, run_divisor, run_key_and_value
 from course_lib.experiments.recall_run import run_recall
 from course_lib.experiments.tables import brief
@@ -51,7 +51,8 @@ def run(
     for name, one in chosen.items():
         for unknown in set(variants or ()) - set(one.variants):
             raise ValueError(f"{name} has no variant {unknown!r}. There are: {', '.join(one.variants)}.")
-    kept = {name: kept_runs(one, out) for name, one in chosen.items()}
+    files = {name: results_file(out, name, n_steps) for name in names}
+    kept = {name: kept_runs(file) for name, file in files.items()}
     missing = [
         Run(name, variant, seed)
         for name, one in chosen.items()
@@ -59,6 +60,8 @@ def run(
         for variant in variants or one.variants
         if (variant, seed) not in kept[name]
     ]
+    if not missing:
+        tell("All of it was run before: --table shows it.")
     failed = 0
     # Processes of their own: a small model leaves most of a large GPU idle, and most cores too.
     hands = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
@@ -75,7 +78,7 @@ def run(
                 traceback.print_exception(error, file=sys.stderr)
                 continue
             kept[one.experiment][one.variant, one.seed] = found
-            keep(chosen[one.experiment], kept[one.experiment], out)
+            keep(chosen[one.experiment], kept[one.experiment], files[one.experiment], n_steps)
             tell(f"{name}: {brief(found)}")
     except BaseException:  # Ctrl-C: some are in the middle of a run
         hands.shutdown(wait=False, cancel_futures=True)
@@ -101,7 +104,8 @@ def run_one(one: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
     experiment, began = experiments()[one.experiment], time.perf_counter()
     changes = dict(experiment.variants[one.variant])
     if changes.pop("keep", False) and one.seed == experiment.seeds[0]:
-        changes["keep"] = out / "checkpoints" / f"{changes['system']}.safetensors"
+        folder = results_file(out, "checkpoints", n_steps).with_suffix("")
+        changes["keep"] = folder / f"{changes['system']}.safetensors"
         typed = ["experiment", one.experiment, "--variants", one.variant, "--seeds", str(one.seed)]
         changes["command"] = f"python3 -m course_lib {shlex.join(typed)}"
     if experiment.kind in LARGE:
@@ -118,25 +122,27 @@ def run_one(one: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
     } | found
 
 
-def kept_runs(experiment: Experiment, out: Path) -> dict[tuple[str, int], dict]:
+def kept_runs(path: Path) -> dict[tuple[str, int], dict]:
     """The runs that are done, by variant and seed."""
-    path = out / f"{experiment.name}.json"
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
     return {(one["variant"], one["seed"]): one for one in runs}
 
 
-def keep(experiment: Experiment, runs: Mapping[tuple[str, int], dict], out: Path) -> None:
+def keep(
+    experiment: Experiment, runs: Mapping[tuple[str, int], dict], path: Path, n_steps: int | None
+) -> None:
     """Write down all that is done of an experiment, in the order of its table."""
     about = {
         "experiment": experiment.name,
         "lesson": experiment.lesson,
         "asks": experiment.asks,
         "expected": experiment.expected,
-        "command": f"python3 -m course_lib experiment {experiment.name}",
+        "command": f"python3 -m course_lib experiment {experiment.name}"
+        + (f" --steps {n_steps}" if n_steps else ""),
     }
     order = list(experiment.variants)
     known = sorted((order.index(variant), seed) for variant, seed in runs if variant in order)
     # A line for each run: short enough for a repository, and a change shows which run it is.
     lines = ",\n".join(json.dumps(runs[order[place], seed], ensure_ascii=False) for place, seed in known)
     text = json.dumps(about, ensure_ascii=False, indent=1).removesuffix("\n}")
-    write_atomically(out / f"{experiment.name}.json", f'{text},\n "runs": [\n{lines}\n]}}\n')
+    write_atomically(path, f'{text},\n "runs": [\n{lines}\n]}}\n')

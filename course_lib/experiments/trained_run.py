@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from course_lib.models.in_use import device_of
 from course_lib.models.registry import n_parameters, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.tokenizer import Tokenizer
@@ -125,11 +126,10 @@ def _multi30k(outcome: TrainedSystem, validation_only: bool) -> dict:
 # ---- inside a Transformer
 
 
-def _toy_batches(outcome: TrainedSystem, n: int = 200) -> list[Batch]:
-    pairs, tokenizer = read_corpus("toy", "test")[:n], outcome.data.tokenizer
+def _toy_batches(outcome: TrainedSystem) -> list[Batch]:
+    pairs, tokenizer = read_corpus("toy", "test")[:200], outcome.data.tokenizer
     sides = ([tokenizer.encode(getattr(pair, side)) for pair in pairs] for side in ("src_text", "tgt_text"))
-    device = next(outcome.model.parameters()).device
-    return [make_batch(*sides).map(lambda tensor: tensor.to(device))]
+    return [make_batch(*sides).to(device_of(outcome.model))]
 
 
 def _heads_off(outcome: TrainedSystem) -> dict:

@@ -118,10 +118,10 @@ class CloseAWord(Explorable):
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         shut, share = now["closed"] > 0, now["share"]
-        no_cat = not now["sentence"].startswith("cat")
+        mouse, cat = (now["sentence"].startswith(animal) for animal in ("mouse", "cat"))
         return {
-            "flips": now["flipped"] and no_cat,
-            "idle": shut and share == now["largest"] and now["moved"] < 0.05 and no_cat,
+            "flips": now["flipped"] and not cat,
+            "idle": shut and share == now["largest"] and now["moved"] < 0.05 and mouse,
             "quiet": shut and share < 0.05 and now["moved"] > 0.3,
         }
 

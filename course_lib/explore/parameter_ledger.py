@@ -19,7 +19,7 @@ from torch import nn
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
-from course_lib.models.registry import make_config
+from course_lib.models.registry import make_config, n_parameters
 from course_lib.models.transformer import Transformer
 from course_lib.views.bars import Blocks, LyingBars
 from course_lib.views.quick_text import quick_text, write
@@ -44,10 +44,6 @@ PARTS = (
 )
 
 
-def n_in(module: nn.Module) -> int:
-    return sum(numbers.numel() for numbers in module.parameters())
-
-
 @cache
 def counts(model: str) -> dict[str, int]:
     """Parameters by part, with one word table."""
@@ -58,16 +54,19 @@ def counts(model: str) -> dict[str, int]:
             first, second = whole.encoder.blocks[0], whole.decoder.blocks[0]
             looks = first.attention, second.attention, second.cross
             thinks = first.feed_forward, second.feed_forward
-            bias, last = words, n_in(whole.encoder.last_norm) + n_in(whole.decoder.last_norm)
+            bias, last = words, n_parameters(whole.encoder.last_norm) + n_parameters(whole.decoder.last_norm)
         else:
             first = nn.TransformerEncoderLayer(width, n_heads, d_ff)
             second = nn.TransformerDecoderLayer(width, n_heads, d_ff)
             looks = first.self_attn, second.self_attn, second.multihead_attn
             thinks = first.linear1, first.linear2, second.linear1, second.linear2
             bias = last = 0
-        table = n_in(nn.Embedding(words, width))
-    attention, thinking = [n_layers * n_in(look) for look in looks], n_layers * sum(map(n_in, thinks))
-    norms = n_layers * (n_in(first) + n_in(second)) - sum(attention) - thinking + last
+        table = n_parameters(nn.Embedding(words, width))
+    attention, thinking = (
+        [n_layers * n_parameters(look) for look in looks],
+        n_layers * sum(map(n_parameters, thinks)),
+    )
+    norms = n_layers * (n_parameters(first) + n_parameters(second)) - sum(attention) - thinking + last
     return dict(zip(PARTS, (table, *attention, thinking, norms, bias), strict=True))
 
 

@@ -19,11 +19,12 @@ from functools import cache
 import torch
 
 from course_lib.layers.rows import Rows
+from course_lib.models.in_use import eval_mode
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.masking import masked_memory, without
-from course_lib.translation.search import eval_mode, greedy
+from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 
 # The heads of one use, three layers of four, as lesson 09 names them; elsewhere “2b” is 1.1.

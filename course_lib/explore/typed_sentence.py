@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 
 import torch
 
+from course_lib.models.in_use import eval_mode
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.masking import masked_memory, without
-from course_lib.translation.search import eval_mode, greedy, read_before
+from course_lib.translation.search import greedy, read_before
 from course_lib.translation.shipped import Shipped
 from course_lib.translation.translate import EMPTY, notes_after, notes_on, plainly
 

@@ -21,7 +21,6 @@ from torch import nn
 from course_lib.layers.feed_forward import make_feed_forward
 from course_lib.layers.masks import causal_mask
 from course_lib.layers.multi_head import MultiHead
-from course_lib.layers.norms import Norm
 from course_lib.layers.residual import Residual
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Bool, Float, Tensor
@@ -110,6 +109,11 @@ class Block(nn.Module):
                 "Expected neither causal nor may_look beside a past: the words after it are taken one after "
                 "another, and no later one is seen. Leave them out."
             )
+        if self.crosses != (source is not None):
+            raise ValueError(
+                "Expected a source where the block looks at one (crosses=True), and only there, but got "
+                f"crosses={self.crosses} and {'no' if source is None else 'a'} source."
+            )
         query, keys, values = self.attention.project(self.around_attention.before(x))
         if turn is not None:
             query, keys = turn(query), turn(keys)
@@ -139,7 +143,7 @@ class Block(nn.Module):
 class Stack(nn.Module):
     """Blocks one after another, and a last norm where the blocks are pre-norm and do not end in one."""
 
-    def __init__(self, blocks: list[Block], *, last_norm: Norm | None = None):
+    def __init__(self, blocks: list[Block], *, last_norm: nn.Module | None = None):
         super().__init__()
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = last_norm

@@ -17,8 +17,8 @@
     Cho et al. 2014                 Learning Phrase Representations using RNN Encoder-Decoder
 
 A cell's matrices lie stacked in one, in torch's order, so weights go to and fro by copying. There are two
-biases where one would do: torch has two, because cuDNN has. The modules own the weights and use torch's
-fused cells; a test shows them equal to the functions here.
+biases where one would do: torch has two, because cuDNN has. The modules are torch's fused cells; a test
+shows them equal to the functions here.
 
 A state is passed on from word to word, and every rounding with it. So the modules keep to the precision of
 their weights, even where autocast asks for less around them (`in_own_precision`).
@@ -26,7 +26,6 @@ their weights, even where autocast asks for less around them (`in_own_precision`
 
 from __future__ import annotations
 
-import math
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -154,30 +153,11 @@ def in_own_precision(device: torch.device) -> AbstractContextManager:
     return nullcontext()
 
 
-class _CellWeights(nn.Module):
-    """The four weights of a cell, named, shaped and drawn as torch's own cells have them."""
-
-    def __init__(self, *, input_size: int, hidden: int, n_gates: int):
-        super().__init__()
-        bound = 1 / math.sqrt(hidden)
-        rows = n_gates * hidden
-        self.weight_ih = nn.Parameter(torch.empty(rows, input_size).uniform_(-bound, bound))
-        self.weight_hh = nn.Parameter(torch.empty(rows, hidden).uniform_(-bound, bound))
-        self.bias_ih = nn.Parameter(torch.empty(rows).uniform_(-bound, bound))
-        self.bias_hh = nn.Parameter(torch.empty(rows).uniform_(-bound, bound))
-
-    def own(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """These tensors in the precision of the weights, which follow in the order of torch's fused cells."""
-        check_decimal("inputs", tensors[0])
-        weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        return *(tensor.to(self.weight_ih.dtype) for tensor in tensors), *weights
-
-
-class LSTMCell(_CellWeights):
+class LSTMCell(nn.LSTMCell):
     """`lstm_cell` with its weights; it starts by remembering (`remember_at_first`)."""
 
     def __init__(self, *, input_size: int, hidden: int):
-        super().__init__(input_size=input_size, hidden=hidden, n_gates=4)
+        super().__init__(input_size, hidden)
         remember_at_first(self.bias_ih, self.bias_hh)
 
     def forward(
@@ -186,19 +166,22 @@ class LSTMCell(_CellWeights):
         hidden: Float[Tensor, "batch hidden"],
         cell: Float[Tensor, "batch hidden"],
     ) -> tuple[Float[Tensor, "batch hidden"], Float[Tensor, "batch hidden"]]:
+        check_decimal("inputs", inputs)
+        dtype = self.weight_ih.dtype
         with in_own_precision(inputs.device):
-            inputs, hidden, cell, *weights = self.own(inputs, hidden, cell)
-            return torch.lstm_cell(inputs, (hidden, cell), *weights)
+            return super().forward(inputs.to(dtype), (hidden.to(dtype), cell.to(dtype)))
 
 
-class GRUCell(_CellWeights):
+class GRUCell(nn.GRUCell):
     """`gru_cell` with its weights."""
 
     def __init__(self, *, input_size: int, hidden: int):
-        super().__init__(input_size=input_size, hidden=hidden, n_gates=3)
+        super().__init__(input_size, hidden)
 
     def forward(
         self, inputs: Float[Tensor, "batch input"], hidden: Float[Tensor, "batch hidden"]
     ) -> Float[Tensor, "batch hidden"]:
+        check_decimal("inputs", inputs)
+        dtype = self.weight_ih.dtype
         with in_own_precision(inputs.device):
-            return torch.gru_cell(*self.own(inputs, hidden))
+            return super().forward(inputs.to(dtype), hidden.to(dtype))

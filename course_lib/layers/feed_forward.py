@@ -84,7 +84,8 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
-        return self.outer(self.dropout(F.relu(self.inner(x))))
+        wide = F.relu(self.inner(x))
+        return self.outer(self.dropout(wide) if self.training else wide)
 
 
 class SwiGLU(nn.Module):

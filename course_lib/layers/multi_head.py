@@ -7,7 +7,7 @@
     (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 5]))
 
 Split, attend, join, project. The width d_model is shared out among the heads, so many heads cost no more
-multiplications than one; what grows is the number of weights.
+multiplications than one; what grows is the number of attention weights.
 
 Heads may share keys and values. With `n_kv_heads` below `n_heads`, each key head serves a group of query
 heads (grouped-query attention), with 1 it serves all (multi-query): the cache shrinks by as much.
@@ -213,7 +213,7 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
     """Four axes, keys and values in pairs, and key heads that share out the query heads evenly."""
     check_same_width(query, keys)
     check_keys_and_values(keys, values)
-    same_batch = len(keys) in (len(query), 1)
+    same_batch = keys.shape[0] in (query.shape[0], 1)
     if query.ndim != 4 or keys.ndim != 4 or not same_batch or query.shape[1] % keys.shape[1]:
         raise ValueError(
             "Expected a query (batch, heads, queries, head_dim) and keys (batch, kv_heads, keys, head_dim) "

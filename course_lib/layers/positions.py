@@ -52,7 +52,7 @@ def angles(n: int, width: int) -> Float[Tensor, "n pairs"]:
     return torch.arange(n, dtype=torch.float32)[:, None] * speeds
 
 
-def sinusoids(n: int, d_model: int) -> Float[Tensor, "n d_model"]:
+def sinusoids(n: int, d_model: int) -> Float[Tensor, "n model"]:
     """The hands' tips: sin in the even columns, cos in the odd ones.
 
         >>> table = sinusoids(50, 8)

@@ -10,9 +10,10 @@
     tensor([[7.],
             [5.]])
 
-`unroll` is the loop that lessons show. `Recurrent` hands the loop to torch's fused layers (cuDNN on a GPU),
-which know nothing of lengths, and repairs what they do to padding; `Recurrent.explicit` is the same network
-by `unroll`, and a test shows both equal. All of it keeps to the precision of the weights (`layers/cells.py`).
+`unroll` is the loop that lessons show. `Recurrent` hands the loop to torch's fused layers (cuDNN on a GPU)
+and repairs what they do to padding; a test shows both equal. Torch would leave padding out of packed
+sentences, but packing needs the lengths on the CPU: a GPU waits, and no CUDA graph can record it. All of it
+keeps to the precision of the weights (`layers/cells.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.cells import gru_cell, in_own_precision, lstm_cell, remember_at_first, rnn_cell
+from course_lib.layers.cells import in_own_precision, remember_at_first
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Int, Tensor
 
@@ -34,10 +35,10 @@ warnings.filterwarnings("ignore", "RNN module weights are not part of single con
 Cell = Callable[[Tensor, Rows], Rows]
 """One step: a word (batch, input) and the old state in, the new state out."""
 
-_KINDS = {  # torch's layer, the cell by hand, torch's fused cell
-    "rnn": (nn.RNN, rnn_cell, torch.rnn_tanh_cell),
-    "lstm": (nn.LSTM, lstm_cell, torch.lstm_cell),
-    "gru": (nn.GRU, gru_cell, torch.gru_cell),
+_KINDS = {  # torch's layer and its fused cell
+    "rnn": (nn.RNN, torch.rnn_tanh_cell),
+    "lstm": (nn.LSTM, torch.lstm_cell),
+    "gru": (nn.GRU, torch.gru_cell),
 }
 
 
@@ -154,7 +155,7 @@ class Recurrent(nn.Module):
         self.state_names = ("hidden", "cell") if kind == "lstm" else ("hidden",)
         self.state_shape = (n_layers * self.n_directions, hidden)
         self.dropout = nn.Dropout(dropout)
-        fused, _, _ = _KINDS[kind]
+        fused, _ = _KINDS[kind]
         # One of torch's layers for each layer and direction: its own stack would not show what the lower
         # layers' states were at the end of a short sentence, and on a GPU would drop out by another dice.
         self.layers = nn.ModuleList(
@@ -176,18 +177,8 @@ class Recurrent(nn.Module):
         *,
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> tuple[Float[Tensor, "batch len output"], Rows]:
-        """Every word's output, and the state at each sentence's end; by torch's fused layers."""
+        """Every word's output, and the state at each sentence's end."""
         return self._through(inputs, state, lengths, self._fused)
-
-    def explicit(
-        self,
-        inputs: Float[Tensor, "batch len input"],
-        state: Rows | None = None,
-        *,
-        lengths: Int[Tensor, " batch"] | None = None,
-    ) -> tuple[Float[Tensor, "batch len output"], Rows]:
-        """The same as calling the layer, by `unroll` and the cells by hand: to read, not to train with."""
-        return self._through(inputs, state, lengths, self._unrolled)
 
     def step(
         self, inputs: Float[Tensor, "batch input"], state: Rows
@@ -258,22 +249,9 @@ class Recurrent(nn.Module):
         real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
         return torch.where(real[..., None], outputs, 0.0), final
 
-    def _unrolled(
-        self, layer: nn.RNNBase, x: Tensor, first: Rows, lengths: Tensor | None
-    ) -> tuple[Tensor, Rows]:
-        """One layer over all words in a loop of our own."""
-        _, by_hand, _ = _KINDS[self.kind]
-        weights = _weights(layer)
-
-        def cell(word: Tensor, state: Rows) -> Rows:
-            new = _as_tuple(by_hand(word, *state.values(), **weights))
-            return dict(zip(state, new, strict=True))
-
-        return unroll(cell, x, first, lengths=lengths)
-
     def _one_step(self, layer: nn.RNNBase, x: Tensor, first: Rows, lengths: None) -> tuple[Tensor, Rows]:
         """One layer over a single word, by torch's fused cell."""
-        _, _, cell = _KINDS[self.kind]
+        _, cell = _KINDS[self.kind]
         given = tuple(first.values())
         new = cell(x[:, 0], given if self.kind == "lstm" else given[0], *_weights(layer).values())
         state = dict(zip(first, _as_tuple(new), strict=True))

@@ -86,5 +86,7 @@ class Residual(nn.Module):
         self, x: Float[Tensor, "... model"], change: Float[Tensor, "... model"]
     ) -> Float[Tensor, "... model"]:
         """The path after the layer has said its change."""
-        changed = x + self.dropout(change) if self.residual else self.dropout(change)
+        if self.training:  # at rest dropout does nothing, and its call takes as long as a small product
+            change = self.dropout(change)
+        changed = x + change if self.residual else change
         return changed if self.pre_norm else self.norm(changed)

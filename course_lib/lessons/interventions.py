@@ -13,11 +13,12 @@ import torch
 
 from course_lib.explore.pronoun import ATTENTIONS, PronounTranslation, from_memory, under_masks
 from course_lib.layers.masks import padding_mask
+from course_lib.models.in_use import eval_mode
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.translation.ablation import multi_heads, of_head, zeroed
 from course_lib.translation.masking import alone, masked_memory, without
-from course_lib.translation.search import eval_mode, greedy
+from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
 
 

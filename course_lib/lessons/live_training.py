@@ -28,7 +28,9 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
     """Train to the last step, or to step `until`; from where the file stands unless it is to begin anew."""
     path, end = run_file(name), min(until or run.n_steps, run.n_steps)
     if not anew and run.go_on(path):
-        print(f"Going on from step {run.n_done}.")
+        done = run.n_done == run.n_steps
+        again = f'It was trained before; train_live(run, "{name}", anew=True) trains it again.'
+        print(again if done else f"Going on from step {run.n_done}.")
     shown = None
     with Stopping() as stopping, steps_bar(total=run.n_steps, start=run.n_done) as bar:
         while run.n_done < end and not stopping.asked:

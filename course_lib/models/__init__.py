@@ -5,6 +5,7 @@
     registry.py         the one table of all systems: paper, class, sizes; find, build and keep them by name
     config.py           sizes and switches that all systems share, checked when they are made
     inputs.py           what systems insist on about sentences, and what they say when it is not so
+    in_use.py           a model without dropout for a while, and where it lives
     embeddings.py       the tables at both ends: words to vectors, vectors to scores of words
 
     ngram.py            counting (1948)

@@ -99,7 +99,7 @@ class Translator(nn.Module, ABC):
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
         """`step`, once the input is known to be sound; a system may as well bring a `step` of its own."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} needs `advance`, or a `step` of its own.")
 
 
 class SteppingTranslator(Translator):

@@ -165,7 +165,7 @@ class Progress:
 
     @property
     def next_text(self) -> str:
-        """`Next: 08 · Query, key, value (60 minutes)`."""
+        """`Next: 08 · Query, key, value (90 minutes)`."""
         coming = self.next_lesson
         if coming is None:
             return "You have finished every lesson there is so far."

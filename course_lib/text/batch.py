@@ -34,7 +34,7 @@ class Batch:
 
     `pairs` says which pair of the corpus a row is; -1 is a blank row, which only fills a fixed shape up:
     an empty source (EOS alone) and a target of PAD alone, so no loss counts it, and yet nothing in it has
-    length 0 (a packed recurrent layer refuses that, and a softmax over nothing is 0/0).
+    length 0 (a recurrent layer has no last word then, and a softmax over nothing is 0/0).
     """
 
     src: Int[Tensor, "batch src"]

@@ -78,21 +78,14 @@ class EncodedCorpus:
         return torch.where(inside, self.ids[places].long(), PAD)
 
 
-def encode_corpus(
-    sources: Iterable[str],
-    targets: Iterable[str],
-    src_tokenizer: Tokenizer,
-    tgt_tokenizer: Tokenizer | None = None,
-) -> EncodedCorpus:
-    """Tokenise the sentences of a corpus; with one tokenizer, both languages share it.
+def encode_corpus(sources: Iterable[str], targets: Iterable[str], tokenizer: Tokenizer) -> EncodedCorpus:
+    """Tokenise the sentences of a corpus; both languages share the tokenizer.
 
     >>> from course_lib.text.word_tokenizer import WordTokenizer
-    >>> english, french = WordTokenizer(["the", "cat"]), WordTokenizer(["le", "chat"])
-    >>> encode_corpus(["the cat"], ["le chat"], english, french).lengths
+    >>> encode_corpus(["the cat"], ["le chat"], WordTokenizer(["the", "cat", "le", "chat"])).lengths
     ((3, 3),)
     """
-    tgt_tokenizer = tgt_tokenizer or src_tokenizer
-    return encode_ids(src_tokenizer.encode_all(sources), tgt_tokenizer.encode_all(targets))
+    return encode_ids(tokenizer.encode_all(sources), tokenizer.encode_all(targets))
 
 
 def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> EncodedCorpus:

@@ -66,6 +66,7 @@ def load_checkpoint(path: Path | str) -> tuple[dict[str, Tensor], About]:
 def _read(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
     if not path.is_file():
         raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.")
+    path.open("rb").close()  # what the system itself forbids is said by the system
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}

@@ -189,8 +189,10 @@ def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, c
 
 def pronoun_objective(data: TrainingData, recipe: Recipe) -> Objective:
     """What the sentence encoder is asked for: the French pronoun that a sentence needs."""
-    if recipe.r_drop:
-        raise ValueError("R-Drop compares two readings word by word: a system that names a class has none.")
+    if recipe.r_drop or recipe.scheduled_sampling:
+        raise ValueError(
+            "R-Drop and scheduled sampling go word by word: a system that names a class has none."
+        )
     labels, unseen = (pronoun_labels(part, data.tokenizer) for part in (data.train, data.validation))
     return classification(labels, unseen, smoothing=recipe.smoothing, penalty=PENALTY)
 

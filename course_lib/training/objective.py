@@ -17,6 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_lib.models.in_use import eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
@@ -117,6 +118,8 @@ def objective_for(
     if isinstance(model, Translator):
         return translation(smoothing, r_drop, scheduled_sampling)
     if isinstance(model, LanguageModel):
+        if scheduled_sampling:
+            raise ValueError("Scheduled sampling is there for translators: leave it at 0.")
         return language_modelling(smoothing, r_drop)
     raise TypeError(
         f"{type(model).__name__} is neither a translator nor a language model: pass an objective."
@@ -136,17 +139,15 @@ def mean_loss(
 
     Several processes share the batches, and all get the same number: they must agree on when to stop.
     """
-    was_training = model.training
-    model.eval()
     device = corpus.device
     tokens_per_batch = max(tokens_per_batch, *map(max, corpus.lengths))
     total = torch.zeros(2, dtype=for_sums(device), device=device)
-    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
+    precision = torch.autocast(device.type, torch.bfloat16, enabled=bfloat16)
+    with eval_mode(model), torch.inference_mode(), precision:
         batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).one(epoch=0)
         for batch in islice(batches, processes.rank, None, processes.n):
             loss, n_counted = objective(model, batch)
             total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])
-    model.train(was_training)
     total = processes.add_up(total)
     return float(total[0] / total[1])
 

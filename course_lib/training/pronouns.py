@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_lib.models.in_use import eval_mode
 from course_lib.models.self_attentive import redundancy
 from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch
@@ -77,9 +78,9 @@ def right_by_class(
     """The share of sentences of each class that are told right; of all of them under "all"."""
     batches = Epochs(corpus, tokens_per_batch=4096, seed=0)  # all sentences, or an error
     said = torch.zeros_like(labels)
-    model.eval()
-    for batch in batches.one(epoch=0):
-        said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
+    with eval_mode(model):
+        for batch in batches.one(epoch=0):
+            said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
     right, labels = (said == labels).cpu().double(), labels.cpu()
     by_class = {name: right[labels == place] for place, name in enumerate(CLASSES)}
     return {name: float(hits.mean()) for name, hits in {"all": right, **by_class}.items() if len(hits)}

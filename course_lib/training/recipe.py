@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from course_lib.models.registry import system
 
@@ -86,6 +86,9 @@ class Recipe:
         for name in ("n_steps", "tokens_per_batch", "learning_rate"):  # as the command line may have them
             if not 0 < (value := getattr(self, name)) < math.inf:
                 raise ValueError(f"Expected {name} to be a number above 0, but got {value!r}.")
+        for name, known in (("decay", get_args(Decay)), ("precision", get_args(Precision))):
+            if (value := getattr(self, name)) not in known:
+                raise ValueError(f"Expected {name} to be one of {', '.join(known)}, but got {value!r}.")
         if not 0 <= self.r_drop < math.inf:
             raise ValueError(f"Expected r_drop to be a number of 0 or more, but got {self.r_drop!r}.")
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
+from course_lib.models.in_use import device_of
 from course_lib.text.batch import Batch
 from course_lib.training.objective import Objective
 from course_lib.training.processes import ALONE, Processes
@@ -83,7 +84,7 @@ class Step:
 
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, weights: Mapping[str, Tensor]):
         self.model, self.objective, self.recipe = model, objective, recipe
-        self.device = next(model.parameters()).device
+        self.device = device_of(model)
         self.adam = Adam(weights)
 
     def weights(self) -> dict[str, Tensor]:

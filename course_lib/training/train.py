@@ -17,6 +17,7 @@ from contextlib import nullcontext
 import torch
 from torch import nn
 
+from course_lib.models.in_use import device_of
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.checkpoint import CheckpointError
@@ -204,7 +205,7 @@ def make_step(
     """The fast step where it can work: one GPU, shapes that repeat, nothing to keep but what is learned."""
     if not learned(model):
         raise TypeError(f"{type(model).__name__} has no weights that steps could move.")
-    on_gpu = next(model.parameters()).device.type == "cuda"
+    on_gpu = device_of(model).type == "cuda"
     all_learned = model.state_dict().keys() == learned(model).keys()
     if on_gpu and recipe.fixed_shapes and processes.n == 1 and all_learned:
         return GraphStep(model, objective, recipe)

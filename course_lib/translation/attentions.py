@@ -22,13 +22,14 @@ from typing import NamedTuple
 
 import torch
 
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.models.transformer import USES
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
-from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.translate import Translation, device_of, plainly, printable
+from course_lib.translation.search import read_before
+from course_lib.translation.translate import Translation, printable
 
 SHADES = " ░▒▓█"
 FROM = (0.125, 0.25, 0.5, 0.75)
@@ -45,24 +46,25 @@ class Attention(NamedTuple):
 
 
 def every_attention(system: Translator, tokenizer: Tokenizer, translation: Translation) -> list[Attention]:
-    """Of a translation that was made `with_weights`. The decoder's rows are the words that it has read."""
-    cross = Attention(
-        USES["cross"], translation.weights, translation.target_tokens, translation.source_labels
+    """Read once more, word for word as it was said. The decoder's rows are the words that it has read."""
+    number = {token: place for place, token in enumerate(tokenizer.vocabulary)}
+    src, said = (
+        torch.tensor([[number[token] for token in tokens]], device=device_of(system))
+        for tokens in (translation.source_tokens, translation.target_tokens)
     )
-    source = tokenizer.encode(plainly(translation.source, tokenizer))[: system.config.max_len - 1]
-    said = tokenizer.encode(translation.target)[: system.config.max_len - 1]
-    batch = make_batch([source], [said]).to(device_of(system))
-    with torch.inference_mode():
-        found = system.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-    if "encoder" not in found:
-        return [cross]
-    read = tuple(tokenizer.tokens(batch.tgt_in[0].tolist()))
-    encoder, decoder = (found[use][0].float().cpu() for use in ("encoder", "decoder"))
-    before = (f"{SPECIAL[EOS]} of the source",) if decoder.shape[-1] > len(read) else ()
+    read = read_before(said)
+    with eval_mode(system), torch.inference_mode():
+        found = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), read)
+    source, target = translation.source_labels, tuple(tokenizer.tokens(read[0].tolist()))
+    before = (f"{SPECIAL[EOS]} of the source",)  # the LSTMN's decoder begins with the encoder's last word
+    words = {
+        "encoder": (source, source),
+        "decoder": (target, (*before, *target)),
+        "cross": (translation.target_tokens, source),
+    }
     return [
-        Attention(USES["encoder"], encoder, translation.source_labels, translation.source_labels),
-        Attention(USES["decoder"], decoder, read, (*before, *read)),
-        cross,
+        Attention(USES[use], weights, words[use][0], words[use][1][-weights.shape[-1] :])
+        for use, weights in ((use, found[use][0].float().cpu()) for use in found)
     ]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
@@ -25,8 +26,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.alignment_error import AlignmentError, alignment_error
 from course_lib.translation.metrics import Metric, bleu, chrf, exact_matches, pronouns_right
-from course_lib.translation.search import eval_mode
-from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device_of, translate
+from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, translate
 
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 40))
 ABOUT_PRONOUNS = "il/elle    pronouns that have the gender of their noun; a coin gets half of them right"

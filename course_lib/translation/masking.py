@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import torch
 
 from course_lib.layers.rows import Rows
+from course_lib.models.in_use import eval_mode
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Int, Tensor
-from course_lib.translation.search import eval_mode
 
 
 def without(places: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:

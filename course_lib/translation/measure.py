@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 from torch import nn
 
+from course_lib.models.in_use import device_of
 from course_lib.models.registry import system
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.tokenizer import Tokenizer
@@ -53,5 +54,5 @@ def measure(
     if kind == "language model":
         found = perplexity(model, [tokenizer.encode(text) for text in tgt])
         return {"perplexity": found.perplexity, "n_tokens": found.n_tokens}
-    corpus = encode_corpus(src, tgt, tokenizer).to(next(model.parameters()).device)
+    corpus = encode_corpus(src, tgt, tokenizer).to(device_of(model))
     return {"right": right_by_class(model, corpus, pronoun_labels(corpus, tokenizer))}

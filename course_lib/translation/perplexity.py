@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional as F
 
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.translation.search import eval_mode
-from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, device_of
+from course_lib.translation.translate import TOKENS_PER_BATCH, by_length
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import torch
 
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import EOS, PAD
-from course_lib.translation.search import eval_mode, suppress
-from course_lib.translation.translate import device_of
+from course_lib.translation.search import suppress
 
 
 def continue_text(

@@ -26,15 +26,13 @@ The others keep the probabilities the system gave them, so a score is what the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from course_lib.layers.rows import Rows, take
 from course_lib.models.config import Config
+from course_lib.models.in_use import eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, UNK
@@ -197,26 +195,6 @@ def limits(max_len: int | Int[Tensor, " batch"], memory: Rows, config: Config) -
             f"one for each of the {n_rows} sentences, but got {max_len}."
         )
     return found
-
-
-@contextmanager
-def eval_mode(system: nn.Module) -> Iterator[None]:
-    """Without dropout while it lasts; afterwards every part is in training mode, or not, as it was before.
-
-    >>> part = nn.Dropout().train()
-    >>> with eval_mode(part):
-    ...     print(part.training)
-    False
-    >>> part.training
-    True
-    """
-    before = [(module, module.training) for module in system.modules()]
-    system.eval()
-    try:
-        yield
-    finally:
-        for module, training in before:
-            module.training = training
 
 
 def weights_behind(

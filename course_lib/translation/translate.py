@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from torch import nn
 
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.search import beam_search, eval_mode
+from course_lib.translation.search import beam_search
 
 EMPTY = "nothing to translate: the text is empty"
 ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
@@ -216,14 +216,3 @@ def by_length(lengths: Mapping[int, int], tokens_per_batch: int) -> Iterator[lis
         n = max(1, tokens_per_batch // lengths[ranked[first]])
         yield ranked[first : first + n]
         first += n
-
-
-def device_of(system: nn.Module) -> torch.device:
-    """Where a system lives.
-
-    >>> device_of(nn.Linear(1, 1))
-    device(type='cpu')
-    """
-    for tensor in (*system.parameters(), *system.buffers()):
-        return tensor.device
-    return torch.device("cpu")

@@ -18,6 +18,7 @@ from course_lib.runtime import data_path
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.training.objective import translation
+from course_lib.translation.search import greedy
 
 CPU = torch.device("cpu")
 SMALL = {
@@ -82,7 +83,7 @@ def test_no_sentence_ends_before_its_last_word():
     for more, length in ((5_000, 9), (15_000, 1)):  # however much a system would like to end
         with torch.no_grad():
             system.words.output.bias[EOS] += more
-        said = decoding.decode(system, memory, 9).ids
+        said = greedy(system, memory, max_len=9).ids
         assert (said != PAD).sum(dim=1).tolist() == [length] * decoding.BATCH
 
 

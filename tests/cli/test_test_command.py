@@ -66,6 +66,14 @@ def test_everything_is_run_in_this_order(monkeypatch, tmp_path):
     command, environment = every["notebooks"]
     assert "loadscope" in command and "--nbval" in command  # strict: outputs are compared
     assert "COURSE_STRICT" not in environment and environment["OMP_NUM_THREADS"] == "1"
+    command, _ = every["browser"]
+    tests = PROJECT_ROOT / "tests"
+    marked = [
+        path
+        for path in tests.rglob("*.py")
+        if "\npytestmark = pytest.mark.browser" in path.read_text("utf-8")
+    ]
+    assert "tests/browser" in command and {path.parent.name for path in marked} == {"browser"}
     assert len({where["COURSE_HOME"] for _, where in list(every.values())[2:]}) == 3
 
 

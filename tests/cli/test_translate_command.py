@@ -251,7 +251,7 @@ def test_a_language_model_goes_on_with_a_text(checkpoint, capsys):
     path = ["--device", "cpu", "--checkpoint", str(checkpoint("gru_lm"))]
     told = []
     for more in (["--seed", "1"], ["--seed", "1"], ["--seed", "2"]):
-        assert main(["sample", *path, "the cat", "--n", "3", "--words", "6", *more]) == 0
+        assert main(["sample", *path, "the cat", "--n", "3", "--max-tokens", "6", *more]) == 0
         told.append(capsys.readouterr().out.splitlines())
     assert told[0] == told[1] != told[2] and len(told[0]) == 3
     assert all(line.startswith("the cat") and len(line.split()) <= 8 for line in told[0])
@@ -268,7 +268,7 @@ def test_a_language_model_goes_on_with_a_text(checkpoint, capsys):
 
 @pytest.mark.parametrize("name", [one.name for one in language_models() if one.model.attends])
 def test_a_language_model_shows_where_it_looked(checkpoint, capsys, name):
-    words = ["--n", "1", "--words", "4", "--attention", "--device", "cpu", "--layer", "1", "--head", "1"]
+    words = ["--n", "1", "--max-tokens", "4", "--attention", "--device", "cpu", "--layer", "1", "--head", "1"]
     assert main(["sample", "--checkpoint", str(checkpoint(name)), "the cat", *words]) == 0
     said, blank, title, above, *rows = capsys.readouterr().out.splitlines()
     assert blank == "" and title.startswith("self-attention")

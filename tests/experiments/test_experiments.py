@@ -73,14 +73,17 @@ def test_what_is_done_is_kept_and_not_done_again_and_what_fails_is_counted(tmp_p
     assert len(told) == 3 and sum("FAILED" in line for line in told) == 1
     assert told[0].startswith(f"key_and_value, {variant}, seed 0: right, % ")
     assert "Traceback" in capfd.readouterr().err
-    kept = json.loads((tmp_path / "key_and_value.json").read_text(encoding="utf-8"))
+    trial = tmp_path / "key_and_value_3_steps.json"
+    kept = json.loads(trial.read_text(encoding="utf-8"))
     assert [(one["variant"], one["seed"], one["n_steps"]) for one in kept["runs"]] == [
         (variant, 0, 3),
         (variant, 1, 3),
     ]
     assert all(one["machine"] and one["seconds"] > 0 for one in kept["runs"])
     assert kept["expected"] == experiments()["key_and_value"].expected
-    assert kept["command"] == "python3 -m course_lib experiment key_and_value"
+    assert kept["command"] == "python3 -m course_lib experiment key_and_value --steps 3"
+    assert run(["key_and_value"], seeds=[0], **asked) == 0 and told[-1].startswith("All of it was run before")
+    assert not (tmp_path / "key_and_value.json").exists(), "a trial is no result"
     assert f"| {variant} | 2 |" in table(kept)
 
 
@@ -90,7 +93,7 @@ def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
     monkeypatch.setattr(trained_run, "loaded", lambda corpus: data)
     monkeypatch.setattr(trained_run, "toy_scores", lambda *_: {})
     run_one(Run("toy_language_models", "gru_lm", 0), tmp_path, 1, "cpu", 1)
-    about = load_system(tmp_path / "checkpoints" / "gru_lm.safetensors").about
+    about = load_system(tmp_path / "checkpoints_1_steps" / "gru_lm.safetensors").about
     typed = "experiment toy_language_models --variants gru_lm --seeds 0"
     assert about["command"] == f"python3 -m course_lib {typed}"
 

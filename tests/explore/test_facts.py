@@ -38,7 +38,6 @@ from course_lib.explore import (
 from course_lib.explore.softmax_dial import softmax
 from course_lib.layers.block import Block
 from course_lib.layers.convolution import receptive_field
-from course_lib.layers.norms import LayerNorm
 from course_lib.layers.positions import sinusoids
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
 from course_lib.teaching.questions.question import questions
@@ -390,7 +389,7 @@ def test_heads_of_fixed_width_cost_more():
 def test_layer_norm_and_batch_norm_are_those_of_library_and_torch():
     assert norm(LAYER)["after"][0] == pytest.approx([-1.3416, -0.4472, 0.4472, 1.3416], abs=1e-4)
     louder = which_mean.batch(LOUDER)
-    for layer in (LayerNorm(d_model=4).train(), LayerNorm(d_model=4).eval()):
+    for layer in (nn.LayerNorm(4).train(), nn.LayerNorm(4).eval()):
         told = layer(torch.from_numpy(louder).float()).detach().numpy()
         assert told == pytest.approx(which_mean.normalised(louder, LAYER), abs=1e-5)
     torchs = nn.BatchNorm1d(4)(torch.from_numpy(which_mean.words()).float()).detach().numpy()

@@ -35,7 +35,7 @@ from course_lib.explore.pronoun import listen
 from course_lib.explore.typed_sentence import MOST_READ, live
 from course_lib.explore.window_lab import ENGLISH, FRENCH
 from course_lib.lessons.interventions import listen_alone
-from course_lib.models.registry import make_config
+from course_lib.models.registry import make_config, n_parameters
 from course_lib.models.transformer import Transformer
 from course_lib.teaching.questions.question import questions
 from course_lib.text.special import BOS, EOS
@@ -329,15 +329,15 @@ def total(model: str, tables: str = ONE) -> int:
 
 
 def test_the_ledger_counts_as_torch_counts():
-    found, n_in = parameter_ledger.counts(BASE), parameter_ledger.n_in
+    found = parameter_ledger.counts(BASE)
     assert found["encoder: attention"] == found["cross-attention"] == 6 * 1_050_624
     assert found["feed-forward"] == 12 * 2_099_712
     with torch.device("meta"):
         layers = nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)
-        assert [n_in(layer) for layer in layers] == [3_152_384, 4_204_032]
-        assert n_in(nn.Transformer(batch_first=True)) == total(BASE) - found["word tables"] + 2 * 1024
+        assert [n_parameters(layer) for layer in layers] == [3_152_384, 4_204_032]
+        assert n_parameters(nn.Transformer(batch_first=True)) == total(BASE) - found["word tables"] + 2 * 1024
     assert total(BASE) == 63_082_496 and total(BIG) == 214_245_376
-    assert total(OURS) == n_in(shared("transformer").model) == 392_360
+    assert total(OURS) == n_parameters(shared("transformer").model) == 392_360
     assert total(BASE, THREE) - total(BASE) == 37_888_000
     shares = [parameter_ledger.compute(model=m, place=0, tables=THREE)["tables_share"] for m in (BASE, BIG)]
     assert shares[0] > 0.5 > shares[1]

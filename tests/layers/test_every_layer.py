@@ -23,7 +23,7 @@ from course_lib.layers.feed_forward import FeedForward, Maxout, SwiGLU
 from course_lib.layers.linear_attention import causal_linear_attend, linear_start, linear_step
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.multi_head import MultiHead
-from course_lib.layers.norms import LayerNorm, RMSNorm
+from course_lib.layers.norms import NORMS
 from course_lib.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.tape import TapeCell
@@ -140,7 +140,7 @@ def convolution(causal):
 def stack(causal, **more):
     def make(dropout=0.0):
         sizes = {"d_model": WIDTH, "n_heads": 3, "n_kv_heads": 1, "d_ff": 9, "dropout": dropout, **more}
-        return Stack([Block(**sizes) for _ in range(2)], last_norm=LayerNorm(d_model=WIDTH))
+        return Stack([Block(**sizes) for _ in range(2)], last_norm=nn.LayerNorm(WIDTH))
 
     def run(layer, x, lengths):
         return layer(x, **({"causal": True} if causal else {"may_look": hidden(x, lengths)[:, None]}))[0]
@@ -178,8 +178,8 @@ LAYERS = {
     ),
     "convolution": convolution(causal=False),
     "convolution, causal": convolution(causal=True),
-    "layer norm": itself(LayerNorm, d_model=WIDTH),
-    "rms norm": itself(RMSNorm, d_model=WIDTH),
+    "layer norm": itself(NORMS["layer"], normalized_shape=WIDTH),
+    "rms norm": itself(NORMS["rms"], normalized_shape=WIDTH),
     "feed-forward": itself(FeedForward, d_model=WIDTH, d_ff=9),
     "swiglu": itself(SwiGLU, d_model=WIDTH, d_ff=9),
     "maxout": itself(Maxout, input_size=WIDTH, output_size=4),

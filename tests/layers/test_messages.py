@@ -187,7 +187,7 @@ BAD = {
     ],
     r"lengths to be one whole number a sentence": [
         lambda: gru(zeros(4, 7, 5), lengths=torch.tensor([3])),
-        lambda: gru.explicit(zeros(4, 7, 5), lengths=zeros(4)),
+        lambda: gru(zeros(4, 7, 5), lengths=zeros(4)),
     ],
     r"a state with hidden and cell of shape \(4, 1, 3\), which is": [
         lambda: lstm(zeros(4, 7, 5), {"hidden": zeros(4, 1, 3)}),
@@ -196,9 +196,15 @@ BAD = {
     ],
     r"a state with hidden of shape \(4, 1, 3\)": [
         lambda: gru(zeros(4, 7, 5), {"hidden": zeros(4, 2, 3)}),
-        lambda: gru.explicit(zeros(4, 7, 5), gru.zeros(1)),
+        lambda: gru(zeros(4, 7, 5), gru.zeros(1)),
     ],
     r"this one reads both ways": [lambda: both.step(zeros(4, 5), both.zeros(4))],
+    r"a source where the block looks at one.*but got crosses=True and no source": [
+        lambda: Block(d_model=6, n_heads=3, d_ff=9, crosses=True)(zeros(1, 1, 6)),
+    ],
+    r"a source where the block looks at one.*but got crosses=False and a source": [
+        lambda: block(zeros(1, 1, 6), source=KeysAndValues(*zeros(2, 1, 3, 2, 2))),
+    ],
     # convolution
     r"\(out_channels, channels, width\) = \(5, 3, 2\)": [
         lambda: convolution.convolve(zeros(1, 4, 3), zeros(5, 4, 2)),

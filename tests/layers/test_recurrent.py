@@ -119,7 +119,8 @@ def state_for(layer):
 def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, given):
     layer = layer_of(kind, n_layers=n_layers, bidirectional=bidirectional)
     state = state_for(layer) if given else None
-    outputs, final = layer(words(), state, lengths=lengths)
+    x, same_x = words().requires_grad_(), words().requires_grad_()
+    outputs, final = layer(x, state, lengths=lengths)
     theirs = getattr(nn, kind.upper())(
         INPUT, HIDDEN, n_layers, batch_first=True, bidirectional=bidirectional
     ).double()
@@ -133,20 +134,29 @@ def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, give
     )
     first = tuple(part.transpose(0, 1).contiguous() for part in state.values()) if given else None
     n_words = torch.full((BATCH,), LEN) if lengths is None else lengths
-    packed = pack_padded_sequence(words(), n_words, batch_first=True, enforce_sorted=False)
+    packed = pack_padded_sequence(same_x, n_words, batch_first=True, enforce_sorted=False)
     expected, last = theirs(packed, first[0] if given and kind != "lstm" else first)
-    close(outputs, pad_packed_sequence(expected, batch_first=True)[0])
-    parts = (part.transpose(0, 1) for part in as_tuple(last))
-    close(final, dict(zip(final, parts, strict=True)))
+    expected = pad_packed_sequence(expected, batch_first=True)[0]
+    last = dict(zip(final, (part.transpose(0, 1) for part in as_tuple(last)), strict=True))
+    close(with_gradients(lambda: (outputs, final), x), with_gradients(lambda: (expected, last), same_x))
     real = torch.arange(LEN) < n_words[:, None]
     assert outputs[~real].eq(0).all()
 
 
 @every_kind
-@both_ways
-def test_fused_equals_explicit_with_gradients(kind, bidirectional):
-    layer, outcomes = layer_of(kind, n_layers=2, bidirectional=bidirectional), []
-    for run in (layer, layer.explicit):
+def test_fused_equals_the_loop_by_hand_with_gradients(kind):
+    layer, outcomes = layer_of(kind), []
+    weights = {name.removesuffix("_l0"): weight for name, weight in layer.layers[0][0].named_parameters()}
+
+    def cell(word, state):
+        new = as_tuple(getattr(cells, f"{kind}_cell")(word, *state.values(), **weights))
+        return dict(zip(state, new, strict=True))
+
+    def by_hand(x, state, lengths):
+        outputs, final = unroll(cell, x, {n: part[:, 0] for n, part in state.items()}, lengths=lengths)
+        return outputs, {name: part[:, None] for name, part in final.items()}
+
+    for run in (layer, by_hand):
         x, state = words().requires_grad_(), state_for(layer)
         leaves = [x, *(part.requires_grad_() for part in state.values()), *layer.parameters()]
         outcomes.append(with_gradients(partial(run, x, state, lengths=LENGTHS), *leaves))
@@ -194,7 +204,6 @@ def test_autocast_around_a_layer_changes_nothing(kind, bidirectional):
     expected = layer(x.float(), lengths=LENGTHS)
     with torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(layer(x, lengths=LENGTHS), expected, rtol=0, atol=1e-6)
-        torch.testing.assert_close(layer.explicit(x, lengths=LENGTHS), expected, rtol=0, atol=1e-6)
         if not bidirectional:
             output, state = layer.step(x[:, 0], {name: part.bfloat16() for name, part in expected[1].items()})
             assert output.dtype == state["hidden"].dtype == torch.float32

@@ -134,7 +134,6 @@ def test_the_cache_counts_and_bytes():
     config = shared("transformer").model.config
     assert (config.n_layers, config.d_model, config.n_heads) == (3, 64, 4)
     assert L.asked("dec-cache-bytes").answer == 2 * 12 * 768 * 2
-    assert sum(range(1, 101)) == 5050 and sum(range(1, 61)) == 1830
     bench = data_path("results", "bench_decoding_cpu.txt").read_text(encoding="utf-8")
     assert "7.3 ×" in bench and "2.6 ×" in bench and "64 words each" in bench
 

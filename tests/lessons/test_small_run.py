@@ -55,6 +55,8 @@ def test_watched_stopped_and_gone_on(data, tmp_path, monkeypatch, capsys):
     run = live.train_live(SmallRun(data, n_steps=7), "trial")
     assert run.n_done == 7 and "Going on from step 5" in capsys.readouterr().out
     assert shown and shown[-1].startswith("After step 7 the training loss is")
+    live.train_live(SmallRun(data, n_steps=7), "trial")
+    assert 'train_live(run, "trial", anew=True) trains it again' in capsys.readouterr().out
     assert live.train_live(SmallRun(data, n_steps=7), "trial", until=2, anew=True).n_done == 2
 
 

@@ -34,6 +34,11 @@ def reads_padding(system):
     system.read = lambda src, lengths: read(src, torch.full_like(lengths, src.shape[1]))
 
 
+def forgets_its_state(system):
+    advance = system.advance
+    system.advance = lambda memory, state, *rest, **more: advance(memory, system.start(memory), *rest, **more)
+
+
 def frozen(system):
     for parameter in system.parameters():
         parameter.data.zero_()
@@ -63,6 +68,7 @@ def narrow(system):
     [
         ("transformer", forgets_the_mask, "The future leaks"),
         ("bahdanau", reads_padding, "Padding changes the logits"),
+        ("bahdanau", forgets_its_state, "Word by word"),
         ("luong_dot", hears_nothing, "The source is not heard"),
         ("transformer", mixes_sentences, "Sentences of a batch mix"),
         ("bahdanau", frozen, "does not learn three sentences by heart"),

@@ -20,7 +20,7 @@ def small(form: str, *, span: int = 3) -> KeyValueLM:
 
 def by_the_paper(model: KeyValueLM, tokens, form: str):
     """One text: logits, and each word's weights over the words before it that are in its span."""
-    outputs = model.lstm.explicit(model.words.target(tokens)[None])[0][0]
+    outputs = model.lstm(model.words.target(tokens)[None])[0][0]
     if form == "attention":
         keys = values = predicts = outputs
     elif form == "key-value":

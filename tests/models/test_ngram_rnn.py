@@ -21,7 +21,7 @@ def test_equals_the_formula_word_by_word(order):
     model = small(order)
     logits, weights = model.decode(TOKENS, with_weights=True)
     assert weights is None
-    outputs, _ = model.lstm.explicit(model.words.target(TOKENS))
+    outputs, _ = model.lstm(model.words.target(TOKENS))
     width = 12 // (order - 1)
     for row in range(2):
         for t in range(5):

@@ -28,7 +28,7 @@ def test_equals_the_formula_sentence_by_sentence():
     assert embedding.shape == (3, 3, 8) and weights.shape == (3, 3, 5)
     first, _, second = model.score
     for row, length in enumerate(LENGTHS.tolist()):
-        states, _ = model.lstm.explicit(model.words(TOKENS[row : row + 1, :length]))
+        states, _ = model.lstm(model.words(TOKENS[row : row + 1, :length]))
         expected = (second.weight @ torch.tanh(first.weight @ states[0].T)).softmax(dim=-1)
         torch.testing.assert_close(weights[row, :, :length], expected)
         assert weights[row, :, length:].eq(0).all()

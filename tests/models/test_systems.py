@@ -181,11 +181,9 @@ def test_weights_are_shares_of_the_words_that_may_be_seen(name):
         close(total, torch.ones_like(total))
 
 
-@every_decoder
+@every_translator
 def test_all_weights_name_each_attention(name):
     model, batch = small(name), batch_of()
-    if isinstance(model, LanguageModel):
-        return
     found = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
     own = ["encoder", "decoder"] if name.startswith(("transformer", "lstmn")) else []
     assert list(found) == [*own, *["cross"] * model.attends]
@@ -213,6 +211,9 @@ def test_a_translator_may_bring_its_own_step():
     assert model(batch.src, batch.src_lengths, batch.tgt_in).shape == (*batch.tgt_in.shape, VOCAB)
     memory = model.encode(batch.src, batch.src_lengths)
     assert model.step(memory, model.start(memory), batch.tgt_in[:, 0])[0].shape == (len(SOURCES), VOCAB)
+    del Mute.step
+    with pytest.raises(NotImplementedError, match="Mute needs `advance`, or a `step` of its own"):
+        model.step(memory, model.start(memory), batch.tgt_in[:, 0])
 
 
 # ---- weights that are learned and kept

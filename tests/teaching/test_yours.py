@@ -238,7 +238,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("content", "line"), HOSTILE)
 def test_no_file_can_stop_a_lesson(course_home, capsys, monkeypatch, content, line):
-    monkeypatch.setattr(own_functions.load_kept, "__defaults__", (0.3,))
+    monkeypatch.setattr(own_functions, "LONGEST_LOAD", 0.3)
     write(course_home, content)
     assert said(capsys).startswith(f"double_it: {line}")
     road()

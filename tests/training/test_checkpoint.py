@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
@@ -55,9 +56,17 @@ class Trap:
         return exec, ("import pathlib; pathlib.Path(__import__('os').environ['TRAP']).touch()",)
 
 
+def denied(path, *_):
+    raise PermissionError(13, "Permission denied", str(path))
+
+
 def test_what_is_no_checkpoint_is_refused_left_alone_and_never_run(tmp_path, monkeypatch):
     path, sprung, by_torch = tmp_path / "x.safetensors", tmp_path / "sprung", io.BytesIO()
     with pytest.raises(CheckpointError, match=r"Expected a checkpoint at .*no such file"):
+        load_checkpoint(path)
+    path.touch()
+    with monkeypatch.context() as locked, pytest.raises(PermissionError):  # not "damaged"
+        locked.setattr(Path, "open", denied)
         load_checkpoint(path)
     monkeypatch.setenv("TRAP", str(sprung))
     torch.save({"weights": Trap()}, by_torch)

@@ -64,7 +64,7 @@ def test_a_classifier_is_validated_by_the_plain_cross_entropy(some, job):
     with torch.no_grad():
         expected = F.cross_entropy(trained.model(batch.src, batch.src_lengths), labels)
     assert trained.result.history.best.loss == pytest.approx(expected.item(), rel=1e-5)
-    with pytest.raises(ValueError, match=r"R-Drop compares two readings word by word"):
+    with pytest.raises(ValueError, match=r"R-Drop and scheduled sampling go word by word"):
         run_job(job("self_attentive", recipe={"r_drop": 3.0}), data=some)
 
 

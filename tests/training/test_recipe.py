@@ -69,6 +69,8 @@ def test_decay_is_torchs(decay):
         ("learning_rate", float("nan"), "a number above 0"),
         ("learning_rate", float("inf"), "a number above 0"),
         ("r_drop", -1.0, "a number of 0 or more"),
+        ("decay", "consine", "one of inverse_square_root, linear, cosine"),
+        ("precision", "float16", "one of float32, bfloat16"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(name, value, expected):

@@ -11,7 +11,7 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.translation import translate as module
-from course_lib.translation.attentions import attention_text, legend
+from course_lib.translation.attentions import attention_text, every_attention, legend
 from course_lib.translation.translate import (
     ALL_UNKNOWN,
     EMPTY,
@@ -193,6 +193,20 @@ def test_what_makes_no_sense_is_refused(system, texts, tokenizer, beam, error, m
 
 
 # ---- attention as text
+
+
+def test_every_attention_is_of_the_tokens_that_were_said():
+    """Cut to pieces again, what an untrained system says would be other pieces."""
+    tokenizer = BpeTokenizer.from_texts(["the cat sleeps, the dog sleeps"], vocab_size=130)
+    torch.manual_seed(0)
+    config = make_config("transformer", scale="tiny", vocab_size=tokenizer.vocab_size)
+    system = build("transformer", config).train()
+    (found,) = translate(["the cat sleeps"], system, tokenizer, with_weights=True)
+    _, decoder, cross = every_attention(system, tokenizer, found)
+    assert system.training
+    assert tokenizer.tokens(tokenizer.encode(found.target)) != list(found.target_tokens)
+    assert decoder.rows[1:] == found.target_tokens[:-1] and cross.rows == found.target_tokens
+    torch.testing.assert_close(cross.weights, found.weights)
 
 
 def test_a_wide_source_goes_on_in_a_second_block():

@@ -35,6 +35,7 @@ from course_lib.teaching.own_code.road_file import Kept, road
 MODULE = "my_road"  # the name of the module that a kept function is loaded into
 SOURCES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
 TABLES = (list, tuple, dict, set)
+LONGEST_LOAD = 5.0  # seconds for a block of my_road.py
 LONGEST_TABLE = 200  # characters: a few entries, not a memo that the check has filled
 _judged: dict[tuple[str, str], tuple[Callable | None, str]] = {}  # a block is checked once a session
 
@@ -128,13 +129,13 @@ def _solved(name: str, value: Any) -> str | None:
     return next((name for name, solved in both if solved is value and value is not None), None)
 
 
-def load_kept(name: str, source: str, seconds: float = 5.0) -> tuple[Callable | None, str]:
+def load_kept(name: str, source: str) -> tuple[Callable | None, str]:
     """The function called `name` that a block makes, or None and why there is none."""
     space: dict[str, Any] = {"__name__": MODULE}
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[label] = (len(source), None, lines, label)  # so that a fault can show its line
-    result = call(lambda: exec(compile(source, label, "exec"), space), time.monotonic() + seconds)
+    result = call(lambda: exec(compile(source, label, "exec"), space), time.monotonic() + LONGEST_LOAD)
     if result.took_too_long:
         return None, "it does not end when it is loaded"
     if result.fault:

@@ -1,4 +1,4 @@
-"""Quizzes in a real browser, marked by the real Python, without a kernel. tests/browser has JupyterLab."""
+"""Quizzes in a real browser, marked by the real Python, without a kernel and without JupyterLab."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from course_lib.teaching.questions.quiz import Quiz
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
 pytestmark = pytest.mark.browser
-SAMPLE = Path(__file__).parent / "samples" / "quiz.json"
+SAMPLE = Path(__file__).parents[1] / "teaching" / "samples" / "quiz.json"
 NASTY = "<script>window.hurt = 1</script> & \"quotes\" <img src=x onerror='window.hurt = 1'>"
 ADDRESS = "http://course.test/"
 # A model as anywidget gives it: what is sent goes to `kernel`, in Python, which gives the new state.

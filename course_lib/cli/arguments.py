@@ -8,6 +8,7 @@ saved, kind = open_system(find_weights(args.checkpoint, args.system), find_devic
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def command(to, name: str, help: str, run: Callable, stage: str = "training") ->
     return own
 
 
-def at_least(least: float) -> Callable[[str], float]:
-    """A reader for numbers of the same kind that are not smaller.
+def at_least(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """A reader for numbers of the same kind that are not smaller, and not larger than `most`.
 
     >>> at_least(1)("8")
     8
@@ -40,8 +41,9 @@ def at_least(least: float) -> Callable[[str], float]:
     kind = type(least)
 
     def read(text: str) -> float:
-        if not (value := kind(text)) >= least:
-            raise argparse.ArgumentTypeError(f"expected {least} or more, got {text}")
+        if not least <= (value := kind(text)) <= most:
+            wanted = f"{least} or more" if most == math.inf else f"{least} to {most:,}"
+            raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
         return value
 
     read.__name__ = kind.__name__  # what argparse calls it
@@ -130,6 +132,6 @@ def add_corpus(own: argparse.ArgumentParser, help: str, usual: str | None = None
 
 
 def add_search(own: argparse.ArgumentParser) -> None:
-    own.add_argument("--beam", type=at_least(1), default=1, metavar="N", help="beam size (1: greedy)")
+    own.add_argument("--beam", type=at_least(1, 1000), default=1, metavar="N", help="beam size (1: greedy)")
     penalty = "of a beam: 0 does not look at the length, more favours long sentences (0.6)"
-    own.add_argument("--length-penalty", type=at_least(0.0), default=0.6, metavar="X", help=penalty)
+    own.add_argument("--length-penalty", type=at_least(0.0, 10.0), default=0.6, metavar="X", help=penalty)

@@ -83,7 +83,9 @@ def ended(run: Callable[[], int]) -> int:
         if error.filename is None:
             read_no_further()
         told = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
-        told += "Make room, or choose a place that you may read and write; then run the same command again."
+        full = error.errno in NO_ROOM
+        todo = "Make room" if full else "See who may read and write it, or name another place"
+        told += f"{todo}; then run the same command again."
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise

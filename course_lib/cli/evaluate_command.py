@@ -74,6 +74,7 @@ def measured(path: Path, args: argparse.Namespace, device) -> tuple[dict, str]:
     if (trained := (about["data"] or {}).get("name")) is None and args.data is None:
         raise Trouble(f"{label} does not say what it was trained on.", "Name what to measure it on: --data.")
     data, pairs = find_pairs(args, trained or "")
+    warn_of_unknown(label, saved, pairs)
     if kind != "translator":  # a translator reads of a long sentence what it can
         pairs = fitting(label, saved, pairs)
     search = {"beam": args.beam, "length_penalty": args.length_penalty}
@@ -83,7 +84,8 @@ def measured(path: Path, args: argparse.Namespace, device) -> tuple[dict, str]:
     except ValueError as error:
         raise Trouble(f"{label}: {error}", "Take more sentences, or another split.") from error
     line, results, page = told(found)
-    print(f"{label:21} {data}, {args.split}: {len(pairs):,} sentences  {line}", flush=True)
+    where = data if Path(data).is_file() else f"{data}, {args.split}"
+    print(f"{label:24} {where}: {len(pairs):,} sentences  {line}", flush=True)
     which = {"label": label, "system": saved.name, "checkpoint": str(path), "data": data}
     return which | {"trained": about, "results": results}, page
 
@@ -102,12 +104,21 @@ def find_pairs(args: argparse.Namespace, trained: str):
         data = corpus_name(data, args.src, args.tgt)
         found = read_corpus(data, args.split, multi30k=args.multi30k)
     except (ValueError, FileNotFoundError) as error:
-        more = "--data names another: toy, multi30k, a file with tabs, or a folder with --from and --to."
-        whose = "" if args.data else f"It was trained on {data}. "
-        raise Trouble(f"{whose}{error}", more) from error
+        whose = "" if args.data else f"It was trained on {data}; --data names another corpus. "
+        raise Trouble(f"{whose}{error}") from error
     if isinstance(found, Sentences):
         return data, Sentences(found.src[: args.first], found.tgt[: args.first])
     return data, found[: args.first]
+
+
+def warn_of_unknown(label: str, saved, pairs) -> None:
+    """Say so where references have words that this system cannot say."""
+    from course_lib.training.corpora import sides
+
+    unknown = [words for text in sides(pairs)[1] if (words := saved.tokenizer.unknown(text))]
+    if unknown:
+        told = f"{len(unknown):,} of {len(pairs):,} references have words that it does not know"
+        print(f"{label}: {told}, such as {unknown[0][0]!r}", file=sys.stderr)
 
 
 def fitting(label: str, saved, pairs) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from course_lib.cli.arguments import add_device, at_least, command, find_device
+from course_lib.cli.arguments import add_device, at_least, command, find_device, seed
 from course_lib.cli.door import Trouble, called
 
 
@@ -20,7 +20,7 @@ def add(commands) -> None:
     own.add_argument("--list", action="store_true", help="show every experiment, and what it asks")
     own.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
     own.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
-    own.add_argument("--seeds", nargs="+", type=int, metavar="N", help="else the experiment's own, 0 1 2")
+    own.add_argument("--seeds", nargs="+", type=seed, metavar="N", help="else the experiment's own, 0 1 2")
     own.add_argument(
         "--steps", type=at_least(1), dest="n_steps", metavar="N", help="a trial; else the recipe's"
     )
@@ -38,7 +38,7 @@ def experiment(args: argparse.Namespace) -> int:
     known = experiments()
     if args.list or not args.names:
         for one in known.values():
-            print(f"{one.name}  (lesson {one.lesson}, {len(one.variants)} variants)\n    {one.asks}")
+            print(f"{one.name}  (lesson {one.lesson}; {len(one.variants)} variants)\n    {one.asks}")
         return 0
     if unknown := [name for name in args.names if name not in known]:
         raise Trouble(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")

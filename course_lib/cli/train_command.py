@@ -69,7 +69,7 @@ def train(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         raise Trouble("Stopped at once.", "The same command goes on from the last checkpoint.") from None
     except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
-        raise Trouble(str(error), f"`{called()} train --help` tells what can be asked for.") from error
+        raise Trouble(str(error)) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun every process comes along here; one talks
         tell("\n".join(farewell(outcome, args.system)))
     return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
@@ -77,7 +77,7 @@ def train(args: argparse.Namespace) -> int:
 
 def default_folder(args: argparse.Namespace) -> Path:
     """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; another size has another folder."""
-    data = args.data if args.data in CORPORA else Path(args.data).stem
+    data = args.data if args.data in CORPORA else Path(args.data).resolve().name.partition(".")[0]
     languages = (args.src or "de", args.tgt or "en") if args.data == "multi30k" else (args.src, args.tgt)
     parts = ["-".join([data, *filter(None, languages)]), args.system, args.scale, args.quick and "quick"]
     return Path("runs", "_".join([*filter(None, parts), str(args.seed)]))

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 
 from course_lib.cli.arguments import (
-    WHICH,
     add_search,
     add_weights,
     at_least,
@@ -62,6 +61,7 @@ def open_as(kind: str, args: argparse.Namespace):
     if found != kind:
         use = {"translator": "translate", "language model": "sample"}.get(found, "evaluate")
         raise Trouble(f"{path} holds {saved.name}, a {found}.", f"For it there is `{called()} {use}`.")
+    args.attention = args.attention or bool(args.layer or args.head)
     if args.attention and not saved.model.attends:
         print(f"{saved.name} has no attention to show.", file=sys.stderr)
     return saved
@@ -138,10 +138,13 @@ def sample(args: argparse.Namespace) -> int:
     start = [BOS, *tokenizer.encode(text)]
     room = model.config.max_len - len(start) + 1
     if room < 1:
-        raise Trouble(f"The text is too long: {saved.name} reads {model.config.max_len} tokens.", WHICH)
+        raise Trouble(
+            f"The text is too long: {saved.name} reads {model.config.max_len} tokens.",
+            "Begin with a shorter one.",
+        )
     said = continue_text(
         model,
-        torch.tensor([start] * args.n),
+        torch.tensor([start] * (args.n if args.temperature else 1)),
         n=min(args.max_tokens, room),
         temperature=args.temperature,
         top_k=args.top_k,

@@ -82,8 +82,7 @@ class Epochs:
         if not self.kept or (n_over and over_long != "leave out"):
             raise ValueError(
                 f"Expected pairs of at most {longest} tokens a side (EOS included), but {n_over} of "
-                f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch or "
-                'the longest fixed length, or pass over_long="leave out".'
+                f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch."
             )
         self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone

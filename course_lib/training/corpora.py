@@ -68,6 +68,8 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
         return f"multi30k-{src or found[1] or 'de'}-{tgt or found[2] or 'en'}"
     folder, first, second = _in_folder(data)
     if data == "toy" or folder is None:
+        if (src or tgt) and (data == "toy" or Path(data).exists()):
+            raise ValueError(f"{data} has its own direction: --from and --to are for Multi30k or a folder.")
         return data
     if not (src or first) or not (tgt or second):
         raise ValueError(f"{folder} is a folder: say which of its languages, such as --from en --to fr.")

@@ -116,10 +116,7 @@ def run_job(
     model = build(job.system, config).to(processes.device)
     recipe = make_recipe(job, data)
     about = describe(job.system, config, recipe, data, command=command or repr(job))
-    folder = RunFolder(job.folder, about) if job.folder else None
-    if job.restart and folder and processes.leads:
-        folder.clear()
-    # Also, nobody reads what is being deleted.
+    folder = RunFolder(job.folder, about, restart=job.restart) if job.folder else None
     processes.check_same("the run", about | {"machine": "", "command": ""})
     if processes.leads:
         n_pairs, where = f"{len(data.train):,} pairs of {data.name}", processes.device.type

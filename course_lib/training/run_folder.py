@@ -129,10 +129,13 @@ class RunState:
 
 
 class RunFolder:
-    """Keeps a run. `about` says what it is of; a folder with another run in it is refused."""
+    """Keeps a run. `about` says what it is of; a folder with another run in it is refused.
 
-    def __init__(self, folder: Path | str, about: About):
-        self.folder, self.about = Path(folder), about
+    With `restart`, what is in it is left until the new run has something to put in its place.
+    """
+
+    def __init__(self, folder: Path | str, about: About, *, restart: bool = False):
+        self.folder, self.about, self.restart = Path(folder), about, restart
         self.last, self.best = self.folder / "last.safetensors", self.folder / "best.safetensors"
 
     @contextmanager
@@ -149,12 +152,6 @@ class RunFolder:
                 f"Somebody is training in {self.folder} just now. Wait for the end, or choose another folder."
             ) from None
 
-    def clear(self) -> None:
-        """Forget the run that is here."""
-        with self.locked():
-            self.last.unlink(missing_ok=True)
-            self.best.unlink(missing_ok=True)
-
     def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:
         """Save a run: its state, then its best weights if they are new; before any record, the newest."""
         kept = {f"step.{name}": tensor for name, tensor in tensors.items()}
@@ -170,8 +167,18 @@ class RunFolder:
         """Save weights that others shall use."""
         save_checkpoint(self.best, weights, self.about | {"history": history.to_json()})
 
+    def has_best(self, record: Record) -> bool:
+        """Whether the weights of this record are saved as the best ones."""
+        try:
+            kept = History.from_json(read_about(self.best)["history"]).best
+        except CheckpointError:
+            return False
+        return kept is not None and kept.step == record.step
+
     def resumed_at(self) -> int:
         """The step from which a run goes on here; 0 where there is none. Another run is refused."""
+        if self.restart:
+            return 0
         if self.last.exists():
             about = read_about(self.last)
             if "standing" not in about:
@@ -216,6 +223,7 @@ class RunFolder:
         mine = json.loads(json.dumps(self.about))  # as it would come from a file
         schedule = {name: mine["recipe"][name] for name in SCHEDULE}
         theirs = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
+        theirs["data"] = about["data"] | {"name": mine["data"]["name"]}  # its sentences count, not its path
         for key in SAME:
             there, here = theirs[key], mine[key]
             if there != here:

@@ -54,13 +54,13 @@ def train(
     """
     with folder.locked() if folder and processes.leads else nullcontext():
         loop = _Loop(model, corpus, recipe, objective, processes, folder)
-        state = loop.state
+        state, began = loop.state, loop.state.step
         try:
             state.ended = loop.run(validation, after_validation)
         finally:  # after a second Ctrl-C, too, or somebody's own fault: the model can be used all the same
             loop.step.finish(state.best or loop.step.weights())
             model.eval()
-        if loop.folder and state.best and not state.best_is_new:
+        if loop.folder and state.best and state.step > began and not state.best_is_new:
             loop.folder.save_best(state.best, state.history)  # once more, with what came after them
     state.seconds, state.n_left_out = loop.seconds, len(corpus) - len(loop.epochs.kept)
     state.best, state.average = {}, {}  # the model has them: whoever keeps the result needs no copies
@@ -99,8 +99,9 @@ class _Loop:
                 self.step.load(tensors)
             except (RuntimeError, KeyError) as error:
                 raise CheckpointError(f"{folder.last} does not fit this system: {error}") from error
-            if self.folder and self.state.best_is_new:  # it may have been killed before it could save them
-                self.folder.save_best(self.state.best, self.state.history)
+            record = self.state.history.best
+            if self.folder and self.state.best_is_new and not self.folder.has_best(record):
+                self.folder.save_best(self.state.best, self.state.history)  # it was killed before it could
         processes.check_same("the step to go on from", (self.state.step, self.state.position))
         self.epochs.seek(*self.state.position)
         self.device = corpus.device

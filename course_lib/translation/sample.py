@@ -73,7 +73,7 @@ def choose(
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, " batch"]:
     """The next word of each row."""
-    if temperature == 0:
+    if temperature < 1e-6:  # a division by less would overflow
         return suppress(logits.float().clone()).argmax(dim=1)
     shares = chances(logits, temperature=temperature, top_k=top_k)
     if generator is not None:

@@ -48,6 +48,7 @@ class Translation:
     score: float = 0.0
     weights: Float[Tensor, "layers heads tgt src"] | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()
+    read: str = ""  # the source as it was read (`plainly`), where that is something else
 
     @property
     def finished(self) -> bool:
@@ -61,12 +62,11 @@ class Translation:
         >>> Translation("the axolotl", "le chat", ("the", "<unk>", "</s>")).source_labels
         ('the', 'axolotl?', '</s>')
         """
-        words = (*self.source.split(), SPECIAL[EOS])
+        words = (*(self.read or self.source).split(), SPECIAL[EOS])
         if len(words) != len(self.source_tokens):
             return self.source_tokens
-        typed = (f"{word.strip(PUNCTUATION)}?" for word in words)
-        both = zip(typed, self.source_tokens, strict=True)
-        return tuple(word if token == SPECIAL[UNK] else token for word, token in both)
+        both = zip(words, self.source_tokens, strict=True)
+        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in both)
 
 
 def translate(
@@ -124,6 +124,7 @@ def translate(
                 # a copy: a view would keep the whole batch
                 weights=None if looked is None else looked[..., : len(said), : len(source) + 1].clone(),
                 notes=tuple(notes),
+                read=plain[place],
             )
         told(len(places))
     return [done[place] for place in range(len(texts))]

@@ -47,10 +47,11 @@ def test_no_command_shows_them_all(capsys):
         ("train gru_lm --steps 0", "argument --steps: expected 1 or more, got 0"),
         ("train gru_lm --learning-rate nan", "argument --learning-rate: expected 1e-09 or more, got nan"),
         ("train gru_lm --r-drop -1", "argument --r-drop: expected 0.0 or more, got -1"),
+        ("experiment positions --seeds -1", "argument --seeds: expected a whole number from 0"),
         ("experiment positions --steps 0", "argument --steps: expected 1 or more, got 0"),
         ("experiment positions --at-a-time 0", "argument --at-a-time: expected 1 or more, got 0"),
-        ("translate --beam 0 x", "argument --beam: expected 1 or more, got 0"),
-        ("translate --length-penalty nan x", "argument --length-penalty: expected 0.0 or more, got nan"),
+        ("translate --beam 0 x", "argument --beam: expected 1 to 1,000, got 0"),
+        ("translate --length-penalty nan x", "argument --length-penalty: expected 0.0 to 10.0, got nan"),
         ("translate --checkpoint x --system bahdanau y", "not allowed with argument --checkpoint"),
     ],
 )

@@ -137,7 +137,12 @@ def test_more_steps_go_on_and_restart_begins_anew(asked, capsys):
     assert asked(*words, "--steps", "6", "--learning-rate", "0.5", "--restart") == 0
     told = capsys.readouterr().out
     assert "Resumed" not in told and "Finished after 6 steps" in told
-    assert len(read_about(RUN.format("gru_lm"))["history"]) == 6
+    kept = read_about(RUN.format("gru_lm"))
+    assert len(kept["history"]) == 6
+    assert asked(*words, "--steps", "6", "--tokens-per-batch", "2", "--restart") == 1  # nothing fits
+    assert "Raise tokens_per_batch." in capsys.readouterr().err and read_about(RUN.format("gru_lm")) == kept
+    assert asked(*words, "--steps", "4", "--learning-rate", "0.5") == 0  # there is nothing left to do
+    assert read_about(RUN.format("gru_lm")) == kept
 
 
 def test_best_weights_that_are_another_run_s_are_refused(asked, capsys):
@@ -200,7 +205,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(asked, mo
     [
         ("--data multi30k --multi30k nothing", "course_lib data multi30k --download"),
         ("--data multi30k --from xx", "one of de, en, fr, but got 'xx'"),
-        ("--data no/such.tsv", "There is no corpus no/such.tsv"),
+        ("--data no/such.tsv --from en", "There is no corpus no/such.tsv"),
+        ("--data toy --from fr --to en", "toy has its own direction: --from and --to are for Multi30k"),
         ("--data .", ". is a folder: say which of its languages, such as --from en --to fr"),
         ("--learning-rate inf", "learning_rate"),
         ("--device cuda:7", "The device cannot be used here: "),
@@ -254,7 +260,7 @@ def test_a_corpus_of_ones_own_is_trained_on_measured_and_translated(asked, own, 
     on = ["--device", "cpu", "--checkpoint", "here"]
     assert main(["evaluate", *on, *test.split()]) == 0
     told = capsys.readouterr().out
-    assert "test: 10 sentences  BLEU" in told
+    assert ": 10 sentences  BLEU" in told and ("my/test.tsv: 10" in told) == ("my/test.tsv" in test)
     assert main(["translate", *on, own[0][0]]) == 0
     if test:
         assert main(["evaluate", *on]) == 1

@@ -257,8 +257,7 @@ def test_a_language_model_goes_on_with_a_text(checkpoint, capsys):
     assert all(line.startswith("the cat") and len(line.split()) <= 8 for line in told[0])
     assert main(["sample", *path, "--n", "2", "--temperature", "0", "--attention"]) == 0
     out, err = capsys.readouterr()
-    first, second = out.splitlines()
-    assert first == second, "a temperature of 0 draws no lots"
+    assert out.count("\n") == 1, "a temperature of 0 draws no lots: all would be the same"
     assert err == "gru_lm has no attention to show.\n"
     assert main(["sample", *path, "the axolotl"]) == 0
     assert "note: read as <unk>: axolotl" in capsys.readouterr().err

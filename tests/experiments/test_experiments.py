@@ -101,7 +101,7 @@ def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("course_lib.cli.commands.enter", lambda *_: None)
     assert main(["experiment", "--list"]) == 0
-    assert "positions  (lesson 11, 4 variants)" in capsys.readouterr().out
+    assert "positions  (lesson 11; 4 variants)" in capsys.readouterr().out
     assert main(["experiment", "positons"]) == 1
     assert "There is no experiment 'positons'" in capsys.readouterr().err
     assert main(["experiment", "positions", "--variants", "nun", "--out", str(tmp_path)]) == 1

@@ -50,7 +50,7 @@ def test_toy_data_comes_from_the_splits(monkeypatch):
         (("multi30k", "en", "fr"), "multi30k-en-fr", ("en", "fr", "test", None)),
         (("multi30k-en-fr", None, "de"), "multi30k-en-de", ("en", "de", "test", None)),
         (("multi30k-x.tsv",), "multi30k-x.tsv", ("multi30k-x.tsv",)),
-        (("pairs.tsv", "en", "fr"), "pairs.tsv", ("pairs.tsv",)),
+        (("pairs.tsv",), "pairs.tsv", ("pairs.tsv",)),
         (("my corpus", "en", "fr"), "my corpus en-fr", ("my corpus", "test", "en", "fr")),
         (("my corpus en-fr", "de"), "my corpus de-fr", ("my corpus", "test", "de", "fr")),
         (("my corpus", "en", "pt-br"), "my corpus en-pt-br", ("my corpus", "test", "en", "pt-br")),

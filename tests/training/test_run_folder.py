@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from course_lib.training.checkpoint import CheckpointError, load_checkpoint
+from course_lib.training.checkpoint import CheckpointError, load_checkpoint, read_about
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import History, Record, RunFolder, RunState
 from course_lib.training.train import train
@@ -87,8 +87,6 @@ def test_one_at_a_time_writes_and_takes_away_what_a_killed_process_left(tmp_path
         assert snapshot(tmp_path).keys() == {".lock", "notes.txt", "last.safetensors"}
         with pytest.raises(CheckpointError, match=r"Somebody is training in .* just now"), other.locked():
             pass
-    other.clear()
-    assert snapshot(tmp_path).keys() == {".lock", "notes.txt"}
 
 
 def test_the_average_is_the_mean_of_copies():
@@ -155,6 +153,21 @@ def test_another_recipe_corpus_or_system_is_refused_and_left(tmp_path, key, chan
     if key != "recipe":  # of which what is unknown has no effect
         with pytest.raises(CheckpointError, match=r"newer: 1 there, None here"):
             RunFolder(tmp_path, ABOUT).load()
+
+
+def test_another_path_to_the_same_sentences_is_no_other_run(tmp_path):
+    RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
+    assert RunFolder(tmp_path, ABOUT | {"data": ABOUT["data"] | {"name": "./moved"}}).load()
+
+
+def test_begun_anew_the_old_run_stays_until_there_is_a_new_one(tmp_path):
+    RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
+    before = snapshot(tmp_path)
+    anew = RunFolder(tmp_path, ABOUT | {"tokenizer": {"text": "b a"}}, restart=True)
+    assert anew.resumed_at() == 0 and anew.load() is None and snapshot(tmp_path) == before
+    anew.save(RunState(step=1), TENSORS)
+    assert snapshot(tmp_path)["last.safetensors"] != before["last.safetensors"]
+    assert read_about(anew.best)["tokenizer"] == {"text": "b a"}
 
 
 def test_a_run_of_an_earlier_version_goes_on(tmp_path):

@@ -116,6 +116,14 @@ def test_words_are_read_as_people_type_them(system):
     assert (typed.target, typed.notes) == (plain.target, plain.notes) and typed.source == "The Cat, sleeps."
 
 
+def test_an_unknown_word_labels_its_weights_though_a_sign_was_parted():
+    asks = WordTokenizer(["the", "cat", "?"])
+    torch.manual_seed(0)
+    system = build("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=asks.vocab_size))
+    (found,) = translate(["The axolotl, cat?"], system, asks)
+    assert found.source_labels == ("the", "axolotl?", "cat", "?", "</s>")
+
+
 @pytest.mark.parametrize(
     ("text", "notes"),
     [

@@ -106,8 +106,8 @@ def run_one(one: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
     if changes.pop("keep", False) and one.seed == experiment.seeds[0]:
         folder = results_file(out, "checkpoints", n_steps).with_suffix("")
         changes["keep"] = folder / f"{changes['system']}.safetensors"
-        typed = ["experiment", one.experiment, "--variants", one.variant, "--seeds", str(one.seed)]
-        changes["command"] = f"python3 -m course_lib {shlex.join(typed)}"
+        typed = ["--variants", one.variant, "--seeds", str(one.seed)]
+        changes["command"] = f"{command_for(one.experiment, n_steps)} {shlex.join(typed)}"
     if experiment.kind in LARGE:
         found = LARGE[experiment.kind](changes, seed=one.seed, n_steps=n_steps, device=device)
     else:
@@ -120,6 +120,15 @@ def run_one(one: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
         "machine": machine(torch.device(device) if device else None),
         "versions": versions(),
     } | found
+
+
+def command_for(name: str, n_steps: int | None) -> str:
+    """What makes an experiment again.
+
+    >>> command_for("positions", None), command_for("positions", 200)
+    ('python3 -m course_lib experiment positions', 'python3 -m course_lib experiment positions --steps 200')
+    """
+    return f"python3 -m course_lib experiment {name}" + (f" --steps {n_steps}" if n_steps else "")
 
 
 def kept_runs(path: Path) -> dict[tuple[str, int], dict]:
@@ -137,8 +146,7 @@ def keep(
         "lesson": experiment.lesson,
         "asks": experiment.asks,
         "expected": experiment.expected,
-        "command": f"python3 -m course_lib experiment {experiment.name}"
-        + (f" --steps {n_steps}" if n_steps else ""),
+        "command": command_for(experiment.name, n_steps),
     }
     order = list(experiment.variants)
     known = sorted((order.index(variant), seed) for variant, seed in runs if variant in order)

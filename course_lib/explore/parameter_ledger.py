@@ -62,10 +62,8 @@ def counts(model: str) -> dict[str, int]:
             thinks = first.linear1, first.linear2, second.linear1, second.linear2
             bias = last = 0
         table = n_parameters(nn.Embedding(words, width))
-    attention, thinking = (
-        [n_layers * n_parameters(look) for look in looks],
-        n_layers * sum(map(n_parameters, thinks)),
-    )
+    attention = [n_layers * n_parameters(look) for look in looks]
+    thinking = n_layers * sum(map(n_parameters, thinks))
     norms = n_layers * (n_parameters(first) + n_parameters(second)) - sum(attention) - thinking + last
     return dict(zip(PARTS, (table, *attention, thinking, norms, bias), strict=True))
 

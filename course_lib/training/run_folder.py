@@ -162,6 +162,8 @@ class RunFolder:
         )
         if state.best_is_new or not state.history:
             self.save_best(state.best or parts_of(tensors, "weights"), state.history)
+        elif self.restart and state.history.best is None:  # it diverged: what is there is of the run before
+            self.best.unlink(missing_ok=True)
 
     def save_best(self, weights: Mapping[str, Tensor], history: History) -> None:
         """Save weights that others shall use."""

@@ -94,7 +94,7 @@ def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
     monkeypatch.setattr(trained_run, "toy_scores", lambda *_: {})
     run_one(Run("toy_language_models", "gru_lm", 0), tmp_path, 1, "cpu", 1)
     about = load_system(tmp_path / "checkpoints_1_steps" / "gru_lm.safetensors").about
-    typed = "experiment toy_language_models --variants gru_lm --seeds 0"
+    typed = "experiment toy_language_models --steps 1 --variants gru_lm --seeds 0"
     assert about["command"] == f"python3 -m course_lib {typed}"
 
 

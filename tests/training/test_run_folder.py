@@ -168,6 +168,8 @@ def test_begun_anew_the_old_run_stays_until_there_is_a_new_one(tmp_path):
     anew.save(RunState(step=1), TENSORS)
     assert snapshot(tmp_path)["last.safetensors"] != before["last.safetensors"]
     assert read_about(anew.best)["tokenizer"] == {"text": "b a"}
+    anew.save(state(record(1, math.nan)), TENSORS)
+    assert not anew.best.exists(), "it may be of the run before"
 
 
 def test_a_run_of_an_earlier_version_goes_on(tmp_path):

@@ -44,6 +44,15 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{float(value):z.{digits}g}"
 
 
+def counted(n: int, what: str) -> str:
+    """How many there are, in words.
+
+    >>> counted(1, "step"), counted(4000, "step")
+    ('1 step', '4,000 steps')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def minus(text: str) -> str:
     """A number's text with a true minus sign, and no minus before nothing: "-0.00" is "0.00"."""
     if text.startswith("-") and not text.strip("-0."):

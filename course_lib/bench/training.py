@@ -33,6 +33,7 @@ from course_lib.text.encoded import EncodedCorpus, encode_corpus
 from course_lib.text.special import BOS, EOS, PAD, SPECIAL
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
+from course_lib.training.corpora import sides
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for, translation
 from course_lib.training.recipe import Recipe
@@ -215,8 +216,7 @@ def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
 
 def cpu_ways(name: str) -> dict[str, Way]:
     """The loop one would write first, and the course's step and batches, as `train` puts them together."""
-    pairs = generate(CPU_PAIRS, seed=SEED)
-    src, tgt = [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]
+    src, tgt = sides(generate(CPU_PAIRS, seed=SEED))
     tokenizer = WordTokenizer.from_texts([*src, *tgt])
     corpus = encode_corpus(src, tgt, tokenizer)
     config = make_config(name, scale="toy", vocab_size=tokenizer.vocab_size)

@@ -119,11 +119,11 @@ def tell_record(record) -> None:
 
 def farewell(outcome, name: str) -> list[str]:
     """How a run, a job's `TrainedSystem`, ended, and what to do now."""
+    from course_lib.formatting import counted
     from course_lib.models.registry import system
 
     result = outcome.result
-    steps = "1 step" if result.step == 1 else f"{result.step:,} steps"
-    lines = [f"{result.ended.capitalize()} after {steps} and {result.seconds:.0f} s."]
+    lines = [f"{result.ended.capitalize()} after {counted(result.step, 'step')} and {result.seconds:.0f} s."]
     if result.ended == "diverged":
         return [*lines, "The loss is no longer a number. Try a smaller --learning-rate, with --restart."]
     if result.n_left_out:

@@ -24,7 +24,7 @@ from course_lib.text.batch import Batch, make_batch
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import TESTS
 from course_lib.training.checkpoint import save_checkpoint
-from course_lib.training.corpora import MULTI30K, load_data, read_corpus
+from course_lib.training.corpora import MULTI30K, load_data, read_corpus, sides
 from course_lib.training.job import Job, TrainedSystem, run_job
 from course_lib.translation.ablation import ablate_each
 from course_lib.translation.evaluate import Evaluation, evaluate
@@ -128,8 +128,8 @@ def _multi30k(outcome: TrainedSystem, validation_only: bool) -> dict:
 
 def _toy_batches(outcome: TrainedSystem) -> list[Batch]:
     pairs, tokenizer = read_corpus("toy", "test")[:200], outcome.data.tokenizer
-    sides = ([tokenizer.encode(getattr(pair, side)) for pair in pairs] for side in ("src_text", "tgt_text"))
-    return [make_batch(*sides).to(device_of(outcome.model))]
+    both = ([tokenizer.encode(text) for text in side] for side in sides(pairs))
+    return [make_batch(*both).to(device_of(outcome.model))]
 
 
 def _heads_off(outcome: TrainedSystem) -> dict:

@@ -34,7 +34,7 @@ from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.by_hand import Memory, Weights, smoothed_loss, training_step
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
-from course_lib.training.corpora import TrainingData, encode_data
+from course_lib.training.corpora import TrainingData, encode_data, sides
 from course_lib.training.recipe import learning_rate
 
 Loss = Callable[[Tensor, Tensor, float], Tensor]  # logits, targets, smoothing
@@ -66,10 +66,10 @@ def short_pairs(*, seed: int = 0) -> list[Pair]:
 def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:
     """The first of them to validate on, `n_train` others to learn from; one vocabulary for all sizes."""
     pairs = short_pairs(seed=seed)[: N_VALIDATION + N_TRAIN]
-    sides = [[pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]]
-    tokenizer = WordTokenizer.from_texts(sides[0] + sides[1])
+    both = sides(pairs)
+    tokenizer = WordTokenizer.from_texts(both[0] + both[1])
     parts = slice(N_VALIDATION, N_VALIDATION + n_train), slice(N_VALIDATION)
-    train, validation = (tuple(side[part] for side in sides) for part in parts)
+    train, validation = (tuple(side[part] for side in both) for part in parts)
     return encode_data(f"short-{seed}-{n_train}", train, validation, tokenizer)
 
 

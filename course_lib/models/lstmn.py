@@ -43,7 +43,7 @@ from course_lib.layers.scores import AdditiveScore
 from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_target
+from course_lib.models.inputs import check_sentences, check_target
 from course_lib.models.translator import SteppingTranslator
 from course_lib.shapes import Float, Int, Tensor
 
@@ -86,15 +86,22 @@ class LSTMN(SteppingTranslator):
         self.dropout = nn.Dropout(config.dropout)
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        states, rows, _ = self.encoder.read(self.words.source(src))
+        return self._read(src, src_lengths)[0]
+
+    def _read(
+        self, src: Tensor, src_lengths: Tensor, *, with_weights: bool = False
+    ) -> tuple[Rows, Float[Tensor, "batch src src"] | None]:
+        """The memory, and where each source word looked on the tape."""
+        states, rows, weights = self.encoder.read(self.words.source(src), with_weights=with_weights)
         last = (src_lengths - 1)[:, None, None].to(torch.int64)
-        return {
+        memory = {
             # The same at every step, so made once.
             "keys": self.score.project_keys(states),
             "values": rows["tape"] if self.deep else states,
             "may_look": padding_mask(src_lengths, src.shape[1]),
             "last": rows["tape"].take_along_dim(last, dim=1)[:, 0],
         }
+        return memory, weights
 
     def start(self, memory: Rows) -> Rows:
         hidden, cell = memory["last"].chunk(2, dim=-1)
@@ -121,9 +128,9 @@ class LSTMN(SteppingTranslator):
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Rows:
         """On both tapes, too. The decoder's has a column in front: what the source ended in."""
+        check_sentences(src, src_lengths, self.config)
         check_target(tgt_in, self.config)
-        memory = self.encode(src, src_lengths)
-        _, _, encoder = self.encoder.read(self.words.source(src), with_weights=True)
+        memory, encoder = self._read(src, src_lengths, with_weights=True)
         state, cross, decoder = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):
             _, state, looked, own = self._move(memory, state, embedded)

@@ -26,6 +26,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from course_lib import __version__
+from course_lib.formatting import counted
 from course_lib.models.registry import build, config_from_json
 from course_lib.runtime import device as usual_device
 from course_lib.runtime import write_atomically
@@ -137,5 +138,4 @@ def machine(device: torch.device | None = None) -> str:
     device = device or usual_device()
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    threads = "1 thread" if torch.get_num_threads() == 1 else f"{torch.get_num_threads()} threads"
-    return f"{platform.machine()} {device.type.upper()}, {threads}"
+    return f"{platform.machine()} {device.type.upper()}, {counted(torch.get_num_threads(), 'thread')}"

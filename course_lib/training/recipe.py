@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
+from course_lib.formatting import counted
 from course_lib.models.registry import system
 
 Decay = Literal["inverse_square_root", "linear", "cosine"]
@@ -124,9 +125,8 @@ class Recipe:
         >>> print(Recipe(n_steps=4000, learning_rate=3e-3))
         4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up of 400), label smoothing 0.1
         """
-        steps = "1 step" if self.n_steps == 1 else f"{self.n_steps:,} steps"
-        said = f"{steps} of {self.tokens_per_batch:,} tokens, learning rate {self.learning_rate:g}"
-        said += f" (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
+        said = f"{counted(self.n_steps, 'step')} of {self.tokens_per_batch:,} tokens, learning rate "
+        said += f"{self.learning_rate:g} (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
         return said + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
 
 

@@ -172,10 +172,9 @@ class RunFolder:
     def has_best(self, record: Record) -> bool:
         """Whether the weights of this record are saved as the best ones."""
         try:
-            kept = History.from_json(read_about(self.best)["history"]).best
+            return _best_step(read_about(self.best)) == record.step
         except CheckpointError:
             return False
-        return kept is not None and kept.step == record.step
 
     def resumed_at(self) -> int:
         """The step from which a run goes on here; 0 where there is none. Another run is refused."""
@@ -211,11 +210,11 @@ class RunFolder:
         elif state.history.best:
             state.best, of_best = load_checkpoint(self.best)
             self._check_same_run(self.best, of_best)
-            found, wanted = History.from_json(of_best["history"]).best, state.history.best
-            if found is None or found.step != wanted.step:
+            wanted = state.history.best.step
+            if _best_step(of_best) != wanted:
                 raise CheckpointError(
                     f"{self.best} is of another moment of this run than {self.last.name}, by which step "
-                    f"{wanted.step:,} did best. {BEGIN_ANEW}"
+                    f"{wanted:,} did best. {BEGIN_ANEW}"
                 )
         if about["recipe"]["n_steps"] != self.about["recipe"]["n_steps"]:
             state.average, state.n_averaged = {}, 0  # a longer run averages weights nearer to its own end
@@ -235,3 +234,9 @@ class RunFolder:
                     if there.get(name) != here.get(name)
                 )
                 raise CheckpointError(f"{path} is of another run: its {key} differs ({differ}). {BEGIN_ANEW}")
+
+
+def _best_step(about: About) -> int | None:
+    """The step that did best, by a checkpoint's own history."""
+    best = History.from_json(about["history"]).best
+    return best and best.step

@@ -24,6 +24,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.corpus import Sentences
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
+from course_lib.training.corpora import sides
 from course_lib.translation.alignment_error import AlignmentError, alignment_error
 from course_lib.translation.metrics import Metric, bleu, chrf, exact_matches, pronouns_right
 from course_lib.translation.translate import TOKENS_PER_BATCH, by_length, translate
@@ -144,8 +145,7 @@ def evaluate(
     if len(pairs) == 0:
         raise ValueError("Expected at least one sentence to evaluate on, but got none.")
     toy = [] if isinstance(pairs, Sentences) else list(pairs)
-    sources = [pair.src_text for pair in toy] if toy else list(pairs.src)
-    references = [pair.tgt_text for pair in toy] if toy else list(pairs.tgt)
+    sources, references = sides(pairs)
 
     began = time.perf_counter()
     search = {"beam": beam, "length_penalty": length_penalty}

@@ -10,7 +10,7 @@ import torch
 from course_lib.models.registry import build, make_config
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training.corpora import encode_data
+from course_lib.training.corpora import encode_data, sides
 from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder
@@ -26,11 +26,9 @@ def encoded():
     """Generated pairs as training data: all to learn from, or all but the last few, to validate on."""
 
     def one(pairs, n_validation=0):
-        sides = [[pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]]
+        both = sides(pairs)
         n = len(pairs) - n_validation
-        train, held = (
-            tuple(side[part] for side in sides) for part in (slice(n), slice(n % len(pairs), None))
-        )
+        train, held = (tuple(side[part] for side in both) for part in (slice(n), slice(n % len(pairs), None)))
         return encode_data("few", train, held, WordTokenizer.from_texts([*train[0], *train[1]]))
 
     return one

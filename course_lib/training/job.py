@@ -207,7 +207,8 @@ def count(
     It gives what `train` gives, and keeps the same folder, so nobody else has to know the difference: one
     step, one record. Called again in its folder, it finds its counts there.
     """
-    if folder and (saved := folder.load()):
+    saved = folder.load() if folder else None
+    if saved:
         state, tensors = saved
         model.load_state_dict(state.best)
     else:
@@ -234,6 +235,6 @@ def count(
         if after_validation and processes.leads:
             after_validation(record)
     model.eval()
-    if folder and processes.leads:
+    if folder and processes.leads and not (saved and folder.has_best(state.history.best)):
         folder.save(state, tensors)
     return replace(state, ended="finished")

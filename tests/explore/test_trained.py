@@ -145,6 +145,16 @@ def closed(sentence: str, word: int = 0, to: str = "all") -> dict:
     return close_a_word.compute(sentence=sentence, closed=word, to=to)
 
 
+@pytest.mark.parametrize("sentence", ["women … hungry", "women … good"])
+def test_what_is_asked_of_the_mouse_is_not_done_by_the_women(sentence):
+    """Closing “they” among source words would otherwise do."""
+    facts = closed(sentence, 7, "source")
+    assert facts["share"] == facts["largest"] and facts["moved"] < 0.05
+    now = facts | {"sentence": sentence, "closed": 7}
+    assert not close_a_word.CloseAWord.met(now, now)["idle"]
+    assert close_a_word.CloseAWord.met(now | {"sentence": "mouse … cold"}, now)["idle"]
+
+
 @pytest.mark.parametrize("sentence", close_a_word.SENTENCES)
 def test_every_sentence_fits_the_picture(sentence):
     words, facts = close_a_word.SENTENCES[sentence].split(), closed(sentence)

@@ -46,6 +46,7 @@ def test_every_kind_is_trained_kept_and_found_again(some, job, name):
     if name == "ngram_lm":
         first.saved.unlink()  # killed between its two files
     again = run_job(job(name), data=some, after_validation=seen.append)
+    run_job(job(name), data=some, command="once more, for nothing")
     assert again.result.history == first.result.history == seen
     saved = load_system(first.saved)
     for one in (first.model, again.model):

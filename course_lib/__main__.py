@@ -1,8 +1,8 @@
-"""The door: `python3 -m course_lib lab`. It opens on any Python, so that an old one is told what to do."""
+"""Opens the command line: `python3 -m course_lib lab`. Any Python can read this file, also one too old."""
 
 import sys
 
-from course_lib.cli import main
+from tools.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

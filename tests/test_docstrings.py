@@ -17,32 +17,38 @@ import re
 import pytest
 import torch
 
-from course_lib import explore, theme
+from course_lib import theme
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.toy.lexicon import lexicon
 
-LIBRARY = PROJECT_ROOT / "course_lib"
-PACKAGES = sorted(path.parent for path in LIBRARY.rglob("*/__init__.py"))
-MODULES = {  # and where they stand
-    ".".join(path.relative_to(LIBRARY).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted(LIBRARY.rglob("*.py"))
+PACKAGES = sorted(
+    path.parent for part in ("course_lib", "tools") for path in (PROJECT_ROOT / part).rglob("*/__init__.py")
+)
+NO_MODULES = ("lesson.py", "exercises.py", "wrong_answers.py", "test_*.py", "conftest.py")
+MODULES = {  # and their files
+    ".".join(path.relative_to(PROJECT_ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for part in ("course_lib", "lessons", "tools")
+    for path in sorted((PROJECT_ROOT / part).rglob("*.py"))
+    if not any(path.match(pattern) for pattern in NO_MODULES)
 }
-WITH_SHAPES = [name for name in MODULES if name.startswith(("layers.", "models."))]
+WITH_SHAPES = [name for name in MODULES if name.startswith(("course_lib.layers.", "course_lib.models."))]
 # Examples to look at: they name files, axes, or a learner's function that are not there, or build notebooks.
 PICTURES = {
-    *("authoring.build", "authoring.editions", "authoring.execute"),
-    *("explore.base", "explore.control", "views.bars", "views.heatmap", "views.quick_text"),
-    *("teaching.exercises.code_reading", "teaching.questions.guess", "text.corpus", "text.multi30k"),
+    *("tools.authoring.build", "tools.authoring.editions", "tools.authoring.execute"),
+    *("course_lib.explore.base", "course_lib.explore.control"),
+    *("course_lib.views.bars", "course_lib.views.heatmap", "course_lib.views.quick_text"),
+    *("course_lib.teaching.exercises.code_reading", "course_lib.teaching.questions.guess"),
+    *("course_lib.text.corpus", "course_lib.text.multi30k"),
 }
-SLOW = ("bench.", "experiments.", "explore.", "lessons.")  # systems are loaded, runs are made
-SHOWN = ("layers.", "text.", "translation.", "views.")  # here no module is without an example
+SLOW = ("tools.bench.", "tools.experiments.", "lessons.")  # systems are loaded, runs are made
+SHOWN = tuple(f"course_lib.{name}." for name in ("layers", "text", "translation", "views"))  # always with one
 EXAMPLES = [
     name for name, path in MODULES.items() if ">>> " in path.read_text("utf-8") or name.startswith(SHOWN)
 ]
 
 
 def ordinary(name):
-    return importlib.import_module(f"course_lib.{name}")
+    return importlib.import_module(name)
 
 
 def public(module):
@@ -95,7 +101,9 @@ def test_examples_are_true(name):
 
 @pytest.mark.parametrize("name", WITH_SHAPES)
 def test_examples_keep_the_shapes_they_promise(checked, name):
-    assert outcome(name, checked[name])[0] == 0, "the captured output shows which example"
+    assert outcome(name, checked[name.removeprefix("course_lib.")])[0] == 0, (
+        "the captured output shows which example"
+    )
 
 
 @pytest.mark.parametrize("name", WITH_SHAPES)
@@ -104,7 +112,7 @@ def test_every_function_that_promises_shapes_is_called_in_an_example(name):
     promising = [function for function, thing in public(ordinary(name)).items() if promises_shapes(thing)]
     silent = [function for function in promising if not re.search(rf"\b{function}\(", steps())]
     assert not silent, f"no example calls {', '.join(silent)}"
-    assert promising or name != "layers.attention", "annotations are read wrongly"
+    assert promising or name != "course_lib.layers.attention", "annotations are read wrongly"
 
 
 # ---- words
@@ -122,11 +130,9 @@ def test_everything_public_has_a_docstring_and_its_types(name):
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_a_package_lists_its_files(package):
     """A line of its map begins with a file (`scores.py`, `scores`) or a folder; others stand further on."""
-    text = ordinary(".".join(package.relative_to(LIBRARY).parts)).__doc__
+    text = ordinary(".".join(package.relative_to(PROJECT_ROOT).parts)).__doc__
     named = set(re.findall(r"^ *([a-z]\w*)(?:\.py|/)? {2,}\S|(?<![\w/])([a-z]\w*)\.py\b", text, re.MULTILINE))
     named = {one or other for one, other in named} - {"my_road"}  # which is a learner's
-    if package.name == "explore":  # each in the file of its name
-        named |= {re.sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in explore.__all__}
     there = {path.stem for path in package.iterdir()}
     files = {path.stem for path in package.glob("[!_]*.py")}
     files |= {path.parent.name for path in package.glob("*/__init__.py")}

@@ -7,19 +7,19 @@ import shlex
 
 import pytest
 
-from course_lib.authoring.build import draft
-from course_lib.authoring.source import sources
-from course_lib.cli.commands import parser
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import road_map
 from course_lib.teaching.contents import lesson
+from tools.authoring.build import draft
+from tools.authoring.source import sources
+from tools.cli.commands import parser
 
 README = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
     *sorted(PROJECT_ROOT.glob("*.md")),
     *sorted((PROJECT_ROOT / "docs").glob("*.md")),
     *sorted((PROJECT_ROOT / "data").rglob("*.md")),
-    *sorted((PROJECT_ROOT / "notebooks" / "source").rglob("*.py")),
+    *sorted((PROJECT_ROOT / "lessons").rglob("*.py")),
 ]
 
 
@@ -46,7 +46,7 @@ def test_every_folder_in_the_tree_and_every_file_it_links_to_is_there():
     named = re.findall(r"^\s+([\w./]+/)\s", tree, flags=re.MULTILINE)
     assert len(named) > 8
     for folder in named:
-        places = [PROJECT_ROOT / above / folder for above in ("", "course_lib", "notebooks")]
+        places = [PROJECT_ROOT / above / folder for above in ("", "course_lib", "tools")]
         assert any(place.is_dir() for place in places), f"the README names {folder}, and there is none"
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         if not target.startswith("http"):
@@ -56,7 +56,7 @@ def test_every_folder_in_the_tree_and_every_file_it_links_to_is_there():
 @pytest.mark.parametrize("source", sources(PROJECT_ROOT), ids=lambda path: path.parent.name)
 def test_the_minutes_of_the_table_are_those_of_the_lesson(source):
     written = draft(source, PROJECT_ROOT).lesson
-    told = lesson(source.parent.name[3:]).minutes
+    told = lesson(source.parent.name[4:]).minutes
     assert abs(told - written.minutes) <= 2.5, (
         f"data/lessons.json says {told}, the lesson adds up to {written.minutes}"
     )

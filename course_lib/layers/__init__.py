@@ -4,8 +4,6 @@
     scores.py           how well each key fits each query: dot, scaled dot, additive and their kin
     attention.py        scores to weights to context: `masked_softmax`, `mix`, `attend`
     local.py            attention with a window: where its centre is, and how it fades (Luong 2015)
-    restricted.py       self-attention within a window, in memory that grows with the window
-    linear_attention.py attention without softmax, which a state of fixed size can carry
     multi_head.py       several attentions side by side; keys shared among heads, if wished
 
     cells.py            one step of an RNN, an LSTM, a GRU
@@ -24,7 +22,16 @@
     rows.py             named tensors, one row a sentence: states that can be reordered
     checks.py           what these insist on, and what they say when it is not so
 
-Take each from its own file, so that a reader sees where it lives:
+What lessons use comes from the package; the rest from its own file:
 
-    >>> from course_lib.layers.attention import attend
+    >>> from course_lib.layers import attend
 """
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "Block": "block",
+    "MultiHead": "multi_head",
+    "attend": "attention",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -27,7 +27,19 @@
     convs2s.py          convolutions with attention in every layer (2017)
     transformer.py      attention alone (2017)
 
-Take each from its own file, so that a reader sees where it lives:
+What lessons use comes from the package; the rest from its own file:
 
-    >>> from course_lib.models.registry import build, make_config
+    >>> from course_lib.models import n_parameters
 """
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "NGramLM": "ngram",
+    "NGramLMConfig": "ngram",
+    "TransformerConfig": "transformer",
+    "build": "registry",
+    "make_config": "registry",
+    "n_parameters": "registry",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -12,25 +12,17 @@ progress.py         what the learner has done: one line an event, in one file (`
 display.py          the small HTML card in which all of them speak
 """
 
-from importlib import import_module
+from course_lib.lazy import lazy
 
 HOMES = {
-    "check": "teaching.checking",
-    "estimate": "teaching.questions.guess",
-    "explain": "teaching.questions.explanation",
-    "predict": "teaching.questions.guess",
-    "progress_summary": "teaching.progress",
-    "quiz": "teaching.questions.quiz",
-    "recorded": "recorded",
-    "road_map": "teaching.contents",
-    "start_lesson": "teaching.opening",
-    "yours": "teaching.own_code.own_functions",
+    "check": "checking",
+    "estimate": "questions.guess",
+    "explain": "questions.explanation",
+    "predict": "questions.guess",
+    "progress_summary": "progress",
+    "quiz": "questions.quiz",
+    "road_map": "contents",
+    "start_lesson": "opening",
+    "yours": "own_code.own_functions",
 }
-__all__ = list(HOMES)
-
-
-def __getattr__(name: str):
-    """Loaded when a lesson asks for it: `course_lib progress` asks for none, and torch takes seconds."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"course_lib.{HOMES[name]}"), name)
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

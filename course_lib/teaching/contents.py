@@ -37,9 +37,14 @@ class Lesson:
         return f"{self.number}_{self.topic}.ipynb"
 
     @property
+    def package(self) -> str:
+        """What Python imports: `lessons.l08_query_key_value`."""
+        return f"lessons.l{self.number}_{self.topic}"
+
+    @property
     def folder(self) -> Path:
         """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
-        return PROJECT_ROOT / "notebooks" / "source" / f"{self.number}_{self.topic}"
+        return PROJECT_ROOT / "lessons" / self.package.rpartition(".")[2]
 
     @property
     def exercises(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
     job.py              a whole run by name: what `course_lib train` does
     corpora.py          what there is to train on
-    train.py            the loop
+    loop.py             the loop
 
     recipe.py           every number of a run that is not the system's own; the usual recipes
     objective.py        what a system is asked for, and how wrong it is; fused_loss.py the same on a GPU
@@ -15,7 +15,17 @@
     checkpoint.py       files of weights that are safe to read, and the system in them
     run_folder.py       the state of a run, and where it is kept and goes on from
 
-Take each from its own file, so that a reader sees where it lives:
+What lessons use comes from the package; the rest from its own file:
 
-    >>> from course_lib.training.recipe import Recipe
+    >>> from course_lib.training import train
 """
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "Job": "job",
+    "Recipe": "recipe",
+    "run_job": "job",
+    "train": "loop",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -26,6 +26,7 @@ from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import encode_ids, target_ids
 from course_lib.training.checkpoint import TOKENIZERS, About, machine, versions
 from course_lib.training.corpora import MULTI30K, TrainingData, corpus_name, load_data
+from course_lib.training.loop import AfterValidation, train
 from course_lib.training.objective import Objective, language_modelling, mean_loss
 from course_lib.training.processes import Processes, join
 from course_lib.training.pronouns import CLASSES, classification, pronoun_labels
@@ -39,7 +40,6 @@ from course_lib.training.recipe import (
     usual_recipe,
 )
 from course_lib.training.run_folder import History, Record, RunFolder, RunState
-from course_lib.training.train import AfterValidation, train
 
 FLAGS = ("tokens_per_batch", "learning_rate", "r_drop")  # what the command line can change of a recipe
 PENALTY = 0.03  # on hops of the sentence encoder that look at the same words

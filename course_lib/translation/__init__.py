@@ -1,11 +1,11 @@
 """Translation: from a trained system to sentences, and from sentences to scores.
 
-A sentence becomes its translation in three files: shipped.py (or the command line) calls translate.py
+A sentence becomes its translation in three files: shipped.py (or the command line) calls pipeline.py
 (texts in, translations out, notes on what was odd), which calls search.py (a beam; greedy is a beam of one).
 
 Scores:
     measure.py          any trained system, by its kind: what `course_lib evaluate` and experiments ask for
-    evaluate.py         a whole test set, measured: table and JSON
+    evaluation.py       a whole test set, measured: table and JSON
     metrics.py          BLEU, chrF, exact match, il or elle
     alignment_error.py  how far attention is from the true word links
 
@@ -17,9 +17,22 @@ What happens inside:
     attentions.py       the weights of every attention behind a translation, as text
     ablation.py         a Transformer without some of its heads
     masking.py          a Transformer that cannot look at some source words
-    inside.py           how far a Transformer's scores spread, how alike its words get
 
-Take each from its own file, so that a reader sees where it lives:
+What lessons use comes from the package; the rest from its own file:
 
-    >>> from course_lib.translation.translate import translate
+    >>> from course_lib.translation import translate
 """
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "ablated": "ablation",
+    "error_rate": "alignment_error",
+    "evaluate": "evaluation",
+    "head_names": "ablation",
+    "links_from": "alignment_error",
+    "load_shipped": "shipped",
+    "plainly": "pipeline",
+    "translate": "pipeline",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

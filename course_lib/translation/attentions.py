@@ -28,8 +28,8 @@ from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.text.tokenizer import Tokenizer
+from course_lib.translation.pipeline import Translation, printable
 from course_lib.translation.search import read_before
-from course_lib.translation.translate import Translation, printable
 
 SHADES = " ░▒▓█"
 FROM = (0.125, 0.25, 0.5, 0.75)

@@ -22,7 +22,7 @@ from course_lib.text.encoded import encode_corpus
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.corpora import Pairs, sides
 from course_lib.training.pronouns import pronoun_labels, right_by_class
-from course_lib.translation.evaluate import Evaluation, evaluate
+from course_lib.translation.evaluation import Evaluation, evaluate
 from course_lib.translation.perplexity import perplexity
 
 

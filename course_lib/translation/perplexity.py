@@ -18,7 +18,7 @@ from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.translation.translate import TOKENS_PER_BATCH, by_length
+from course_lib.translation.pipeline import TOKENS_PER_BATCH, by_length
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from course_lib.models.translator import Translator
 from course_lib.runtime import data_path
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.checkpoint import load_system
-from course_lib.translation.translate import Translation, translate
+from course_lib.translation.pipeline import Translation, translate
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Page
 
-from course_lib.bench.explorables import NAMES, PACKAGES, told
-from course_lib.bench.timing import columns, conditions
+from lessons.l17_what_it_costs.timing import columns, conditions
 from tests.browser.lab import chromium, lab_page, lab_server
+from tools.bench.explorables import NAMES, PACKAGES, explorables, told
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
@@ -43,7 +43,7 @@ def key_press_to_picture(names: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _write_notebook(path: Path, names: Sequence[str]) -> None:
-    sources = [f"from course_lib.explore import {name}\n{name}()" for name in names]
+    sources = [f"from {explorables()[name].__module__} import {name}\n{name}()" for name in names]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)

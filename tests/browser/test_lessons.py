@@ -13,17 +13,17 @@ import pytest
 from playwright.sync_api import expect
 
 from course_lib import explore
-from course_lib.authoring.editions import assemble
-from course_lib.authoring.source import read_lesson
 from course_lib.runtime import PROJECT_ROOT
 from tests.explore.stops import places, start
+from tools.authoring.editions import assemble
+from tools.authoring.source import read_lesson
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a kernel works off every key press before a goal is reached
 
 PAINT = "canvas => canvas.toDataURL()"  # what is on the screen, as text that can be compared
 LESSONS = sorted(path.name for path in (PROJECT_ROOT / "notebooks").glob("*.ipynb"))
-SOURCES = PROJECT_ROOT / "notebooks" / "source"
+SOURCES = PROJECT_ROOT / "lessons"
 THEMES = itertools.cycle(["JupyterLab Light", "JupyterLab Dark"])  # each lesson in one of the two
 
 
@@ -68,7 +68,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
 
 def type_every_solution(lab, name: str) -> None:
     """Each exercise solved by hand: its check passes, and the function is kept for later lessons."""
-    draft = assemble(read_lesson(SOURCES / name.removesuffix(".ipynb") / "lesson.py", PROJECT_ROOT))
+    draft = assemble(read_lesson(SOURCES / f"l{name.removesuffix('.ipynb')}" / "lesson.py", PROJECT_ROOT))
     for cell in (cell for cell in draft.cells["solved"] if cell.kind == "exercise"):
         name = cell.options["exercise"]
         [stub], [check] = (lab.indices_of(kind, exercise=name) for kind in ("exercise", "check"))

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 N_FIGURES = 14
 
 SLIDER = """
-from course_lib.explore import SoftmaxDial
+from lessons.l00_start_here import SoftmaxDial
 from course_lib.teaching import start_lesson
 start_lesson("start_here")
 import threading, matplotlib.pyplot as plt

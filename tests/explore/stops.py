@@ -6,6 +6,10 @@ from functools import cache
 from itertools import product
 
 from course_lib.explore.base import Explorable
+from course_lib.teaching.questions.question import questions
+from tools.bench.explorables import explorables
+
+KINDS = list(explorables().values())
 
 
 def start(kind: type[Explorable]) -> tuple[int, ...]:
@@ -39,3 +43,18 @@ def _place(track: list, value: object) -> int:
     if value in track:
         return track.index(value)
     return min(range(len(track)), key=lambda i: abs(track[i] - value))
+
+
+def meeting(kind: type[Explorable], goal: str, **sweep) -> list:
+    """The values of the last control named that meet a goal; the others are as given, or as at the start."""
+    (name, values), fixed = sweep.popitem(), {**kind.start, **sweep}
+    at_start = kind.facts_at(kind.start)
+    return [v for v in values if kind.met(kind.facts_at({**fixed, name: v}), at_start)[goal]]
+
+
+def opened(lesson: str, question: str, kind: type[Explorable]) -> tuple:
+    """The question and its right option, the facts at the start, and those where its preset opens."""
+    asked, explorable = questions(lesson)[question], kind()
+    before = explorable.facts
+    explorable.preset(asked.preset)
+    return asked, asked.options[asked.right[0]].text if asked.options else "", before, explorable.facts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.explore.pronoun import listen
 from course_lib.translation.shipped import shared
+from lessons.l09_self_attention.pronoun import listen
 
 THIRSTY = "the cat drank the water because it was thirsty"
 COLD = "the cat drank the water because it was cold"

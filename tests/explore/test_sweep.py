@@ -11,12 +11,11 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from course_lib import explore, theme
+from course_lib import theme
 from course_lib.explore.control import Choice, Writing
 from course_lib.explore.moving import MovingFigure
-from tests.explore.stops import places
+from tests.explore.stops import KINDS, places
 
-KINDS = [getattr(explore, name) for name in explore.__all__]
 PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
 every_explorable = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 

@@ -18,10 +18,10 @@ from torch.nn import functional as F
 
 from course_lib.layers import local, scores
 from course_lib.layers.attention import attend, masked_softmax, mix
-from course_lib.layers.linear_attention import causal_linear_attend, feature_map, linear_attend
 from course_lib.layers.masks import causal_mask, hide, padding_mask
-from course_lib.layers.restricted import attend_nearby, window_mask
 from course_lib.layers.scores import cosine, dot, scaled_dot
+from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, feature_map, linear_attend
+from lessons.l17_what_it_costs.restricted import attend_nearby, window_mask
 
 # All sizes differ, keys and values differ, the numbers have variance 1: inputs that no slip survives.
 BATCH, QUERIES, KEYS, QUERY_DIM, KEY_DIM, VALUE_DIM, ATTN_DIM = 2, 3, 5, 4, 16, 7, 9

@@ -20,13 +20,13 @@ from course_lib.layers.attention import attend
 from course_lib.layers.block import Block, Stack
 from course_lib.layers.convolution import GatedConvolution
 from course_lib.layers.feed_forward import FeedForward, Maxout, SwiGLU
-from course_lib.layers.linear_attention import causal_linear_attend, linear_start, linear_step
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.norms import NORMS
 from course_lib.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.tape import TapeCell
+from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_start, linear_step
 
 WIDTH, LONGEST = 6, 12
 ALL, BACK, ITSELF = "all words", "itself and back", "itself alone"

@@ -14,17 +14,16 @@ from course_lib.layers import (
     attention,
     cells,
     convolution,
-    linear_attention,
     local,
     masks,
     positions,
     recurrent,
-    restricted,
     scores,
 )
 from course_lib.layers import multi_head as heads
 from course_lib.layers.block import Block, KeysAndValues
 from course_lib.layers.folding import Folding
+from lessons.l17_what_it_costs import linear_attention, restricted
 
 zeros, yes = torch.zeros, torch.ones(1, dtype=torch.bool)
 whole = torch.ones(3, 4, dtype=torch.int64)

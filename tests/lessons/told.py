@@ -17,8 +17,8 @@ from course_lib.teaching.contents import lesson
 from course_lib.teaching.questions.question import questions
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import SIZES_OF_TESTS, Splits, splits
+from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped
-from course_lib.translation.translate import translate
 
 
 class Told:

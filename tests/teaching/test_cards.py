@@ -10,7 +10,6 @@ import ipywidgets
 import pytest
 
 from course_lib import theme, views
-from course_lib.explore import SoftmaxDial
 from course_lib.teaching import progress
 from course_lib.teaching.contents import lessons
 from course_lib.teaching.questions import question as question_module
@@ -19,6 +18,7 @@ from course_lib.teaching.questions.explanation import LONGEST, explain
 from course_lib.teaching.questions.guess import Guess, estimate, predict
 from course_lib.teaching.questions.question import Option, Question, read_questions
 from course_lib.teaching.questions.quiz import DISCUSS, Quiz, drawn, quiz
+from lessons.l00_start_here import SoftmaxDial
 
 ASKED = read_questions(Path(__file__).parent / "samples" / "quiz.json")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"

@@ -16,7 +16,7 @@ from IPython.core.formatters import DisplayFormatter
 from course_lib.teaching.checking import check
 from course_lib.teaching.exercises.answer import same
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip, judge
-from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.teaching.exercises.catalogue import exercise_called
 from course_lib.teaching.exercises.code_reading import notebook_numbers
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.tensor_exercise import Exercise, Invariant, gaussian, look_mask
@@ -166,7 +166,7 @@ def as_it_was(numbers):
 
 
 def test_a_bug_that_is_still_there_is_said_and_not_named():
-    exercise = replace(EXERCISES["double_it"], unrepaired=forgets_half)
+    exercise = replace(exercise_called("double_it"), unrepaired=forgets_half)
     untouched, tried = judge(exercise, as_it_was), judge(exercise, lambda numbers: forgets_half(numbers))
     assert (untouched.status, tried.status) == ("not tried", "wrong")
     for verdict in untouched, tried:

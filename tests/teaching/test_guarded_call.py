@@ -22,9 +22,9 @@ from IPython.core.autocall import ExitAutocall
 from course_lib.layers.attention import attend
 from course_lib.teaching.checking import check
 from course_lib.teaching.exercises.any_exercise import judge
-from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.teaching.exercises.catalogue import exercise_called
 
-DOUBLE_IT = EXERCISES["double_it"]
+DOUBLE_IT = exercise_called("double_it")
 IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
 exit = ExitAutocall()  # what `exit` is in a notebook
 
@@ -175,7 +175,7 @@ def test_a_hostile_attempt_gets_an_honest_answer_in_time(attempt, says):
 
 
 def test_an_exercise_without_inputs_says_so_to_a_function_that_wants_one():
-    verdict = judge(EXERCISES["my_claim"], double)
+    verdict = judge(exercise_called("my_claim"), double)
     assert verdict.slip == "parameters" and verdict.headline == "It cannot be called without inputs."
 
 

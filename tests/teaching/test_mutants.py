@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ import torch
 from course_lib.teaching.contents import lesson, lessons, misconceptions
 from course_lib.teaching.exercises.answer import agree, same
 from course_lib.teaching.exercises.any_exercise import AnyExercise, judge
-from course_lib.teaching.exercises.catalogue import BY_LESSON, EXERCISES, load
+from course_lib.teaching.exercises.catalogue import exercise_called, exercises_of, topics
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.tensor_exercise import outputs_of
 from course_lib.teaching.exercises.written_test import TestExercise
@@ -27,7 +28,8 @@ GENERAL = {
     *("swapped-outputs", "too-slow", "tuple", "wrong-count", "wrong-gradient", "wrong-shape", "wrong-type"),
 }
 
-ANSWERS = {topic: load(lesson(topic).folder / "wrong_answers.py") for topic in BY_LESSON}
+EXERCISES = {name: exercise_called(name) for name in topics()}
+ANSWERS = [import_module(f"{one.package}.wrong_answers") for one in lessons()]
 
 
 def named(function: object) -> str:
@@ -35,8 +37,8 @@ def named(function: object) -> str:
 
 
 WRONG = [
-    pytest.param(EXERCISES[name], attempt, says, id=f"{name}-{i}-{named(attempt)}-{says[0]}")
-    for module in ANSWERS.values()
+    pytest.param(exercise_called(name), attempt, says, id=f"{name}-{i}-{named(attempt)}-{says[0]}")
+    for module in ANSWERS
     for name, rows in module.WRONG.items()
     for i, (attempt, *says) in enumerate(rows)
 ]
@@ -47,10 +49,10 @@ SLIPS = [
     for slip in exercise.slips
 ]
 RIGHT = [
-    pytest.param(EXERCISES[name], attempt, id=f"{name}-{named(attempt)}")
-    for module in ANSWERS.values()
+    pytest.param(exercise_called(name), attempt, id=f"{name}-{named(attempt)}")
+    for module in ANSWERS
     for name, attempts in module.RIGHT.items()
-    for attempt in [*attempts, EXERCISES[name].reference]
+    for attempt in [*attempts, exercise_called(name).reference]
 ]
 EACH = [pytest.param(exercise, id=name) for name, exercise in EXERCISES.items()]
 
@@ -93,9 +95,10 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
 
 @pytest.mark.parametrize("exercise", EACH)
 def test_an_exercise_is_declared_well(exercise: AnyExercise):
-    assert exercise in BY_LESSON[exercise.lesson]
+    assert exercise.lesson == topics()[exercise.name]
     assert exercise.lesson in {lesson.topic for lesson in lessons()}
-    assert len(ANSWERS[exercise.lesson].RIGHT.get(exercise.name, [])) >= 3
+    answers = import_module(f"{lesson(exercise.lesson).package}.wrong_answers")
+    assert len(answers.RIGHT.get(exercise.name, [])) >= 3
     if isinstance(exercise, TestExercise):
         return
     names = [slip.name for slip in exercise.slips]
@@ -115,8 +118,8 @@ def test_an_exercise_is_declared_well(exercise: AnyExercise):
 
 @pytest.mark.parametrize("name", ["soft_lookup", "scaled_attention"])
 def test_the_cases_hold_scores_around_30_and_around_300(name):
-    assert [case.large for case in EXERCISES[name].cases()] == [False] * 5 + [True] * 2
-    for case, (low, high) in zip(EXERCISES[name].cases()[-2:], [(20, 80), (200, 900)], strict=True):
+    assert [case.large for case in exercise_called(name).cases()] == [False] * 5 + [True] * 2
+    for case, (low, high) in zip(exercise_called(name).cases()[-2:], [(20, 80), (200, 900)], strict=True):
         query, keys = case.make()[:2]
         root = 1 if name == "soft_lookup" else 4
         assert low < (query @ keys.mT / root).abs().max() < high
@@ -125,11 +128,7 @@ def test_the_cases_hold_scores_around_30_and_around_300(name):
 
 def test_every_general_slip_has_a_mutant_and_no_two_exercises_share_a_name():
     said = {
-        words
-        for module in ANSWERS.values()
-        for rows in module.WRONG.values()
-        for _, *says in rows
-        for words in says
+        words for module in ANSWERS for rows in module.WRONG.values() for _, *says in rows for words in says
     }
     assert said >= GENERAL
-    assert len(EXERCISES) == sum(map(len, BY_LESSON.values()))
+    assert len(EXERCISES) == sum(len(exercises_of(one.topic)) for one in lessons())

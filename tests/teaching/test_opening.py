@@ -15,12 +15,12 @@ from IPython.core.events import EventManager, available_events
 from matplotlib import rcParams
 
 from course_lib import theme
-from course_lib.explore import SoftmaxDial
 from course_lib.explore.base import Explorable
 from course_lib.teaching import progress, start_lesson
 from course_lib.teaching.contents import lesson, lessons, misconceptions
-from course_lib.teaching.exercises.catalogue import BY_LESSON
+from course_lib.teaching.exercises.catalogue import topics
 from course_lib.teaching.opening import guard_events
+from lessons.l00_start_here import SoftmaxDial
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_the_misconceptions_are_short_sentences_of_plain_text_and_none_comes_twi
     known = misconceptions().values()
     assert list(misconceptions()) == [f"M{number:02d}" for number in range(1, 54)]
     assert len({one.belief for one in known}) == len({one.truth for one in known}) == 53
-    assert {one.lesson for one in known} | set(BY_LESSON) <= {one.topic for one in lessons()}
+    assert {one.lesson for one in known} | set(topics().values()) <= {one.topic for one in lessons()}
     for one in known:
         assert 20 <= len(one.belief) <= 110 and 40 <= len(one.truth) <= 220, one.id
         for text in (one.belief, one.truth):  # it is printed on the command line too

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from course_lib.explore import SaturationLab, SoftDictionary, SoftmaxDial, WhoAttends
 from course_lib.explore.base import Explorable
 from course_lib.teaching.questions.question import Question, questions
+from lessons.l00_start_here import SoftmaxDial
+from lessons.l08_query_key_value import SaturationLab, SoftDictionary, WhoAttends
 
 
 def told(asked: Question) -> str:

@@ -13,7 +13,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from course_lib.teaching import progress, progress_summary
 from course_lib.teaching.contents import lesson, lessons, misconceptions
-from course_lib.teaching.exercises.catalogue import BY_LESSON
+from course_lib.teaching.exercises.catalogue import exercises_of, topics
 from course_lib.teaching.progress import Progress, summary_html
 
 TOPIC = "query_key_value"
@@ -185,11 +185,11 @@ def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_on
     assert not any(one.opened or one.complete for one in Progress().lessons)
     tracks = lesson(TOPIC).exercises
     core = [exercise(name) for name, track in tracks.items() if track == "core"]
-    assert 0 < len(core) < len(tracks) == len(BY_LESSON[TOPIC])
+    assert 0 < len(core) < len(tracks) == len(exercises_of(TOPIC))
     assert not known(*core[1:]).lesson(TOPIC).complete
     assert known(*core).lesson(TOPIC).complete
     assert known(*core).next_lesson.topic == "start_here"
-    all_of_it = [exercise(one.name, lesson=topic) for topic, group in BY_LESSON.items() for one in group]
+    all_of_it = [exercise(name, lesson=topic) for name, topic in topics().items()]
     assert known(exercise("double_it", lesson="start_here")).next_lesson.number == "01"
     assert known(*all_of_it).next_lesson is None and "finished every lesson" in known(*all_of_it).text
 

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import yours
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises.catalogue import EXERCISES
+from course_lib.teaching.exercises.catalogue import exercise_called
 from course_lib.teaching.own_code import own_functions, road_file
 from course_lib.teaching.own_code.road_file import Kept, road
 
@@ -43,7 +43,7 @@ def said(capsys, name: str = "double_it") -> str:
     function = yours(name)
     out = capsys.readouterr().out
     assert out.count("\n") == 1, out
-    assert EXERCISES[name].name in out and callable(function)
+    assert exercise_called(name).name in out and callable(function)
     assert torch.equal(function(torch.ones(3)), 2 * torch.ones(3)) if name == "double_it" else True
     return out.strip()
 
@@ -154,7 +154,7 @@ def under_another_name(numbers):
     return 2 * numbers
 
 
-library_double = EXERCISES["double_it"].reference
+library_double = exercise_called("double_it").reference
 NAMES = {"two": 2}
 
 

@@ -16,11 +16,11 @@ from course_lib.text.batching import Epochs
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.encoded import encode_ids
 from course_lib.text.special import BOS, EOS, PAD
-from course_lib.text.tasks import recall
 from course_lib.text.toy.generate import DEEP, draw, generate
 from course_lib.text.toy.lexicon import check_rule
 from course_lib.text.toy.splits import splits
 from course_lib.text.word_tokenizer import FORMAT, WordTokenizer
+from lessons.l03_lstm_and_gru.tasks import recall
 
 
 def read(kind, text: str):

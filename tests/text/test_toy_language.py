@@ -20,12 +20,12 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy import grow as growing
 from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
 from course_lib.text.toy.lexicon import KINDS, Adverb, grammar, lexicon, starts_with_vowel
-from course_lib.text.toy.read import translations_of
 from course_lib.text.toy.say import say
 from course_lib.text.toy.sense import could_be, does, done_to, pool, rivals, rivals_of_somebody
 from course_lib.text.toy.sentence import DeadEnd
 from course_lib.text.toy.splits import splits
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from lessons.l04_encoder_decoder.read import translations_of
 
 properties = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 

@@ -23,7 +23,7 @@ from course_lib.training.checkpoint import (
 from course_lib.training.corpora import encode_data
 from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
-from course_lib.translation.translate import translate
+from course_lib.translation.pipeline import translate
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"]
 ABOUT = {"config": {"system": "gru_lm"}, "words": ["é", "l'", "🙂"], "loss": [0.1 + 0.2, 1e-9], "none": None}

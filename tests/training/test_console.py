@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from course_lib.training import console
 from course_lib.training.console import SAID, SIGNALS, Stopping
-from course_lib.training.train import train
+from course_lib.training.loop import train
 
 # ---- Ctrl-C
 

@@ -10,11 +10,11 @@ import torch
 from course_lib.text.batch import Batch, make_batch
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.job import describe
+from course_lib.training.loop import train
 from course_lib.training.objective import objective_for
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder
 from course_lib.training.step import PlainStep
-from course_lib.training.train import train
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),

@@ -14,13 +14,13 @@ import pytest
 import torch
 from torch import distributed, nn
 
-from course_lib.cli.commands import parser
 from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
 from course_lib.training.checkpoint import load_checkpoint
 from course_lib.training.objective import translation
 from course_lib.training.processes import ALONE, Processes, join
+from tools.cli.commands import parser
 
 WORKER = Path(__file__).with_name("worker.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "--nproc-per-node=2")

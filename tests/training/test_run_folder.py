@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, read_about
+from course_lib.training.loop import train
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import History, Record, RunFolder, RunState
-from course_lib.training.train import train
 
 ABOUT = {
     "config": {"dropout": 0.2},

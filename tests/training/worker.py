@@ -12,7 +12,6 @@ from pathlib import Path
 
 import torch
 
-from course_lib.cli import main
 from course_lib.models.registry import SYSTEMS, System, build, make_config
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.word_tokenizer import WordTokenizer
@@ -23,6 +22,7 @@ from course_lib.training.processes import ALONE, CPU, Processes, join
 from course_lib.training.pronouns import classification
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import PlainStep
+from tools.cli import main
 
 RANK = int(os.environ.get("RANK", "0"))
 VOCAB = 24

@@ -17,10 +17,10 @@ from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.splits import splits
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.translation import evaluate as module
-from course_lib.translation import translate as translate_module
+from course_lib.translation import evaluation as module
+from course_lib.translation import pipeline as translate_module
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from
-from course_lib.translation.evaluate import evaluate
+from course_lib.translation.evaluation import evaluate
 from course_lib.translation.metrics import bleu, chrf, exact_matches, pronouns_right
 
 OURS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 import torch
 
-from course_lib.lessons.recompute import Recompute
 from course_lib.text.special import BOS, EOS, PAD, UNK
 from course_lib.translation.search import beam_search, greedy
+from lessons.l16_decoding.recompute import Recompute
 
 WORDS = (4, 5, 6)
 

@@ -7,13 +7,13 @@ import json
 import pytest
 import torch
 
-from course_lib.lessons.recompute import Recompute
 from course_lib.models.registry import build, make_config, translators
 from course_lib.runtime import data_path
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.search import beam_search
 from course_lib.translation.shipped import shared
+from lessons.l16_decoding.recompute import Recompute
 
 SOURCES = [[5, 6, 7], [8, 9, 10, 11, 12], [13]]
 RUNNING = {

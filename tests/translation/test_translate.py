@@ -12,9 +12,9 @@ from course_lib.text.batch import make_batch
 from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.translation import translate as module
+from course_lib.translation import pipeline as module
 from course_lib.translation.attentions import attention_text, every_attention, legend
-from course_lib.translation.translate import (
+from course_lib.translation.pipeline import (
     ALL_UNKNOWN,
     EMPTY,
     SAID_NOTHING,

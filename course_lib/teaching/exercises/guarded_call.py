@@ -37,6 +37,7 @@ AGAIN = 0.001  # seconds until the timer rings again: `except:` in a loop swallo
 OURS = (__file__, contextlib.__file__)
 NOT_THE_LEARNERS = (
     str(PROJECT_ROOT / "course_lib"),
+    str(PROJECT_ROOT / "lessons"),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     "<frozen",
     "<__array_function__",

@@ -26,7 +26,7 @@ from typing import Any
 
 from course_lib.teaching.contents import lesson
 from course_lib.teaching.exercises.any_exercise import AnyExercise, judge
-from course_lib.teaching.exercises.catalogue import EXERCISES, exercise_called
+from course_lib.teaching.exercises.catalogue import exercise_called, loaded_exercises
 from course_lib.teaching.exercises.code_reading import names_read
 from course_lib.teaching.exercises.guarded_call import call, inside_a_call
 from course_lib.teaching.own_code import road_file
@@ -125,7 +125,7 @@ def _solved(name: str, value: Any) -> str | None:
     """The exercise that this function solves: it has a block of its own, or is the library's."""
     if name in {kept.name for kept in road()} and isinstance(value, FunctionType):
         return name
-    both = ((one.name, solved) for one in EXERCISES.values() for solved in (one.library, one.reference))
+    both = ((one.name, solved) for one in loaded_exercises() for solved in (one.library, one.reference))
     return next((name for name, solved in both if solved is value and value is not None), None)
 
 

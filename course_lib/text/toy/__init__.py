@@ -9,7 +9,6 @@
     grow.py         lets it grow, word by word, to the length that is wanted
     generate.py     `generate(n, seed=…)`: the door
     splits.py       train, validation, test, and the four hard tests
-    read.py         the way back: what a sentence that somebody typed means in French
 
 How a sentence comes about (`generate.draw`). It is given room for so many words. A core, in as few of them as
 it takes, says what it is about: "the cat drank the water because it was cold". If it has a pronoun, whatever

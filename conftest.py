@@ -1,0 +1,107 @@
+"""Every test works in a home of its own: nobody's real progress is read or written.
+
+And what several folders need: the layers and models with their annotations enforced, and which of the
+many systems a quick run asks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+FLOORS_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
+QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
+ROOT = Path(__file__).parent
+NOT_QUICK = {  # what lessons say, wrong answers, every state of every explorable, endless loops, benches
+    *(
+        "lessons",
+        "tests/lessons",
+        "tests/tools/bench",
+        "tests/tools/experiments",
+        "tests/explore/test_sweep.py",
+    ),
+    *(
+        "tests/teaching/test_mutants.py",
+        "tests/teaching/test_guarded_call.py",
+        "tests/teaching/test_yours.py",
+    ),
+}
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A quick run does not even load what takes long as a whole."""
+    if "not slow" in config.option.markexpr:
+        path = collection_path.relative_to(ROOT)
+        return any(parent.as_posix() in NOT_QUICK for parent in (path, *path.parents)) or None
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
+def pytest_collection_modifyitems(items):
+    """One property, all systems: a quick run asks a few of them, and takes shapes at their word."""
+    from course_lib.models.registry import SYSTEMS
+
+    others = {system.name for system in SYSTEMS} - QUICK_SYSTEMS
+    for item in items:
+        asked = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+        if asked in others or "checked" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def course_home(tmp_path, monkeypatch):
+    home = tmp_path / "course-home"
+    monkeypatch.setenv("COURSE_HOME", str(home))
+    for switch in ("COURSE_OPEN", "COURSE_STRICT", "COURSE_CLASSROOM", "COURSE_DEVICE", "COURSE_CALLED"):
+        monkeypatch.delenv(switch, raising=False)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Also where it is ignored, as under nohup and in the background: many tests stop something by it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def torch_prints_as_ever():
+    """A lesson that is started in a test sets how tensors print; the next test must not see it."""
+    yield
+    torch.set_printoptions(profile="default")
+
+
+@pytest.fixture(scope="session")
+def checked():
+    """Layers and models once more, every annotation enforced by jaxtyping and beartype: {"layers.masks": …}.
+
+    Everyone else keeps the ordinary ones. A class from here is another class than the ordinary one of its
+    name, so take all that belongs together from here: `checked["models.registry"].build(...)`.
+    """
+    from jaxtyping import install_import_hook
+
+    def loaded():
+        return [name for name in sys.modules if name.startswith(FLOORS_WITH_SHAPES)]
+
+    packages = [importlib.import_module(name) for name in FLOORS_WITH_SHAPES]
+    names = [f"{p.__name__}.{m.name}" for p in packages for m in pkgutil.iter_modules(p.__path__)]
+    ordinary = {name: sys.modules.pop(name) for name in loaded()}
+    try:
+        with install_import_hook(FLOORS_WITH_SHAPES, "beartype.beartype"):
+            found = {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
+            for system in found["models.registry"].SYSTEMS:
+                assert system.config  # a system is looked up by name when first asked for: here, among these
+            return found
+    finally:
+        for name in loaded():
+            del sys.modules[name]
+        sys.modules.update(ordinary)
+        for package in packages:
+            setattr(sys.modules["course_lib"], package.__name__.rpartition(".")[2], package)

@@ -1,0 +1,8 @@
+"""Lesson 01: Guessing the next word."""
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "WordByWord": "word_by_word",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,0 +1,40 @@
+"""The facts that the explorables of lesson 05 show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from course_lib.layers.convolution import receptive_field
+from lessons.l05_distance_between_words import path_race
+from tests.explore.stops import opened
+
+
+@pytest.mark.parametrize("n", path_race.LENGTHS)
+@pytest.mark.parametrize("width", path_race.WIDTHS)
+@pytest.mark.parametrize("gaps", ["without", "with"])
+def test_so_many_layers_are_needed_and_no_fewer(n, width, gaps):
+    """The hops are the layers of the smallest stack whose receptive field holds the sentence."""
+    jumps, hops = path_race.jumps(n, width, gaps), path_race.hops(n, width, gaps)
+    assert hops == {"recurrent": n - 1, "convolution": len(jumps), "attention": 1} and sum(jumps) == n - 1
+    dilations = [width**layer if gaps == "with" else 1 for layer in range(len(jumps))]
+    assert all(
+        jump <= (width - 1) * gap and jump % gap == 0 for jump, gap in zip(jumps, dilations, strict=True)
+    )
+    assert receptive_field([width] * len(jumps), dilations) >= n
+    assert receptive_field([width] * (len(jumps) - 1), dilations[:-1]) < n
+
+
+def test_reading_and_writing_are_counted_apart_and_arcs_lead_to_the_last_word():
+    facts = path_race.compute(n=64, width=3, gaps="with")
+    assert facts["read_steps"] == {"recurrent": 64, "convolution": 4, "attention": 1}
+    assert facts["write_steps"] == 64
+    x, y = path_race.arcs([1, 3, 0, 27], 32, 1.0)
+    assert x[0] == pytest.approx(0) and x[~np.isnan(x)][-1] == pytest.approx(1) and np.nanmin(y) >= 1 - 1e-9
+
+
+def test_the_prediction_is_true():
+    _, right, before, _ = opened("05", "hops-at-32", path_race.PathRace)
+    assert before["n"] != 32 and before["width"] != 3, "the start gives nothing away"
+    hops = [path_race.hops(32, 3, gaps)["convolution"] for gaps in ("without", "with")]
+    assert right == " / ".join(map(str, [31, *hops, 1])) == "31 / 16 / 4 / 1"

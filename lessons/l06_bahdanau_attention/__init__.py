@@ -1,0 +1,8 @@
+"""Lesson 06: Bahdanau attention."""
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "AttentionStepper": "attention_stepper",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

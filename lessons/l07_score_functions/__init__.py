@@ -1,0 +1,9 @@
+"""Lesson 07: Score functions and Luong."""
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "ScoreZoo": "score_zoo",
+    "WindowLab": "window_lab",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,0 +1,186 @@
+"""The saturation lab: why the scores are divided by √d_k, and not by 1 or by d_k.
+
+    >>> round(compute(d_k=512, divisor="1", query=1)["mean_max"], 2)    # one of eight keys takes nearly all
+    0.96
+    >>> round(compute(d_k=512, divisor="√d_k", query=1)["mean_max"], 2)
+    0.36
+
+2,048 random queries, each with eight random keys of its own; every entry is a standard normal. A narrower
+d_k uses the first d_k entries of the same vectors, so moving the slider shows one world growing, not ten.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.formatting import fixed, significant
+from course_lib.views.bars import Bars
+from course_lib.views.lines import marked_point, plain_powers
+from course_lib.views.quick_text import quick_text
+from lessons.l00_start_here.softmax_dial import softmax
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+DIVISORS = ("1", "√d_k", "d_k")
+N_QUERIES, N_KEYS = 2048, 8
+SEED = 22  # with it the first query is a typical one
+N_EXAMPLES = 8  # queries a learner can look at one by one
+
+REACH = 10.0  # the histogram's window; what lies beyond is heaped into its outermost bars
+EDGES = np.linspace(-REACH, REACH, 41)
+CENTRES = (EDGES[:-1] + EDGES[1:]) / 2
+COLOURS = {"1": theme.ORANGE, "√d_k": theme.BLUE, "d_k": theme.PINK}
+
+
+def divide_by(divisor: str, d_k: int) -> float:
+    return {"1": 1.0, "√d_k": float(np.sqrt(d_k)), "d_k": float(d_k)}[divisor]
+
+
+@cache
+def raw_scores() -> dict[int, np.ndarray]:
+    """Dot products of every query with its keys, for each d_k: (queries, keys)."""
+    generator = np.random.default_rng(SEED)
+    queries = generator.standard_normal((N_QUERIES, WIDTHS[-1]), dtype=np.float32)
+    keys = generator.standard_normal((N_QUERIES, N_KEYS, WIDTHS[-1]), dtype=np.float32)
+    scores, total, start = {}, np.zeros((N_QUERIES, N_KEYS)), 0
+    for width in WIDTHS:
+        total = total + np.einsum("qd,qkd->qk", queries[:, start:width], keys[:, :, start:width])
+        scores[width], start = total, width
+    return scores
+
+
+@cache
+def spread_of(d_k: int, divisor: str) -> Facts:
+    """What holds for all queries together at one setting."""
+    scores = raw_scores()[d_k] / divide_by(divisor, d_k)
+    weights = softmax(scores)
+    shares = np.histogram(scores.clip(-REACH, REACH), bins=EDGES)[0] / scores.size
+    return {
+        "std": float(scores.std()),
+        "shares": shares,
+        "mean_max": float(weights.max(axis=-1).mean()),
+        "gradient": float(np.median(jacobian_norm(weights))),
+    }
+
+
+def jacobian_norm(weights: np.ndarray) -> np.ndarray:
+    """‖diag(w) − w wᵀ‖, the size of softmax's derivative at its input: how much gradient comes through.
+
+    Written out in sums of powers, it needs no matrix per row.
+    """
+    squares = (weights**2).sum(axis=-1)
+    return np.sqrt(np.maximum(squares - 2 * (weights**3).sum(axis=-1) + squares**2, 0.0))
+
+
+def compute(*, d_k: int, divisor: str, query: int) -> Facts:
+    """Everything the picture shows at one setting; `query` counts from 1."""
+    scale = divide_by(divisor, d_k)
+    weights = softmax(raw_scores()[d_k][query - 1] / scale)
+    return {"scale": scale, "weights": weights, **spread_of(d_k, divisor)}
+
+
+def draw_scores(axes: Axes) -> Show:
+    axes.set(xlabel="score after dividing", xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
+    axes.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
+    axes.spines["left"].set_visible(False)
+    heaps = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
+    bell = np.exp(-(CENTRES**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
+    [reference] = axes.plot(CENTRES, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
+    axes.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
+    spread = quick_text(axes, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
+
+    def show(facts: Facts) -> None:
+        heaps.set(data=facts["shares"], facecolor=COLOURS[facts["divisor"]])
+        reference.set_visible(True)  # it never changes, but is to be painted over the heaps, which do
+        spread.set(text=f"spread {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
+
+    return show
+
+
+def draw_weights(axes: Axes) -> Show:
+    bars = Bars(axes, range(1, N_KEYS + 1), high=1.0, size=9)
+    axes.set(xlabel="key", yticks=(0, 0.5, 1), xlim=(-0.6, N_KEYS - 0.3))
+    axes.set_ylim(0, 1.4)  # room for a line and the stamp above all bars
+    [mark] = axes.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
+    mean = quick_text(axes, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
+    stamp = {"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE}
+    place = {"transform": axes.transAxes, "ha": "right", "va": "center", "in_layout": False}
+    axes.text(0.97, 0.865, "max-subtracted: no overflow", size=7.5, color=theme.SOFT_INK, bbox=stamp, **place)
+
+    def show(facts: Facts) -> None:
+        bars.show(facts["weights"], COLOURS[facts["divisor"]])
+        mark.set_ydata([facts["mean_max"]])
+        mean.set_text(f"◂ largest, mean of all queries: {fixed(facts['mean_max'], 2)}")
+
+    return show
+
+
+def draw_gradients(axes: Axes) -> Show:
+    axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
+    axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
+    plain_powers(axes.xaxis, axes.yaxis)
+    axes.grid(axis="y")
+    for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
+        curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
+        axes.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
+        named = "÷ " + divisor.replace("d_k", "dₖ")
+        axes.text(x, y, named, color=COLOURS[divisor], fontweight="bold", ha="center")
+    dot = marked_point(axes)
+
+    def show(facts: Facts) -> None:
+        dot.set(data=([facts["d_k"]], [facts["gradient"]]), markerfacecolor=COLOURS[facts["divisor"]])
+
+    return show
+
+
+class SaturationLab(Explorable):
+    title = "Saturation lab"
+    question = "Why divide the scores by √d_k, and not by 1 or by d_k?"
+    d_k = Choice("d_k", WIDTHS, 64)
+    divisor = Choice("divide by", DIVISORS, "√d_k", buttons=True)
+    query = Whole("query", 1, N_EXAMPLES, 1)
+    presets = {
+        "unscaled-512": {"d_k": 512, "divisor": "1"},
+        "scaled-512": {"d_k": 512, "divisor": "√d_k"},
+        "over-flattened": {"d_k": 512, "divisor": "d_k"},
+    }
+    goals = {
+        "lose-90": "÷ 1: the smallest d_k that loses 90% of the slope at the start",
+        "too-flat": "÷ d_k: the smallest d_k whose largest weight is below 0.14 on average",
+        "spared": "÷ 1 at d_k = 512: a query whose largest weight stays below 0.8",
+    }
+    panels = (
+        Panel("Scores of all queries", draw_scores, 1.08),
+        Panel("Weights of one query", draw_weights, 1.12),
+        Panel("Softmax slope, median", draw_gradients),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        narrower = spread_of(max(1, now["d_k"] // 2), now["divisor"])
+        tenth, by = 0.1 * start["gradient"], now["divisor"]
+        return {
+            "lose-90": by == "1" and now["gradient"] <= tenth < narrower["gradient"],
+            "too-flat": by == "d_k" and now["mean_max"] < 0.14 <= narrower["mean_max"],
+            "spared": (now["d_k"], by) == (512, "1") and now["weights"].max() < 0.8,
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        named = facts["divisor"].replace("d_k", "dₖ")
+        worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
+        return [f"dₖ = {facts['d_k']}", f"scores ÷ {named}{worth}", f"query {facts['query']}"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        return (
+            f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: "
+            f"the scores spread by {fixed(facts['std'], 2)}, "
+            f"the largest of {N_KEYS} weights is {fixed(facts['mean_max'], 2)} on average "
+            f"({fixed(facts['weights'].max(), 2)} for query {facts['query']}), "
+            f"and the median slope of the softmax is {significant(facts['gradient'], 2)}."
+        )

@@ -1,0 +1,179 @@
+"""The soft dictionary: a cafeteria where you get a bit of every dish, by how well its label fits.
+
+    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # cold: the best label alone
+    array([0.99, 0.01, 0.  , 0.  , 0.  ])
+
+The query is what you feel like. A dish has a label (its key) that is compared with the query, and contents
+(its value) that land on your plate. The waffle can be edited: its label by `crunch`, its contents by `cream`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.colors import to_rgba
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, bare
+from course_lib.formatting import fixed, minus
+from course_lib.views.bars import Blocks
+from course_lib.views.quick_text import quick_text
+from lessons.l00_start_here.softmax_dial import softmax
+
+DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
+CONTENTS = ("sugar", "protein", "fat")
+QUERY = np.array([1.0, 0.5])  # something sweet, and rather crunchy
+LABELS = np.array([[0.9, 0.2], [0.5, 0.8], [0.9, -0.8], [-0.7, 0.9], [-0.8, -0.7]])  # sweet, crunchy
+GRAMS = [[20.0, 7.0, 10.0], [19.0, 0.0, 0.0], [28.0, 5.0, 14.0], [2.0, 6.0, 24.0], [4.0, 9.0, 5.0]]
+VALUES = np.array(GRAMS)
+WAFFLE, APPLE, CRUNCHY, FAT = 0, 1, 1, 2
+TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
+
+ROWS = np.arange(len(DISHES))  # the tray, one row a dish from the top; below a rule stands the plate
+RULE, PLATE, TRAY_ENDS = len(DISHES) - 0.4, len(DISHES) + 0.1, (len(DISHES) + 0.65, -1.0)
+MOST_CREAM = 40.0
+GRAM = 0.66 / MOST_CREAM  # a gram's width: the longest bar leaves room for its number
+STARTS = 1.15 * np.arange(len(CONTENTS))  # of the three columns
+
+
+def look_up(
+    query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The blended value and the weights: softmax(keys · query / temperature), then a weighted sum."""
+    weights = softmax(keys @ query / temperature)
+    return weights @ values, weights
+
+
+def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
+    keys, values = LABELS.copy(), VALUES.copy()
+    keys[WAFFLE, CRUNCHY], values[WAFFLE, FAT] = crunch, cream
+    plate, weights = look_up(QUERY, keys, values, temperature)
+    asked = {"query": QUERY, "keys": keys, "scores": keys @ QUERY, "weights": weights}
+    return {**asked, "values": values, "plate": plate}
+
+
+def draw_labels(axes: Axes) -> Show:
+    """The query and the keys as arrows. Only the waffle's moves."""
+    bare(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
+    axes.set(aspect="equal", anchor="N")
+    axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
+    axes.plot([0, 0], [-1.25, 1.2], color=theme.HAIRLINE, linewidth=1, zorder=0)
+    tastes = {"sweet": (1.72, -0.04), "savoury": (-1.35, -0.04)}
+    for name, (x, y) in {**tastes, "crunchy": (0.05, 1.22), "soft": (0.05, -1.27)}.items():
+        sides = {"ha": "right" if x > 1 else "left", "va": "bottom" if y < -1 else "top"}
+        axes.text(x, y, name, fontsize=8.5, color=theme.SOFT_INK, **sides)
+    for (x, y), name in zip(LABELS[1:], DISHES[1:], strict=True):
+        _arrow(axes, x, y, theme.KEY)
+        side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # left of the waffle's own
+        up, level = (0.08, "bottom") if y > 0 else (-0.1, "top")
+        axes.text(x + right, y + up, name, ha=side, va=level, fontsize=9, color=theme.KEY)
+    _arrow(axes, *QUERY, theme.QUERY)
+    axes.text(1.06, 0.53, "query", color=theme.QUERY, size=9.5, fontweight="bold", va="bottom")
+    formula = "score = key · query ÷ temperature"
+    axes.text(0, -0.02, formula, transform=axes.transAxes, va="top", fontsize=9, color=theme.SOFT_INK)
+    [shaft] = axes.plot([], [], color=theme.KEY, linewidth=2.6)
+    [tip] = axes.plot([], [], "o", color=theme.KEY, markersize=9, markeredgecolor=theme.PAPER)
+    name = quick_text(axes, 0, 0, "waffle", va="top", colour=theme.KEY, size=9.5, weight="bold")
+
+    def show(facts: Facts) -> None:
+        x, y = facts["keys"][WAFFLE]
+        shaft.set_data([0, x], [0, y])
+        tip.set_data([x], [y])
+        name.set_position((x + 0.1, y - 0.04))
+
+    return show
+
+
+def _arrow(axes: Axes, x: float, y: float, colour: str) -> None:
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
+    axes.annotate("", (x, y), (0, 0), arrowprops={**style, "shrinkA": 0, "shrinkB": 0})
+
+
+def draw_weights(axes: Axes) -> Show:
+    axes.set(xlim=(0, 1.22), ylim=TRAY_ENDS, xticks=())
+    axes.set_yticks(ROWS, DISHES, fontsize=10, color=theme.INK)
+    axes.spines[:].set_visible(False)
+    axes.axhline(RULE, color=theme.INK, linewidth=1)
+    words = {"ha": "right", "va": "center", "fontsize": 9.5, "fontweight": "bold", "linespacing": 1.3}
+    axes.text(1.2, PLATE, "your plate =\nweights × contents", **words)
+    bars = Blocks(axes, len(DISHES), theme.SKY)
+    readings = [quick_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
+
+    def show(facts: Facts) -> None:
+        weights = facts["weights"]
+        bars.place(left=0, right=np.maximum(weights, 0.004), low=ROWS - 0.31, high=ROWS + 0.31)
+        for reading, weight in zip(readings, weights, strict=True):
+            reading.set(x=weight + 0.03, text=fixed(weight, 2))
+
+    return show
+
+
+def draw_contents(axes: Axes) -> Show:
+    """Every dish's contents, paler the less of it is taken, and the blend below the line."""
+    bare(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
+    axes.axhline(RULE, color=theme.INK, linewidth=1)
+    for start, name in zip(STARTS, CONTENTS, strict=True):
+        axes.text(start, -0.55, name, fontsize=9, color=theme.SOFT_INK, va="bottom")
+    rows, starts = np.repeat(ROWS, len(CONTENTS)), np.tile(STARTS, len(DISHES))
+    cells, blend = Blocks(axes, VALUES.size), Blocks(axes, len(CONTENTS), theme.VALUE)
+    grams = [quick_text(axes, 0, row, va="center", size=9) for row in rows]
+    plate_grams = [quick_text(axes, 0, PLATE, va="center", size=10.5, weight="bold") for _ in CONTENTS]
+
+    def show(facts: Facts) -> None:
+        values, plate = facts["values"].ravel(), facts["plate"]
+        shades = np.tile(to_rgba(theme.VALUE), (len(rows), 1))
+        shades[:, 3] = 0.18 + 0.82 * np.repeat(facts["weights"], len(CONTENTS)) ** 0.6
+        ends, tops = starts + values * GRAM, STARTS + plate * GRAM
+        cells.place(left=starts, right=ends, low=rows - 0.31, high=rows + 0.31, colours=shades)
+        blend.place(left=STARTS, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
+        for text, end, value in zip(grams, ends, values, strict=True):
+            text.set(x=end + 0.035, text=fixed(value, 0))
+        for text, end, value in zip(plate_grams, tops, plate, strict=True):
+            text.set(x=end + 0.035, text=fixed(value, 1))
+
+    return show
+
+
+class SoftDictionary(Explorable):
+    title = "Soft dictionary: the cafeteria"
+    question = "You feel like something sweet and crunchy. What lands on your plate?"
+    temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
+    crunch = Number("crunch (key)", -1.0, 1.0, 0.2, step=0.1)
+    cream = Number("cream (value)", 0.0, MOST_CREAM, 10.0, step=1.0)
+    presets = {
+        "cold: almost exact look-up": {"temperature": 0.02},
+        "hot: everything a bit": {"temperature": 20.0},
+        "twin keys": {"crunch": -0.8},
+        "triple cream": {"cream": 30.0},
+    }
+    goals = {
+        "fat-by-values": "About 15 g of fat, and no weight moved",
+        "fat-by-weights": "About 10 g of fat, and the cream left as it was",
+        "tie": "Waffle and apple tie: work out the crunch first",
+    }
+    panels = (
+        Panel("Query and keys", draw_labels, 1.32),
+        Panel("Weights", draw_weights, 0.95),
+        Panel("Contents, in grams", draw_contents, 1.25),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        return {
+            "fat-by-values": abs(now["plate"][FAT] - 15) < 0.25
+            and np.allclose(now["weights"], start["weights"]),
+            "fat-by-weights": abs(now["plate"][FAT] - 10) < 0.25
+            and np.allclose(now["values"], start["values"]),
+            "tie": np.isclose(now["weights"][WAFFLE], now["weights"][APPLE]),
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        crunch, cream = minus(fixed(facts["crunch"], 1)), f"{fixed(facts['cream'], 0)} g"
+        return [f"temperature {facts['temperature']:g}", f"waffle: crunch {crunch}, cream {cream}"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        shares = ", ".join(f"{dish} {fixed(w, 2)}" for dish, w in zip(DISHES, facts["weights"], strict=True))
+        plate = ", ".join(f"{name} {fixed(g, 1)} g" for name, g in zip(CONTENTS, facts["plate"], strict=True))
+        return f"Temperature {facts['temperature']:g}: weights {shares}. On the plate: {plate}."

@@ -1,0 +1,141 @@
+"""The intervention view: change a word or close one, and see what the shipped Transformer says then.
+
+    >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
+    "le chat a bu l' eau parce qu' elle était était"
+
+A closed word still asks, but nobody can look at it (`pronoun.py`). Words are counted from 1, for 0 stands for
+none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean of its twelve
+heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.formatting import fixed
+from course_lib.translation.shipped import shared
+from course_lib.views.bars import Bars, LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import write
+from lessons.l09_self_attention.pronoun import ATTENTIONS, TO, PronounTranslation, listen
+
+SENTENCES = {
+    "cat … thirsty": "the cat drank the water because it was thirsty",
+    "cat … cold": "the cat drank the water because it was cold",
+    "mouse … thirsty": "the mouse drank the milk because it was thirsty",
+    "mouse … cold": "the mouse drank the milk because it was cold",
+    "women … hungry": "the women eat the mushrooms because they are hungry",
+    "women … good": "the women eat the mushrooms because they are good",
+}
+PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
+WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
+
+
+@cache
+def heard(sentence: str, closed: int, to: str) -> PronounTranslation:
+    """With one word closed, counted from 1; 0 for none."""
+    return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
+
+
+def compute(*, sentence: str, closed: int, to: str) -> Facts:
+    """What is said and how likely the pronouns are; `share` is what the closed word had before."""
+    now, open_all = heard(sentence, closed, to if closed else "all"), heard(sentence, 0, "all")
+    before = open_all.at_pronoun.mean(dim=(0, 1)).numpy()
+    return {
+        "french": now.french,
+        "words": now.words,
+        "il": now.il,
+        "elle": now.elle,
+        "moved": abs(now.il - open_all.il),
+        "flipped": (now.il > now.elle) != (open_all.il > open_all.elle),
+        "share": float(before[closed - 1]) if closed else 0.0,
+        "largest": float(before.max()),
+        "shares": now.at_pronoun.mean(dim=(0, 1)).numpy(),
+        "own": now.own[:, :, PRONOUN].flatten(0, 1).numpy(),
+    }
+
+
+def draw_shares(axes: Axes) -> Show:
+    axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
+    axes.set_xlabel("mean weight of 12 heads")
+    bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
+
+    def show(facts: Facts) -> None:
+        bars.show(facts["shares"], [fixed(share, 2) for share in facts["shares"]])
+        shut = [place == facts["closed"] for place in range(1, N_SOURCE + 1)]
+        told = [f"{'✕ ' * shut[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
+        write(bars.words, told, [theme.ORANGE if one else theme.INK for one in shut])
+
+    return show
+
+
+def draw_own(axes: Axes) -> Show:
+    cells = Heatmap(axes, ATTENTIONS, [str(place + 1) for place in range(N_SOURCE)])
+    axes.set_xlabel("source word (full colour: 1)")
+    return lambda facts: cells.show(facts["own"])
+
+
+def draw_pronouns(axes: Axes) -> Show:
+    bars = Bars(axes, ("il(s)", "elle(s)"))
+    axes.set(ylabel="probability", yticks=(0, 0.5, 1))
+    return lambda facts: bars.show(np.array([facts["il"], facts["elle"]]))
+
+
+class CloseAWord(Explorable):
+    title = "Close a word"
+    question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
+    size = (9.6, 4.2)
+    sentence = Choice(
+        "sentence",
+        tuple(SENTENCES),
+        "cat … thirsty",
+        text=lambda name: name.replace(" … ", "…"),
+        buttons=True,
+    )
+    closed = Whole("close word", 0, N_SOURCE, 0)
+    to = Choice("closed to", TO, "all", text=WHO.get, buttons=True)
+    presets = {
+        "one word changed": {"sentence": "cat … cold"},
+        "“it” closed": {"closed": PRONOUN + 1},
+        "inside only": {"closed": 9, "to": "source"},
+    }
+    goals = {
+        "flips": "Mouse or women: close one word so that the other gender wins",
+        "idle": "Mouse: close the word with the largest weight; il moves by under 0.05",
+        "quiet": "Close a word read earlier, now below 0.05; il moves by over 0.3",
+    }
+    panels = (
+        Panel("Where the decoder looks", draw_shares, 1.25),
+        Panel("Where “it” or “they” looks", draw_own, 1.1),
+        Panel("The pronoun", draw_pronouns, 0.75),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        shut, share = now["closed"] > 0, now["share"]
+        mouse, cat = (now["sentence"].startswith(animal) for animal in ("mouse", "cat"))
+        return {
+            "flips": now["flipped"] and not cat,
+            "idle": shut and share == now["largest"] and now["moved"] < 0.05 and mouse,
+            "quiet": shut and share < 0.05 and now["moved"] > 0.3,
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        closed = [f"✕ {facts['words'][facts['closed'] - 1]}"] if facts["closed"] else []
+        return [*closed, facts["french"]]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        closed = facts["words"][facts["closed"] - 1] if facts["closed"] else ""
+        state = f"“{closed}” closed to {WHO[facts['to']]}" if closed else "nothing closed"
+        return (
+            f"{facts['sentence']}, {state}: “{facts['french']}”. "
+            f"il(s) has {fixed(facts['il'], 2)}, elle(s) {fixed(facts['elle'], 2)}; "
+            f"the decoder looks most at “{facts['words'][int(facts['shares'].argmax())]}”."
+        )

@@ -1,0 +1,8 @@
+"""Lesson 10: Masks."""
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "MaskPainter": "mask_painter",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,0 +1,188 @@
+"""The mask painter: where a mask acts, and what comes of applying it in the wrong place.
+
+    >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
+    array([[0.5, 0.5, 0. , 0. ]])
+
+The scores are those of the shipped Transformer language model, first layer, on a French sentence with three
+padding places behind it, as they are before any mask. (They are read off its unmasked weights: the logarithm
+of a softmax is the scores but for one number a row, so each row is shown with mean 0.) A hidden cell carries
+a stroke; among the weights it is orange where the cell gets weight all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import torch
+from matplotlib.collections import LineCollection
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.formatting import fixed
+from course_lib.text.special import BOS, PAD
+from course_lib.translation.shipped import shared
+from course_lib.views.bars import LyingBars
+from course_lib.views.heatmap import Heatmap
+from course_lib.views.quick_text import write
+from lessons.l00_start_here.softmax_dial import softmax
+
+WORDS = ("le", "chat", "a", "bu", "l'", "eau")
+N_REAL, N = 1 + len(WORDS), 10
+LABELS = ("<s>", *WORDS, *("·",) * (N - N_REAL))
+N_HEADS = 4
+
+NONE, PADDING, CAUSAL, BOTH, BLIND = "none", "padding", "causal", "both", "a blind row"
+BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0 after, ÷ sum"
+
+
+@cache
+def masks() -> dict[str, np.ndarray]:
+    """`may_look` of each name: True where a row's query may look at a column's key."""
+    everything = np.ones((N, N), dtype=bool)
+    padding = everything & (np.arange(N) < N_REAL)
+    causal = np.tril(everything)
+    blind = everything.copy()
+    blind[4] = False
+    return {NONE: everything, PADDING: padding, CAUSAL: causal, BOTH: padding & causal, BLIND: blind}
+
+
+@cache
+@torch.no_grad()
+def scores() -> np.ndarray:
+    """(heads, queries, keys): each row with mean 0."""
+    model, encode = shared("transformer_lm").model, shared("transformer_lm").tokenizer.encode
+    tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
+    x = model.positions.add(model.words.target(tokens))
+    weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]
+    logs = weights.clamp(min=1e-30).log()
+    return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
+
+
+def apply(rows: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The weights, and the scores that went into the softmax. A row of nothing but −∞ is 0 / 0: NaN."""
+    with np.errstate(invalid="ignore"):
+        if method in (BEFORE, TIMES_0):
+            rows = np.where(may_look, rows, -np.inf if method == BEFORE else 0.0)
+            return softmax(rows), rows
+        weights = softmax(rows) * may_look
+        if method == RENORMED:
+            weights = weights / weights.sum(axis=-1, keepdims=True)
+        return weights, rows
+
+
+def compute(*, mask: str, method: str, head: int) -> Facts:
+    """Weights and sums of every row; `broken` are the rows that are not numbers, shown as 0 here."""
+    may_look = masks()[mask]
+    weights, shown = apply(scores()[head - 1], may_look, method)
+    broken = ~np.isfinite(weights).all(axis=-1)
+    weights = np.where(broken[:, None], 0.0, weights)
+    return {
+        "scores": np.where(np.isfinite(shown), shown, 0.0),
+        "gone": ~np.isfinite(shown),
+        "weights": weights,
+        "sums": weights.sum(axis=-1),
+        "broken": broken,
+        "hidden_share": float(weights[~may_look].sum()),
+        "may_look": may_look,
+    }
+
+
+def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
+    """A stroke in every hidden cell; `show` takes who may look, and what each cell gets."""
+    axes.set(xlabel="looked at (· is padding)", ylabel="asks")
+    strokes = LineCollection([], linewidth=1.6, capstyle="round", zorder=2)
+    axes.add_collection(strokes, autolim=False)
+
+    def show(may_look: np.ndarray, gets: np.ndarray) -> None:
+        hidden = np.argwhere(~may_look)
+        strokes.set_segments([((x + 0.28, y + 0.72), (x + 0.72, y + 0.28)) for y, x in hidden])
+        strokes.set_color(np.where(gets[~may_look] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
+
+    return show
+
+
+def draw_scores(axes: Axes) -> Show:
+    cells, strokes = Heatmap(axes, LABELS, LABELS, kind="scores"), _strokes(axes)
+
+    def show(facts: Facts) -> None:
+        cells.show(np.where(facts["gone"], -np.inf, facts["scores"]))
+        strokes(facts["may_look"], np.zeros((N, N)))
+
+    return show
+
+
+def draw_weights(axes: Axes) -> Show:
+    cells, strokes = Heatmap(axes, LABELS, LABELS), _strokes(axes)
+
+    def show(facts: Facts) -> None:
+        cells.show(np.where(facts["broken"][:, None], np.nan, facts["weights"]))
+        strokes(facts["may_look"], facts["weights"])
+
+    return show
+
+
+def draw_sums(axes: Axes) -> Show:
+    bare(axes, x=(0, 1.75), y=(N, 0))
+    axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
+    axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
+    bars = LyingBars(axes, np.arange(N) + 0.5, gap=0.06)
+
+    def show(facts: Facts) -> None:
+        sums, broken = facts["sums"], facts["broken"]
+        wrong = broken | (np.abs(sums - 1) > 0.005)
+        readings = ["NaN" if bad else fixed(total, 2) for bad, total in zip(broken, sums, strict=True)]
+        bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
+        write(bars.readings, readings, np.where(wrong, theme.ORANGE, theme.INK))
+
+    return show
+
+
+class MaskPainter(Explorable):
+    title = "Mask painter"
+    question = "A stroke marks what is hidden. What does each way of masking do to the weights?"
+    size = (9.6, 4.0)
+    mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
+    method = Choice("how", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
+    head = Whole("set of scores", 1, N_HEADS, 1)
+    presets = {
+        "causal, right": {"mask": CAUSAL, "method": BEFORE},
+        "causal, × 0": {"mask": CAUSAL, "method": TIMES_0},
+        "causal, 0 after": {"mask": CAUSAL, "method": AFTER},
+    }
+    goals = {
+        "quiet-leak": "Every row sums to 1, and yet hidden words get weight",
+        "lost": "A row that has lost four fifths of its weight",
+        "nan": "Break a row: make it no number at all",
+    }
+    panels = (
+        Panel("Scores (blue above 0, orange below)", draw_scores),
+        Panel("Weights (full blue: 1; orange: leak)", draw_weights),
+        Panel("Sum of each row", draw_sums, 0.45),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        broken, sums = now["broken"], now["sums"]
+        return {
+            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_share"] > 0.5,
+            "lost": (sums[~broken] < 0.2).any(),
+            "nan": broken.any(),
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        leaked = fixed(facts["hidden_share"], 2)
+        return [f"mask: {facts['mask']}", facts["method"], f"weight on hidden words: {leaked}"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        sums = facts["sums"][~facts["broken"]]
+        broken = int(facts["broken"].sum())
+        return (
+            f"Mask {facts['mask']}, applied {facts['method']}, set {facts['head']} of scores: rows sum to "
+            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are not numbers; hidden "
+            f"places hold {fixed(facts['hidden_share'], 2)} of weight in all."
+        )

@@ -1,0 +1,33 @@
+"""What is read off a Transformer is what the scores and states themselves would give."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.models.registry import build, make_config
+from course_lib.text.batch import make_batch
+from lessons.l13_the_block.similarity import likeness
+
+BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return build("transformer", make_config("transformer", scale="tiny", vocab_size=20)).eval()
+
+
+@torch.no_grad()
+def test_likeness_is_the_mean_cosine_of_two_words(model):
+    states = model.source_positions.add(model.words.source(BATCH.src))
+    cosines = [
+        torch.cosine_similarity(states[sentence, i], states[sentence, j], dim=0)
+        for sentence, length in enumerate(BATCH.src_lengths.tolist())
+        for i in range(length)
+        for j in range(length)
+        if i != j
+    ]
+    found = likeness(model, [BATCH])
+    assert len(found) == 1 + model.config.n_layers
+    assert abs(found[0] - float(torch.stack(cosines).mean())) < 1e-5

@@ -1,0 +1,222 @@
+"""The live translator: any sentence, and what happens at each step of its translation.
+
+    >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
+    'le chat a bu le chat'
+
+A word in brackets is closed: nobody can look at it (`typed_sentence.py`). `rows` and `columns` label the
+map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps count from 1.
+`changed` is how many French words are others than without brackets; −1 where their number changed, too.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from functools import lru_cache
+
+import numpy as np
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, Writing
+from course_lib.formatting import fixed
+from course_lib.text.special import EOS, SPECIAL
+from course_lib.translation.pipeline import printable
+from course_lib.translation.search import NEVER_SAID
+from course_lib.translation.shipped import shared
+from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.heatmap import MASKED, Heatmap
+from course_lib.views.quick_text import quick_text, write
+from lessons.l16_decoding.typed_sentence import MOST_READ, MOST_SAID, Live, live
+
+RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
+USE = {ACROSS: "cross", SOURCE: "encoder", TARGET: "decoder"}
+HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
+N_TOP, N_GRID, FEWEST = 5, MOST_SAID, 8  # words shown; rows and columns there are, and that are always seen
+LETTERS, LINE, N_LINES = 11, 30, 6  # signs of a label, of a line below the bars; such lines
+END = SPECIAL[EOS]
+WOMAN = "The old woman sees a small dog in the garden."
+SAMPLES = (
+    WOMAN,
+    WOMAN.replace("dog", "[dog]"),
+    WOMAN.replace("old", "[old]"),
+    WOMAN.replace("a small", "[a] small"),
+    "The cat drank the water because it was thirsty.",
+    "The Cat sleeps.",
+    "",
+    "the cat " * 9,
+    "<b>$x$</b> кот 猫",
+    "The axolotl sleeps.",
+)
+
+
+@lru_cache(maxsize=256)
+def seen(name: str, text: str) -> Live:
+    """A slider asks for the same sentence again and again."""
+    return live(shared(name), text)
+
+
+@lru_cache(maxsize=256)
+def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
+    """For each step the five likeliest tokens that may be said, and their chances."""
+    chances = seen(name, text).chances
+    if chances is None:
+        return [(("",) * N_TOP, np.zeros(N_TOP))]
+    chances = chances.clone()
+    chances[:, list(NEVER_SAID)] = 0.0
+    shares, tokens = chances.topk(N_TOP, dim=1)
+    named = shared(name).tokenizer.tokens
+    return [(tuple(named(row)), share.double().numpy()) for row, share in zip(tokens, shares, strict=True)]
+
+
+def drawable(word: str) -> str:
+    """A word as it fits a label: short, and only signs that the font has."""
+    known = "".join(sign if ord(sign) < 0x530 or sign in "…’œŒ" else "□" for sign in printable(word))
+    return known if len(known) <= LETTERS else known[: LETTERS - 1] + "…"
+
+
+def compute(*, text: str, system: str, head: str, step: int) -> Facts:
+    name = "rctm" if system == RCTM else "transformer"
+    now, words = seen(name, text), likeliest(name, text)
+    place = min(step, len(words)) - 1
+    weights = np.zeros((N_GRID, N_GRID))
+    rows, columns = (now.source if system == SOURCE else now.said), now.source
+    if system == TARGET:
+        columns = ("<s>", *now.said[:-1])
+    if now.looked:
+        tables = now.looked[USE[system]]
+        table = tables.mean(dim=(0, 1)) if head == "mean" else tables[int(head[0]), int(head[2])]
+        weights[: len(rows), : len(columns)] = table[: len(rows)].double().numpy()
+    before = seen(name, text.replace("[", " ").replace("]", " ")).said if now.closed else now.said
+    differ = sum(a != b for a, b in zip(now.said, before, strict=False))
+    return {
+        "source": now.source,
+        "said": now.said,
+        "closed_words": now.closed,
+        "french": now.french,
+        "notes": now.notes,
+        "place": place,
+        "top": words[place][0],
+        "shares": words[place][1],
+        "rows": rows if now.looked else (),
+        "columns": columns if now.looked else (),
+        "weights": weights,
+        "changed": differ if len(now.said) == len(before) else -1,
+    }
+
+
+def draw_top(axes: Axes) -> Show:
+    axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), xticks=(0, 0.5, 1))
+    axes.set_xlabel("chance")
+    after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
+    bars = LyingBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
+    below = [quick_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
+
+    def show(facts: Facts) -> None:
+        spoken = [drawable(word) for word in facts["said"][: facts["place"]]]
+        lead = " ".join(["…", *spoken[-4:]] if len(spoken) > 4 else spoken or ["(nothing yet)"])
+        after.set_text(f"step {facts['place'] + 1}, after: {lead}" if facts["said"] else "")
+        shares = zip(facts["top"], facts["shares"], strict=True)
+        bars.show(facts["shares"], [fixed(share, 3) if word else "" for word, share in shares])
+        write(bars.words, map(drawable, facts["top"]))
+        said = textwrap.wrap(plain(facts["french"]), LINE)
+        told = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), LINE)]
+        inks = [theme.INK] * len(said) + [theme.ORANGE] * len(told)
+        write(below, said + told, inks, bold=[ink == theme.INK for ink in inks])
+
+    return show
+
+
+def plain(note: str) -> str:
+    return " ".join(
+        drawable(word) if len(word) > 20 else "".join(map(drawable, word)) for word in note.split()
+    )
+
+
+def draw_map(axes: Axes) -> Show:
+    cells = Heatmap(axes, [""] * N_GRID, [""] * N_GRID)
+    axes.set_aspect("auto")
+    axes.set(xticks=(), yticks=(), ylabel=" ")
+    blank, grey = Blocks(axes, 2, theme.PAPER), Blocks(axes, MOST_READ, MASKED)
+    blank.set_zorder(3)
+    grey.set_zorder(2.5)
+    across = [quick_text(axes, place + 0.5, -0.2, ha="left", va="center", size=10) for place in range(N_GRID)]
+    down = [quick_text(axes, -0.1, place + 0.5, ha="right", va="center", size=10) for place in range(N_GRID)]
+    middle = {"ha": "center", "va": "center", "of": "axes"}
+    nothing = quick_text(axes, 0.5, 0.5, " ", size=11, colour=theme.SOFT_INK, **middle)
+    for text in across:
+        text.set_rotation(90)
+
+    def show(facts: Facts) -> None:
+        n_rows, n_columns = len(facts["rows"]), len(facts["columns"])
+        high, wide = max(n_rows, FEWEST), max(n_columns, FEWEST)
+        axes.set(xlim=(-0.2 * wide, wide + 0.1), ylim=(high + 0.1, -0.36 * high))
+        cells.show(facts["weights"])
+        low = [-0.03, n_rows + 0.03]
+        blank.place(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
+        shut = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
+        left = np.full(MOST_READ, N_GRID + 1.0)
+        left[: len(shut)] = shut
+        grey.place(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
+        words = [f"{'✕ ' * (i in shut)}{drawable(word)}" for i, word in enumerate(facts["columns"])]
+        write(across, words, [theme.ORANGE if i in shut else theme.INK for i in range(n_columns)])
+        lit = -1 if facts["system"] == SOURCE else facts["place"]
+        write(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
+        mute = facts["system"] == RCTM and facts["said"]
+        nothing.set_text("RCTM has no attention: there is nothing to show" if mute else "")
+
+    return show
+
+
+class LiveTranslator(Explorable):
+    title = "Live translator"
+    question = "Type a sentence and press Enter. Put a word in [brackets], and nobody can look at it."
+    size = (10.0, 5.0)
+    text = Writing("English", SAMPLES)
+    system = Choice("system, look", (RCTM, ACROSS, SOURCE, TARGET), ACROSS, buttons=True)
+    head = Choice("layer.head", HEADS, "mean")
+    step = Whole("step", 1, MOST_SAID, 1)
+    presets = {
+        "[dog] closed": {"text": SAMPLES[1], "step": 7},
+        "the cat": {"text": SAMPLES[4], "step": 8},
+        "RCTM": {"system": RCTM},
+    }
+    goals = {
+        "one": "Close one word so that exactly one French word is another",
+        "unsure": "A known sentence, a step: no word has a chance of 0.6",
+        "end": "Across: a head that looks mostly at </s>, and a word is said",
+    }
+    panels = (
+        Panel("Five likeliest next words", draw_top, 0.62),
+        Panel("Weights: rows ask, columns are looked at", draw_map, 1.4),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        one_head = now["system"] == ACROSS and now["head"] != "mean"
+        to_the_end = now["weights"][now["place"], len(now["source"]) - 1]
+        return {  # the first by brackets of one's own: what a preset closes does not count
+            "one": now["text"] != SAMPLES[1] and len(now["closed_words"]) == 1 and now["changed"] == 1,
+            "unsure": bool(now["said"]) and now["shares"][0] < 0.6 and not now["notes"],
+            "end": bool(one_head and now["said"]) and now["top"][0] != END and to_the_end > 0.5,
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        if facts["system"] == RCTM:
+            return [RCTM]
+        look = facts["system"].removeprefix("… ").removeprefix("Transformer: ")
+        head = "mean of all heads" if facts["head"] == "mean" else facts["head"]
+        return [f"Transformer, {look}, {head}"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        shut = ", ".join(f"“{facts['source'][place]}”" for place in facts["closed_words"][:3])
+        notes = f" ({textwrap.shorten('; '.join(facts['notes']), 70)})" if facts["notes"] else ""
+        if not facts["said"]:
+            return f"The live translator has nothing to say{notes}: type an English sentence."
+        first, second = (f"“{facts['top'][i]}” {fixed(facts['shares'][i], 2)}" for i in (0, 1))
+        return (
+            f"{facts['system']}{', closed: ' + shut if shut else ''}: "
+            f"“{textwrap.shorten(facts['french'], 90)}”{notes}. "
+            f"Likeliest at step {facts['place'] + 1}: {first}, {second}."
+        )

@@ -1,0 +1,205 @@
+"""The museum's leaderboard: every system in one column, ranked by its mean, its worst or its best seed.
+
+    >>> compute(column="BLEU beam", rows=EVERY, place=MEAN)["names"][:2]
+    ['convs2s', 'transformer']
+    >>> compute(column="21 to 30 words", rows=EVERY, place=MEAN)["names"][:2]
+    ['bahdanau', 'luong_concat']
+
+All numbers are those of data/results, three seeds each (of seconds and words a second: three timings).
+"""
+
+from __future__ import annotations
+
+from statistics import mean
+
+import numpy as np
+
+from course_lib import theme
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.formatting import fixed
+from course_lib.views.bars import LyingBars
+from course_lib.views.quick_text import quick_text, write
+from lessons.l18_the_museum.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
+
+EVERY, ATTENTION, PLAIN = "every system", "with attention", "without"
+MEAN, WORST, BEST = "mean", "worst seed", "best seed"
+N_ROWS, N_CLOSE, N_SEEDS = 15, 4, 3
+SHORT = {
+    "rctm": "RCTM 2013",
+    "rnn_encoder_decoder": "RNN enc.-dec. 2014",
+    "seq2seq": "seq2seq 2014",
+    "bahdanau": "Bahdanau 2015",
+    "luong_local_m": "Luong, local-m",
+    "luong_local_p": "Luong, local-p",
+    "lstmn_shallow": "LSTMN, shallow 2016",
+    "lstmn_deep": "LSTMN, deep 2016",
+    "convs2s": "ConvS2S 2017",
+    "transformer": "Transformer 2017",
+    "no_residual": "Transf., no residual",
+    "attention_lm": "LSTM + attention",
+    "key_value_lm": "Key-value",
+    "key_value_predict_lm": "Key-value-predict",
+    "transformer_lm": "Decoder-only Transf.",
+    "self_attentive": "Self-attentive emb.",
+}
+
+
+def label(system: str) -> str:
+    return SHORT.get(system, TITLES[system])
+
+
+def placed(seeds: list[float], place: str, higher: bool) -> float:
+    """The number that a system is ranked by."""
+    if place == MEAN:
+        return mean(seeds)
+    return max(seeds) if (place == BEST) == higher else min(seeds)
+
+
+def ranked(column: str, rows: str, place: str) -> dict[str, list[float]]:
+    """The systems of a column that are looked at, the best first, with their seeds."""
+    wanted = {EVERY: (True, False), ATTENTION: (False,), PLAIN: (True,)}[rows]
+    found = {name: seeds for name, seeds in numbers(column).items() if (name in WITHOUT_ATTENTION) in wanted}
+    higher = COLUMNS[column].higher
+    order = sorted(found, key=lambda name: placed(found[name], place, higher), reverse=higher)
+    return {name: found[name] for name in order}
+
+
+def compute(*, column: str, rows: str, place: str) -> Facts:
+    """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
+    `level`: how many the first does not beat, seed by seed."""
+    found, about = ranked(column, rows, place), COLUMNS[column]
+    names, seeds = list(found), list(found.values())
+    values = [placed(one, place, about.higher) for one in seeds]
+    two = len(names) > 1
+    return {
+        "names": names,
+        "seeds": seeds,
+        "values": values,
+        "unit": about.unit,
+        "digits": about.digits,
+        "higher": about.higher,
+        "lead": abs(values[0] - values[1]) if two else None,
+        "spread": max(max(one) - min(one) for one in seeds[:2]) if two else None,
+        "level": sum(beats(seeds[0], rival, about.higher) != "yes" for rival in seeds[1:]),
+        "first_by_mean": next(iter(ranked(column, rows, MEAN)), None),
+    }
+
+
+def reading(facts: Facts, value: float) -> str:
+    return fixed(float(value), facts["digits"])
+
+
+def draw_board(axes: Axes) -> Show:
+    bare(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
+    axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
+    bars = LyingBars(axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9)
+    [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
+    note = quick_text(axes, 0.99, 0.02, of="axes", ha="right", size=9, colour=theme.SOFT_INK)
+
+    def show(facts: Facts) -> None:
+        names, seeds, values = facts["names"], facts["seeds"], facts["values"]
+        empty = N_ROWS - len(names)
+        top = max(map(max, seeds), default=1) or 1
+        colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
+        readings = [reading(facts, value) for value in values] + [""] * empty
+        bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
+        write(bars.words, map(label, names))
+        for text, one, value in zip(bars.readings, seeds, values, strict=False):
+            text.set_x(max(max([*one, value]) / top, 0) + 0.03)
+        dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
+        sense = "more" if facts["higher"] else "less"
+        note.set_text(f"pink: without attention   ·   {sense} is better")
+
+    return show
+
+
+def draw_close(axes: Axes) -> Show:
+    bare(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
+    [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
+    [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
+    names = [quick_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
+    middle = {"ha": "center", "va": "center"}
+    ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
+    small = [quick_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
+    verdict = quick_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
+
+    def show(facts: Facts) -> None:
+        seeds = facts["seeds"][:N_CLOSE]
+        least, most = min(map(min, seeds), default=0), max(map(max, seeds), default=1)
+        scaled = (np.reshape(seeds, (-1, N_SEEDS)) - least) / ((most - least) or 1)
+        rows, gaps = np.arange(len(seeds)), np.full(len(seeds), np.nan)
+        from_to = np.stack([scaled.min(axis=1), scaled.max(axis=1), gaps], axis=1)
+        ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
+        dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
+        write(names, map(label, facts["names"][:N_CLOSE]))
+        low, high = reading(facts, least), reading(facts, most) if most > least else ""
+        write(small, (low, high, told_small(facts)) if seeds else ())
+        verdict.set_text(told(facts))
+
+    return show
+
+
+def told(facts: Facts) -> str:
+    if facts["lead"] is None:
+        return "no rival was measured" if facts["names"] else "nobody was measured"
+    if not facts["level"]:
+        return "alone: all its seeds are ahead"
+    return f"level with the first: {facts['level']} more"
+
+
+def told_small(facts: Facts) -> str:
+    if facts["lead"] is None:
+        return ""
+    return f"lead {reading(facts, facts['lead'])}, wider spread of the two {reading(facts, facts['spread'])}"
+
+
+class Leaderboard(Explorable):
+    title = "Leaderboard"
+    question = "Which system is first? Change the column, who takes part, and which seed counts."
+    size = (9.6, 4.8)
+    column = Choice("column", tuple(COLUMNS), "21 to 30 words", wide=True)
+    rows = Choice("rows", (EVERY, ATTENTION, PLAIN), EVERY, buttons=True)
+    place = Choice("rank by", (MEAN, WORST, BEST), MEAN, buttons=True)
+    presets = {
+        "test set": {"column": "test"},
+        "real sentences": {"column": "BLEU beam"},
+        "language models": {"column": "perplexity"},
+    }
+    goals = {
+        "crowded": "By mean, every system: three or more are level with the first",
+        "worst-seed": "A system that is first by its mean and not by its worst seed",
+        "no-attention": "Every system, and not a column of cost: the first has no attention",
+    }
+    panels = (
+        Panel("All, with their seeds", draw_board, 1.9),
+        Panel("The first four, magnified", draw_close),
+    )
+    compute = staticmethod(compute)
+
+    @staticmethod
+    def met(now: Facts, start: Facts) -> dict[str, bool]:
+        every, first = now["rows"] == EVERY, now["names"][:1]
+        quality = now["column"] not in COSTS and bool(now["lead"])
+        return {
+            "crowded": every and now["place"] == MEAN and now["level"] >= 3,
+            "worst-seed": now["place"] == WORST and first != [now["first_by_mean"]] and bool(first),
+            "no-attention": every and quality and first[0] in WITHOUT_ATTENTION,
+        }
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        hall = COLUMNS[facts["column"]].hall
+        unit = f", {facts['unit']}" if facts["unit"] else ""
+        return [f"{hall}: {facts['column']}{unit}", facts["rows"], f"by {facts['place']}"]
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        first = ", ".join(
+            f"{label(name)} {reading(facts, value)}"
+            for name, value in zip(facts["names"][:3], facts["values"], strict=False)
+        )
+        about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].says)))
+        return (
+            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: "
+            f"{f'{first}; ' if first else ''}{told(facts)}."
+        )

@@ -1,0 +1,686 @@
+# Lesson 18 · the source. Edit this file, then run `python3 -m course_lib build 18`; the notebook is made from it.
+
+# %% [markdown] kind="title" minutes=0.5
+r"""
+# 18 · The museum
+
+**The question:** which of all these systems is best, and by how much?
+
+About {minutes} minutes. You have met nearly every system on the road; one translator is new. You need the score functions from [lesson 07](07_score_functions.ipynb), the block from [lesson 13](13_the_block.ipynb), and BLEU and the beam from [lesson 16](16_decoding.ipynb).
+"""
+
+# %% [markdown] kind="goals" minutes=0.5
+r"""
+After this lesson you can
+
+1. **explain** ConvS2S and its attention in several steps;
+2. **decide** whether three seeds carry a lead, and **say** what they cannot tell;
+3. **build** a judge of claims, and **defend** one claim with seeds and splits;
+4. **read** an ablation table, the paper's and ours, and **say** which rows mean something;
+5. **read** *Attention Is All You Need* with a guide to every section (after the lesson).
+"""
+
+# %% kind="setup" minutes=0.5
+from collections import Counter
+from dataclasses import replace
+from statistics import mean
+from textwrap import fill
+
+import torch
+
+from course_lib import views
+from course_lib.formatting import fixed
+from course_lib.models import build, make_config
+from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
+from course_lib.teaching import yours
+from course_lib.text import WordTokenizer, encode_corpus, generate, splits
+from course_lib.training import Job, Recipe, run_job, train
+from course_lib.translation import evaluate, load_shipped, translate
+from lessons.l18_the_museum import COLUMNS, COSTS, HIGHER, REAL, TOY, Leaderboard
+from lessons.l18_the_museum import runs_of, table
+
+start_lesson("the_museum", seed=18)
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+## Warm up
+
+Answer from memory.
+"""
+
+# %% kind="recall" minutes=1.5
+quiz("18", "recall")
+
+# %% [markdown] kind="text" minutes=0.75
+r"""
+## 1 · All of them in one hall
+
+Each system had its own paper: its own data, its own size, its own tricks. Nobody can compare such numbers. So we trained **every system again**:
+
+- one task each: English to our toy French, German to English captions (Multi30k), or the next word;
+- one size: within a tenth of 400,000 parameters for the toy translators, 9.4 million on Multi30k, 120,000 for language models;
+- one recipe ([lesson 15](15_training_a_translator.ipynb)); decoding greedy and with a beam, whose length penalty each run chose on its validation set;
+- three seeds. A *seed* (lesson 12) starts the random numbers: first weights, order of sentences, dropout. Another seed is the same experiment with other luck.
+"""
+
+# %% kind="see" minutes=0.25
+events = {
+    1948: ["N-gram"],
+    2003: ["Window MLP"],
+    2010: ["RNN"],
+    2012: ["LSTM"],
+    2013: ["RCTM"],
+    2014: ["GRU", "RNN encoder-decoder", "Sequence to sequence"],
+    2015: ["Bahdanau", "Luong global", "Luong local"],
+    2016: ["LSTMN", "Residual connections"],
+    2017: ["Key-value-predict", "Structured self-attention", "ConvS2S", "Transformer"],
+}
+views.timeline(events, title="The road: year of the paper that we follow")
+
+# %% [markdown] kind="text" minutes=0.75
+r"""
+Their numbers stand in one table, a {term:leaderboard}: a row for each system, a column for each thing that was measured.
+
+- **By split and length.** A split is a set of sentences kept apart for one purpose: like training, longer than anything in it, nested deeper, or *recombination*, words that never met.
+- **By phenomenon.** A {term:phenomenon} is one thing that a language asks for: negation, questions, the right pronoun. Only the sentences that have it are counted.
+- **By cost.** Parameters, seconds of training, words a second when decoding.
+- **By data.** The toy language, real captions in BLEU, and the next word, for language models.
+
+A residual connection is a part, not a system. Its row is the Transformer *without* it. (Years are those of the paper we follow, not of the invention: the LSTM is of 1997, the language model we follow of 2012.)
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 2 · The last exhibit: ConvS2S
+
+One system has had no lesson yet: **ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017), a month older than the Transformer. Encoder and decoder are stacks of convolutions ([lesson 05](05_distance_between_words.ipynb)) with gates (lesson 03), residual paths and learned positions. So it has no recurrence either, and trains on all positions at once.
+
+New in translation was {term:multi-step attention}: **every layer of the decoder looks at the source**, and each layer knows what the layers below it found. The Transformer's decoder does it, too, with several heads a look and self-attention in between.
+
+Think of a treasure hunt. Under the first stone lies a note: "look behind the oak". Who has read it knows where the second look must go. One look, however wide, cannot do that.
+
+**By hand.** Three words with keys (5, 0), (0, 5), (−5, −5). The query (1, 0) has the scores 5, 0, −5: it finds the first word. That word's *value* is the note (−1, 1). Add it to the query: (1, 0) + (−1, 1) = (0, 1). Its scores: 0, 5, −5. The second look finds the second word.
+"""
+
+# %% kind="example" minutes=0.5
+soft_lookup = yours("soft_lookup")
+keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
+values = torch.tensor([[-1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+state = torch.tensor([1.0, 0.0])
+for look in (1, 2):
+    found, weights = soft_lookup(state, keys, values)
+    print(f"look {look}: query {fixed(state, 2)}, weights {fixed(weights, 2)}")
+    state = state + found
+
+# %% [markdown] kind="formula" minutes=1
+r"""
+In one layer of the decoder, for one position:
+
+$$ h = \text{gated convolution}(x), \qquad q = W h + b + g, \qquad c = \sum_j \text{softmax}_j(q \cdot z_j)\,(z_j + e_j), \qquad x' = h + U c + x $$
+
+| symbol | what it is |
+|---|---|
+| $x$, $x'$ | the position's state below and above the layer |
+| $h$ | a convolution makes two vectors; the sigmoid of one is the gate of the other |
+| $g$ | the word just said, with its position |
+| $q$ | the query: state and word |
+| $z_j$ | key of source word $j$: what the encoder made of it |
+| $z_j + e_j$ | its value: the plain word $e_j$ is in it, too |
+| $c$ | what the look finds |
+| $W$, $b$, $U$ | learned |
+
+It is one head, and the dot product is not divided by $\sqrt{d_k}$. (Left out: factors that keep sizes steady, $\sqrt{1/2}$ for sums, and $\sqrt{m}$ for $c$ with $m$ source words.) And this is the same, trained:
+"""
+
+# %% kind="see" minutes=0.75
+convs2s = load_shipped("convs2s")
+said = convs2s("the cat drank the water because it was thirsty", with_weights=True)
+assert said.target == "le chat a bu l' eau parce qu' il avait soif"
+views.gallery(
+    {f"layer {n + 1}": layer[0] for n, layer in enumerate(said.weights)},
+    rows=said.target_tokens, columns=said.source_tokens,
+    row_name="said", column_name="looked at",
+    alt="Where each of the three decoder layers of ConvS2S looks, for one sentence.",
+)
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+(Layers and looks are counted from 1 here.) In the row of *il*, layer 1 looks at *the cat*, layer 2 at *was*, layer 3 at *it*. But a picture shows where, not what for. So we close one look after the other ($c = 0$), and translate this sentence and a hundred others:
+"""
+
+# %% kind="code" minutes=0.5
+pairs = generate(100, seed=18, length=(3, 12))
+english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
+
+
+def find_nothing(module, inputs):
+    """A hook before U: whatever was found, hand on zeros."""
+    return torch.zeros_like(inputs[0])
+
+
+for layer in (None, 0, 1, 2):
+    looks = [] if layer is None else [convs2s.model.attention[layer].to_hidden]
+    hooks = [look.register_forward_pre_hook(find_nothing) for look in looks]
+    one = convs2s(said.source).target.partition("qu' ")[2]
+    given = translate(english, convs2s.model, convs2s.tokenizer)
+    right = sum(a.target == b for a, b in zip(given, french, strict=True))
+    what = "all open" if layer is None else f"look {layer + 1} closed"
+    print(f"{what:<15}{right} of 100 · … {one}")
+    for hook in hooks:
+        hook.remove()
+
+# %% kind="quiz" minutes=1
+quiz("18", "convs2s")
+
+# %% [markdown] kind="text" minutes=1
+r"""
+Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in 97 of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
+
+## 3 · What three seeds can carry
+
+A friend tells you: "My system has 98.5%, yours 97.7. Mine is better." You look at the seeds. His: 98.6, 98.1, 98.7. Yours: 98.3, 96.1, 98.6. Two of yours, 98.3 and 98.6, are ahead of his second. Would a fourth seed change the order? Nobody knows.
+
+The {term:spread over seeds} is the distance from the best to the worst seed. A strict and simple rule asks for more than a larger mean: **every seed of A is better than every seed of B**. It has limits:
+
+- **False alarms.** If A and B were equally good, 1 of 20 cases would fall that way: there are 20 ways to choose which 3 of 6 runs are A's, and one puts A's on top. (1 of 10, if you call A whichever came out ahead.) Ask about many pairs, and it *will* be fooled.
+- **Misses.** If A is truly better, by as much as seeds usually differ (one standard deviation), it says so in 26% of cases; by twice as much in 62%. "Open" is not "equal".
+- **One test set.** All seeds translate the same sentences, of *questions* only 121. Of other sentences they say nothing.
+"""
+
+# %% kind="diagram" minutes=0.25 hide_input=true
+PARTS = {
+    "runs": (0, 0.5), "seeds": (1, 0.5), "columns": (2, 0), "rivals": (2, 1),
+    "claim": (3, 0.5), "limits": (4, 0.5),
+}
+ARROWS = [("runs", "seeds"), ("seeds", "columns"), ("seeds", "rivals")]
+ARROWS += [("columns", "claim"), ("rivals", "claim"), ("claim", "limits")]
+views.diagram(PARTS, ARROWS, lit="seeds", title="From runs to a claim")
+
+# %% [markdown] kind="text" minutes=0.25 exercise="beats"
+r"""
+`one` and `other` are lists of numbers, one for each seed (perhaps not equally many). `higher` says whether more is better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, else `"open"`. Equal is not better.
+"""
+
+# %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 minutes=4 track="core"
+def beats(one, other, higher):
+    """lists of numbers, bool  ->  "yes", "no" or "open" """
+    # solution
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if min(one) > max(other):
+        return "yes"
+    if min(other) > max(one):
+        return "no"
+    return "open"
+    # end solution
+
+# %% kind="check" exercise="beats"
+check("beats", beats)
+
+# %% [markdown] kind="hints" exercise="beats"
+r"""
+### A nudge
+You need not compare all pairs: which seed of `one` is the critical one, and which of `other`?
+
+---
+### The recipe
+If more is better: the worst of `one` against the best of `other`, then the other way round. For errors and seconds, turn all signs first.
+"""
+
+# %% [markdown] kind="text" minutes=0.25 exercise="test_beats" track="stretch"
+r"""
+Such a rule is easily written almost right. **Write the test** that lets a right `beats(one, other, higher)` pass and catches the wrong ones: those that compare means, or the best seeds, or forget `higher`, or take equal for better …
+"""
+
+# %% kind="exercise" exercise="test_beats" mode="test" title="Write the test" difficulty=2 importance=3 minutes=4 track="stretch"
+def test_beats(beats):
+    """Takes a function like beats; raises if it is wrong."""
+    # solution
+    assert beats([97, 98, 96], [90, 95, 93], True) == "yes"
+    assert beats([90, 95, 93], [97, 98, 96], True) == "no"
+    assert beats([97, 98, 96], [90, 95, 93], False) == "no"
+    assert beats([3, 5, 7], [2, 4, 6], True) == "open"
+    assert beats([98, 94, 99], [95, 93, 92], True) == "open"
+    assert beats([5, 6], [5, 4], True) == "open"
+    # end solution
+
+# %% kind="check" exercise="test_beats"
+check("test_beats", test_beats)
+
+# %% [markdown] kind="hints" exercise="test_beats"
+r"""
+### A nudge
+Find seeds of which the means, the best and the worst all say "yes", and which are mixed up all the same.
+
+---
+### The recipe
+One clear case, the same turned round, the same with `higher=False`, one or two mixed ones, such as 3, 5, 7 against 2, 4, 6, and one with equal seeds.
+"""
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+## 4 · Who is first?
+
+Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better. Each line: more or less is better, in which unit, what it is, and n, the number of sentences.
+"""
+
+# %% kind="code" minutes=0.5
+museum, beats = table(), yours("beats")
+for name, column in COLUMNS.items():
+    sense = f"{'more' if column.higher else 'less'} {column.unit}"
+    print(f"{name:<16}{sense:<14}{column.says}")
+for kind, column in (("Translators", "test"), ("Language models", "perplexity")):
+    print("\n" + fill(f"{kind}: {', '.join(museum[column])}", 88))
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified; below them stands whether the first is **alone** (it `beats` every other) or how many are **level** with it.
+"""
+
+# %% kind="predict" minutes=3.5
+predict("18", "museum-alone-2017", Leaderboard())
+
+# %% [markdown] kind="text" minutes=0.25 exercise="leaders"
+r"""
+All columns at once: for each, `leaders` is to give a list: first the system with the best **mean**, behind it every system that the first does **not** beat (`beats(...) != "yes"`), in the order of their means. `table[column][system]` is a list of seeds, `higher[column]` a bool. Here it is. See whether it does what it says.
+"""
+
+# %% kind="exercise" exercise="leaders" mode="bug" title="Who leads, and who is level" difficulty=2 importance=4 minutes=3 track="core"
+def leaders(table, higher):
+    """-> {column: [first, others that it does not beat ...]}"""
+    found = {}
+    for name, column in table.items():
+        # bug
+        order = sorted(column, key=lambda s: mean(column[s]), reverse=True)
+        # end bug
+        # solution
+        order = sorted(column, key=lambda s: mean(column[s]), reverse=higher[name])
+        # end solution
+        found[name] = order[:1]
+        for rival in order[1:]:
+            if beats(column[order[0]], column[rival], higher[name]) != "yes":
+                found[name].append(rival)
+    return found
+
+# %% kind="check" exercise="leaders"
+check("leaders", leaders)
+
+# %% [markdown] kind="hints" exercise="leaders"
+r"""
+### A nudge
+Try it on two columns by hand: one of percentages, one of errors. Who is first?
+
+---
+### The recipe
+`reverse=True` puts the largest mean first. Of an error the smallest is best, and `higher[name]` knows.
+"""
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+14 of the columns say how **well** a translator translates: not the cost, and not *1 to 5 words*, where many share 100%. The Transformer, you have seen, is alone in none.
+
+> **Before you run it:** and in how many is Bahdanau's system of 2015 first, or level with the first?
+"""
+
+# %% kind="estimate" minutes=1
+leaders = yours("leaders")
+first = leaders(museum, HIGHER)
+aside = (*COSTS, "1 to 5 words")
+contest = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c not in aside]
+on_top = Counter(name for column in contest for name in first[column])
+estimate("18", "museum-level-2015", lambda: on_top["bahdanau"])
+
+# %% kind="see" minutes=0.75
+for column in contest:
+    level = ", ".join(first[column][1:]) or "-"
+    print(f"{column:<16}{first[column][0]:<13}level: {level}")
+print("first or level:", dict(on_top.most_common(5)))
+
+# %% [markdown] kind="text" minutes=1
+r"""
+**The columns do not agree on a winner.** Alone at the top stand only Bahdanau's system, twice, and ConvS2S, twice. The Transformer is first by mean in 4 of 14 columns and alone in none; first or level in 9. The system of 2015: in 11. Some things that we had not expected:
+
+- On 29,000 real captions the Transformer is **not** first. ConvS2S is, and with a beam all its seeds are ahead. (But with every seed the Transformer chose the largest length penalty on offer. A larger one might do it more good; greedy, the two are level.)
+- At 21 to 30 words Bahdanau has 90%, the Transformer 22; at 31 to 40 it has nothing. Positions are one reason, not all of it ([lesson 11](11_positions.ipynb)).
+- *Alignment error* takes the mean of all layers, which is hard on stacks: the last layer of ConvS2S alone points nearly as well as Bahdanau's one. So "alone" says little there.
+- Of language models GRU and LSTM lead without any attention. Attention over an LSTM's last states (`attention_lm`, and with keys and values apart `key_value_lm`, Daniluk and others 2017) stands at 8.0 to 8.3, the plain LSTM at 7.6.
+- The oldest decoders are the fastest on a CPU: they do the least for each word. (Seconds are three timings, not three lots of luck.)
+"""
+
+# %% kind="explain" minutes=3
+explain("18", "museum-headline")
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+## 5 · Defend a claim
+
+"The Transformer is best" is not a claim; nobody can test it. A claim names a **system**, the **rivals** it is better than, and the **columns** on which. And an honest one names its **limits**.
+
+Your judge takes a claim as data and looks for holes. Each pair of a column and a rival is one comparison.
+"""
+
+# %% kind="diagram" minutes=0.25 hide_input=true
+views.diagram(
+    PARTS, ARROWS, lit=("columns", "rivals", "claim", "limits"),
+    title="From runs to a claim",
+)
+
+# %% [markdown] kind="text" minutes=0.5 exercise="defend"
+r"""
+A claim is a dictionary: `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`.
+
+Go through the columns in `on`, and in each through the rivals in `over`. Return `{"carried": number of comparisons that beats says "yes" to, "holes": list}`. A hole is a tuple `(column, rival, why)`, in the order in which you meet them; `why` is
+
+- `"not measured"` where the system or the rival has no numbers in `table[column]`;
+- `"open"` where the seeds are mixed up;
+- `"lost"` where `beats` says "no".
+"""
+
+# %% kind="exercise" exercise="defend" title="The judge of claims" difficulty=3 importance=5 minutes=15 track="core"
+def defend(claim, table, higher):
+    """-> {"carried": int, "holes": [(column, rival, why), ...]}"""
+    # solution
+    carried, holes = 0, []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            mine = table[column].get(claim["system"])
+            theirs = table[column].get(rival)
+            if mine is None or theirs is None:
+                holes.append((column, rival, "not measured"))
+                continue
+            verdict = beats(mine, theirs, higher[column])
+            if verdict == "yes":
+                carried += 1
+            elif verdict == "no":
+                holes.append((column, rival, "lost"))
+            else:
+                holes.append((column, rival, "open"))
+    return {"carried": carried, "holes": holes}
+    # end solution
+
+# %% kind="check" exercise="defend"
+check("defend", defend)
+
+# %% [markdown] kind="hints" exercise="defend"
+r"""
+### A nudge
+Two loops, one in the other. Treat what is missing first: `table[column].get(name)` is `None` where there is nothing.
+
+---
+### The recipe
+Inside: missing → hole "not measured" and `continue`. Else ask `beats(mine, theirs, higher[column])`: "yes" counts, "open" stays "open", "no" becomes "lost".
+"""
+
+# %% kind="see" minutes=0.5
+defend = yours("defend")
+newest = {"system": "transformer", "over": ["bahdanau"], "on": list(COLUMNS)}
+verdict = defend(newest, museum, HIGHER)
+print("carried:", verdict["carried"], "of", len(COLUMNS))
+for column, _, why in verdict["holes"]:
+    print(f"  {column:<18}{why}")
+
+# %% [markdown] kind="text" minutes=0.5 exercise="my_claim"
+r"""
+That is the claim "newer is better", held against the seeds. Five are carried: real captions under the shared recipe, greedy and with a beam, training time twice, and parameters, which we set ourselves. Now **yours**, about a translator. Return a claim with a fourth entry, `"not_on"`: columns in which your system does *not* beat a rival. It is accepted if
+
+1. it has at least one rival and at least two columns that were measured;
+2. all seeds carry it, in every column and against every rival;
+3. in each column of `not_on` some rival is not beaten, and each rival is unbeaten in one of them.
+
+Many answers are right. But be honest with yourself: you choose **after** looking. Among some twenty comparisons of equals one falls so by luck. What you defend is a *finding*; a claim it becomes when fresh seeds have tested it.
+"""
+
+# %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 minutes=4 track="core"
+def my_claim():
+    """-> {"system": ..., "over": [...], "on": [...], "not_on": [...]}"""
+    # solution
+    return {
+        "system": "bahdanau",
+        "over": ["transformer", "convs2s"],
+        "on": ["21 to 30 words", "31 to 40 words"],
+        "not_on": ["BLEU beam"],
+    }
+    # end solution
+
+# %% kind="check" exercise="my_claim"
+check("my_claim", my_claim)
+
+# %% [markdown] kind="hints" exercise="my_claim"
+r"""
+### A nudge
+Look at the list above: in which columns is nothing open? Ask `defend` about a system you like, with `"on": list(COLUMNS)`.
+
+---
+### The recipe
+Take a translator that is *alone* in a column of section 4. Add a second column and see whether your judge finds a hole. For `not_on`, take a column where it does.
+"""
+
+# %% [markdown] kind="text" minutes=1
+r"""
+## 6 · One recipe is a choice, too
+
+"One recipe for all" sounds fair. But a recipe can suit one system better than another. So we let each system choose its learning rate on the validation set (*own rate*), and trained three of them with **R-Drop** (Liang and others, 2021): each sentence is read twice with different dropout, and the two answers are pulled together. We had expected about a point for everybody.
+
+| BLEU, beam | shared recipe | own rate | shared rate and R-Drop |
+|---|---|---|---|
+| Bahdanau | 41.6 | 42.3 | **44.0** |
+| ConvS2S | **43.3** | **44.0** | 43.3 |
+| Transformer | 42.4 | 42.4 | 43.5 |
+
+R-Drop gave 2.4, 0.0 and 1.1, and the system of 2015 has the best mean. (Level with the Transformer's, by a hair: ask your judge. And R-Drop's weight was chosen on these two only, at a rate that is not ConvS2S's best; "nothing for ConvS2S" is one more finding of one recipe.)
+
+So does the architecture matter? **Attention at all** does. With its own rate every seed of every translator with attention (38.7 to 44.0 BLEU) is ahead of every one without (15.7 to 33.1). Under the shared recipe not even that is carried: one seed of local-p falls among them.
+
+## 7 · The paper's table in miniature
+
+An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), 15 rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
+"""
+
+# %% kind="see" minutes=1.5
+paper = {
+    "(A) 1 head": -0.9, "(A) 16 heads": 0.0, "(B) d_k 16": -0.7, "(B) d_k 32": -0.4,
+    "(C) 2 layers": -2.1, "(C) d_model 128": -1.3, "(C) d_ff 512": -0.4,
+    "(C) d_ff 2048": 0.4, "(D) no dropout": -1.2, "(D) no smoothing": -0.5,
+    "(D) smoothing 0.2": -0.1, "(E) learned positions": -0.1,
+}
+rows = {
+    name: [run["scores"]["test"]["beam"] for run in runs]
+    for name, runs in runs_of("ablation").items()
+}
+base = rows.pop("base")
+print(f"{'row':<24}{'paper':>7}{'ours':>7}   beats the base?")
+for name, seeds in rows.items():
+    theirs = f"{paper[name]:+.1f}" if name in paper else "-"
+    ours = round(mean(seeds) - mean(base), 1) + 0.0
+    print(f"{name:<24}{theirs:>7}{ours:>+7.1f}   {beats(seeds, base, True)}")
+
+# %% [markdown] kind="text" minutes=0.75
+r"""
+Read the last column first. "no": the change hurts, with every seed. "open": three seeds cannot tell.
+
+> 15 comparisons, 8 times "no". Were all rows as good as the base, luck would still say it about once (15/20). Which "no" would you distrust?
+
+*6 layers*: it loses by 0.002 BLEU, seed against seed, and is open when decoding is greedy. Dropout is beyond doubt, and worth far more here than there: little data overfits. *16 heads* lose as much as *d_k 16* does: at width 256 they have just that, where the paper's still have 32. One head costs 0.9 there, nothing we could measure on captions, and a point or two on the toy language (lesson 12). The paper shows no seeds, so whether its −0.1 is anything, nobody can know.
+
+**One row live:** a narrower model, as in row (C). Three seeds each, 40 small steps, on 1,100 short toy sentences: ten seconds to a minute. It can show whether a narrow model learns *more slowly at the start*. It cannot show which is better in the end, nor on real text.
+"""
+
+# %% kind="code" minutes=0.5
+pairs = generate(1200, seed=18, length=(3, 8))
+english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
+words = WordTokenizer.from_texts([*english, *french])
+lessons = encode_corpus(english[:1100], french[:1100], words)
+unseen = encode_corpus(english[1100:], french[1100:], words)
+
+
+def retrain(name, seed=0, steps=40, **sizes):
+    """Any translator, trained for a few steps: its loss on unseen pairs."""
+    config = make_config(name, scale="toy", vocab_size=words.vocab_size)
+    torch.manual_seed(seed)
+    model = build(name, replace(config, **sizes))
+    recipe = Recipe(
+        n_steps=steps, tokens_per_batch=256, learning_rate=5e-3, warm_up=10, seed=seed,
+        validate_every=steps,
+    )
+    return train(model, lessons, recipe, validation=unseen).history.best.loss
+
+# %% kind="train" minutes=1 ignore_output=true
+small = {"n_layers": 2, "dropout": 0.0}
+wide = [retrain("transformer", seed, d_model=64, **small) for seed in range(3)]
+narrow = [retrain("transformer", seed, d_model=16, **small) for seed in range(3)]
+print("d_model 64:", fixed(wide, 2))
+print("d_model 16:", fixed(narrow, 2))
+assert beats(narrow, wide, False) == "no"
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Every narrow seed is behind every wide one. (On a machine with 16 other cores and an H200 this cell and the next printed what is stored here, to the last digit shown: `gpu/lessons.txt`. Models as small as these stay on the CPU.) With `n_heads=1` for `d_model=16` you will most likely get "open", as on the captions.
+
+**Any row again.** The same call trains any translator, here for twenty steps. A row's full run has 4,000 steps of 1,024 tokens: in the record 16 to 18 seconds for the Transformer and 77 to 82 for the deep LSTMN (15 runs at a time on one H200), on two CPU cores some minutes. From a terminal: `python3 -m course_lib train bahdanau --seed 1`, with `--data multi30k` on real sentences.
+"""
+
+# %% kind="train" minutes=0.25 ignore_output=true
+name = "bahdanau"  # or luong_dot, lstmn_deep, convs2s, rctm ...
+print(name, fixed(retrain(name, steps=20), 2))
+
+FULL = False  # True: the whole row, 4,000 steps on all 20,000 toy sentences
+if FULL:
+    whole = run_job(Job(system=name, seed=0, folder=f"runs/toy_{name}_0"), tell=print)
+    print(evaluate(whole.model, whole.data.tokenizer, splits(seed=0).test).exact)
+
+# %% kind="quiz" minutes=1
+quiz("18", "ablation")
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+## Break it
+
+How does one win without being better? Choose afterwards: the column, your best seed, and for the rivals their worst.
+
+> **Before you run it:** 15 rows translate (14 systems, and the Transformer without residual paths). How many of them can be made "first" that way, in some column but *parameters*?
+"""
+
+# %% kind="break" minutes=1.5
+def first_by_choice(system, column):
+    """Its best seed against the worst seeds of all others."""
+    best, worst = (max, min) if HIGHER[column] else (min, max)
+    rivals = {name: [worst(s)] for name, s in museum[column].items() if name != system}
+    mine = [best(museum[column][system])]
+    return all(beats(mine, seed, HIGHER[column]) == "yes" for seed in rivals.values())
+
+
+translating = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL)]
+translating.remove("parameters")
+made_first = {}
+for column in translating:
+    for system in museum[column]:
+        if first_by_choice(system, column):
+            made_first.setdefault(system, []).append(column)
+for system, columns in made_first.items():
+    print(f"{system:<22}{', '.join(columns[:3])}{' …' if len(columns) > 3 else ''}")
+print(len(made_first), "of", len(museum["test"]))
+
+# %% [markdown] kind="text" minutes=0.5
+r"""
+Nine of fifteen. None of these numbers is wrong; each was measured. Wrong is to choose the question after seeing the answers. The cure is to write down **before** the run what is compared, on which columns and with how many seeds. That is lesson 19.
+"""
+
+# %% [markdown] kind="text" minutes=0.25
+r"""
+## Check yourself
+
+The first try counts for your score; every answer gets a reason.
+"""
+
+# %% kind="quiz" minutes=2
+quiz("18", "closing")
+
+# %% [markdown] kind="text" minutes=0
+r"""
+## 8 · Now read the paper
+
+You have built every part of *Attention Is All You Need*. It has some ten pages of text; take an evening (it is not in this lesson's minutes). Read it with this table beside it: what to look for, and one question each.
+
+| section of the paper | lesson | look for | ask yourself |
+|---|---|---|---|
+| Abstract, 1 Introduction | 02, 04, 06 | what recurrence prevents | Recurrence goes step by step, and words lie far apart. Which did attention alone not cure? |
+| 2 Background | 05, 09, 18 | steps between two positions in ConvS2S | Who had self-attention before? |
+| 3 · 3.1 Encoder and decoder stacks | 13, 14 | where the norm stands | Post-norm: what would our 12 layers have done? |
+| 3.2.1 Scaled dot-product attention | 07, 08 | the footnote on variance | Why the root of $d_k$, and not $d_k$? |
+| 3.2.2 Multi-head attention | 12 | $h = 8$, $d_k = 64$ | What do 8 heads cost beside one? |
+| 3.2.3 Applications of attention | 06, 10, 14 | three uses, one function | Who asks, and who is asked, in each? |
+| 3.3 Position-wise feed-forward | 13 | "same across positions" | Where do words meet here? |
+| 3.4 Embeddings and softmax | 14 | one shared matrix, and $\sqrt{d_{model}}$ | How many parameters does sharing save? |
+| 3.5 Positional encoding | 11 | the reason for sinusoids | Did ours carry to longer sentences? |
+| 4 Why self-attention | 05, 17 | Table 1, three columns | When is $n$ below $d$? |
+| 5.1 to 5.3 Data, hardware, optimiser | 15 | batches by length; 4,000 steps of warm-up | What does the rate do after the warm-up? |
+| 5.4 Regularisation | 13, 15 | dropout, label smoothing | Why may perplexity rise while BLEU improves? |
+| 6.1 Machine translation | 16 | Table 2, beam of 4, averaged checkpoints | How many seeds does each row rest on? |
+| 6.2 Model variations | 12, 18 | Table 3 | Which rows would survive `beats`? |
+| 6.3 Constituency parsing | none | a second task | What does it add to the claim? |
+| 7 Conclusion | 17, 19 | what they planned | Which of it came true? |
+
+<details><summary>Short answers</summary>
+
+- **1.** The first: with attention the recurrent decoder still goes step by step.
+- **2.** LSTMN and structured self-attention, among others.
+- **3.1.** Nothing, with our recipe: 0% with any seed (lesson 13).
+- **3.2.1.** The dot product's variance is $d_k$, so its standard deviation is the root.
+- **3.2.2.** As many parameters and multiplications; 8 times as many weights to hold.
+- **3.2.3.** Source asks source; what is said asks what was said before; what is said asks the source.
+- **3.3.** Nowhere: each position is alone.
+- **3.4.** One matrix for three: 37,000 · 512, some 19 million, saved twice.
+- **3.5.** Hardly: 22% at 21 to 30 words.
+- **4.** In sentences nearly always: some 30 words against 512.
+- **5.1–5.3.** It falls, as one over the root of the step.
+- **5.4.** The model is to be less sure, so perplexity rises; which word is first may improve all the same.
+- **6.1, 6.2.** It is not told. So nobody can ask `beats`.
+- **6.3.** That it works on more than translation.
+- **7.** Images and sound, yes; attention to a part only, yes; writing less step by step, hardly.
+
+</details>
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Bet before the leaderboard (2 min).** "In how many of 14 columns is the Transformer first alone?" Usual answer: in most. In none; by mean it is first in 4.
+
+**Let them defend claims against each other (8 min).** One states a claim, the neighbour looks for a column that breaks it. Good ones: "Bahdanau over the Transformer on sentences longer than in training"; "ConvS2S over the Transformer on Multi30k with a beam, but not with R-Drop".
+
+| they say | what it is | answer |
+|---|---|---|
+| "98.5 is more than 98.0, so it is better" | means | Show the seeds: 98.6, 98.1, 98.7 against 97.5, 98.3, 98.2 (Luong, concat). |
+| "then seeds prove nothing" | the other ditch | 21 to 30 words: 88 to 92 against 72 to 80. Nothing is mixed up there. |
+| "BLEU 43 beats the 28 in the paper" | M48 | Other data, other language, other tokens: not comparable. |
+
+**If time is short**, leave out the test of `beats` and section 6; keep the judge and the claim, and give the reading guide as homework.
+"""
+
+# %% [markdown] kind="summary" minutes=1
+r"""
+## What you have now
+
+| name | what it is |
+|---|---|
+| `beats` | "yes" only if every seed of one is ahead of every seed of the other |
+| `leaders` | for each column the first by mean, and all that are level with it |
+| `defend` | holds a claim against the table, and lists its holes |
+| `museum[column][system]` | three numbers, one for each seed |
+
+- The columns do not agree on a winner. The Transformer is alone in none of 14; first or level in 9, Bahdanau's system in 11.
+- On 29,000 real sentences ConvS2S is first under two recipes of three; R-Drop changes the order.
+- A claim names system, rivals, columns and limits. What the seeds leave open is open; what was found afterwards is a finding.
+- ConvS2S looks at the source in every layer, each look knowing the last.
+
+**Still missing.** A claim of which nobody knows the answer yet: yours, in lesson 19.
+"""
+
+# %% [markdown] kind="reading" minutes=0.5
+r"""
+## Reading
+
+- Vaswani and others, *Attention Is All You Need* (2017), with the table of section 8. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Gehring and others, *Convolutional Sequence to Sequence Learning* (2017), section 3. [arXiv 1705.03122](https://arxiv.org/abs/1705.03122)
+- Liang and others, *R-Drop: Regularized Dropout for Neural Networks* (2021). [arXiv 2106.14448](https://arxiv.org/abs/2106.14448)
+- `course_lib/models/registry.py`: every system with its year and paper; `data/results/README.md`: every number, and what had been expected.
+"""

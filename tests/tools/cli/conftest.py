@@ -1,0 +1,49 @@
+"""What the tests of the commands share: no set-up, sixty sentences, tiny untrained systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.cli import commands
+
+
+@pytest.fixture
+def no_set_up(monkeypatch):
+    """The commands run here and now, in the environment that runs the tests."""
+    monkeypatch.setattr(commands, "enter", lambda *_: None)
+
+
+@pytest.fixture(scope="session")
+def tiny_data():
+    """Forty pairs of the toy language to learn from, twenty to validate on."""
+    from course_lib.text.toy.generate import generate
+    from course_lib.text.word_tokenizer import WordTokenizer
+    from course_lib.training.corpora import encode_data
+
+    pairs = generate(60, seed=0, length=(3, 8))
+    src, tgt = [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]
+    tokenizer = WordTokenizer.from_texts([*src, *tgt, "the cat sleeps", "a dog", "il elle"])
+    return encode_data("toy", (src[:40], tgt[:40]), (src[40:], tgt[40:]), tokenizer)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory, tiny_data):
+    """A file with a tiny system that has learned nothing: `checkpoint("bahdanau")`."""
+    import torch
+
+    from course_lib.models.registry import build
+    from course_lib.training.checkpoint import save_checkpoint
+    from course_lib.training.job import config_for, describe
+    from course_lib.training.recipe import Recipe
+
+    def make(name: str, *, file: str = "") -> Path:
+        torch.manual_seed(0)
+        config = config_for(name, scale="tiny", data=tiny_data)
+        about = describe(name, config, Recipe(n_steps=1), tiny_data, command="course_lib train")
+        path = tmp_path_factory.mktemp("saved") / (file or f"{name}.safetensors")
+        save_checkpoint(path, build(name, config).state_dict(), about | {"history": []})
+        return path
+
+    return make

@@ -1,0 +1,136 @@
+"""`python3 -m course_lib test`: what is run, how its end is counted, what the last line says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from argparse import Namespace
+
+import nbformat
+import pytest
+
+from course_lib.runtime import PROJECT_ROOT
+from tools.authoring.source import LessonError, sources
+from tools.cli import test_command
+
+SUITE = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}" /></testsuites>'
+
+
+@pytest.fixture(autouse=True)
+def reports(monkeypatch, tmp_path):
+    monkeypatch.setattr(test_command, "REPORTS", tmp_path / "reports")
+    (tmp_path / "reports").mkdir()
+    return tmp_path / "reports"
+
+
+@pytest.mark.parametrize(
+    ("report", "code", "counts"),
+    [
+        (SUITE.format(5, 1, 1, 1), 1, (2, 2, 1)),
+        (SUITE.format(1, 0, 0, 0), 0, (1, 0, 0)),
+        (SUITE.format(1, 0, 0, 0), -9, (1, 1, 0)),
+        (SUITE.format(0, 0, 0, 0), 5, (0, 1, 0)),
+        ("<testsuites><tests", 2, (0, 1, 0)),
+        (None, 0, (1, 0, 0)),  # a command without a report is one test
+        (None, 3, (0, 1, 0)),
+    ],
+)
+def test_what_ended_badly_has_failed_whatever_its_report_says(reports, report, code, counts):
+    if report is not None:
+        (reports / "x.xml").write_text(report, encoding="utf-8")
+    assert test_command.count("x", code) == counts
+
+
+@pytest.mark.parametrize(("codes", "expected"), [([0, 0], 0), ([1, 0], 1), ([0, 2], 1)])
+def test_every_part_runs_and_one_failure_is_enough(monkeypatch, capfd, codes, expected):
+    each = [(f"s{code}", (sys.executable, "-c", f"exit({code})"), None) for code in codes]
+    monkeypatch.setattr(test_command, "parts", lambda args, home: each)
+    assert test_command.run(Namespace()) == expected
+    printed = capfd.readouterr().out
+    assert printed.count("==== s") == 3  # both parts and the summary
+    assert printed.splitlines()[-1] == f"{codes.count(0)} passed, {2 - codes.count(0)} failed"
+
+
+# ---- what is run
+
+
+def those(monkeypatch, home, chromium: str | None = "/bin/chromium", **asked) -> dict[str, tuple]:
+    monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: chromium)
+    monkeypatch.setattr(test_command, "notebooks", lambda folder: [folder / "solved" / "08.ipynb"])
+    return {name: rest for name, *rest in test_command.parts(Namespace(**{"quick": False} | asked), home)}
+
+
+def test_everything_is_run_in_this_order(monkeypatch, tmp_path):
+    every = those(monkeypatch, tmp_path)
+    assert list(every) == ["style", "layout", "unit tests", "notebooks", "browser"]
+    command, environment = every["notebooks"]
+    assert "loadscope" in command and "--nbval" in command  # strict: outputs are compared
+    assert "COURSE_STRICT" not in environment and environment["OMP_NUM_THREADS"] == "1"
+    command, _ = every["browser"]
+    tests = PROJECT_ROOT / "tests"
+    marked = [
+        path
+        for path in tests.rglob("*.py")
+        if "\npytestmark = pytest.mark.browser" in path.read_text("utf-8")
+    ]
+    assert "tests/browser" in command and {path.parent.name for path in marked} == {"browser"}
+    assert len({where["COURSE_HOME"] for _, where in list(every.values())[2:]}) == 3
+
+
+def test_quick_is_style_and_quick_unit_tests(monkeypatch, tmp_path):
+    quick = those(monkeypatch, tmp_path, quick=True)
+    assert list(quick) == ["style", "layout", "unit tests"]
+    assert "not browser and not slow" in quick["unit tests"][0]
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+def test_without_a_browser_it_says_so_and_ci_fails(monkeypatch, tmp_path, ci, code):
+    monkeypatch.setenv("CI", ci)
+    command, _ = those(monkeypatch, tmp_path, chromium=None)["browser"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "NO CHROMIUM FOUND" in done.stdout and done.returncode == (code if sys.platform == "linux" else 0)
+
+
+def test_every_lesson_is_run_in_three_forms(reports):
+    found = test_command.notebooks(reports)
+    lessons = {source.parent.name[1:] for source in sources(PROJECT_ROOT)}
+    for folder in (PROJECT_ROOT / "notebooks", reports / "another_cpu", reports / "solved"):
+        assert {path.stem for path in found if path.parent == folder} == lessons
+
+
+def test_a_lesson_that_cannot_be_built_is_named_and_the_others_are_run(monkeypatch, reports, capsys):
+    def broken(*_):
+        raise LessonError(12, "unbalanced marker")
+
+    monkeypatch.setattr("tools.authoring.build.draft", broken)
+    assert len(test_command.notebooks(reports)) == 2 * len(sources(PROJECT_ROOT))
+    assert "08_query_key_value/lesson.py:12: unbalanced marker\n" in capsys.readouterr().err
+
+
+SETTING = """import os
+names = ("COURSE_STRICT", "COURSE_OPEN", "ATEN_CPU_CAPABILITY")
+print(*map(os.environ.get, names), os.environ["COURSE_HOME"][-{}:])"""
+
+
+@pytest.mark.slow
+def test_a_notebook_meets_the_setting_of_its_form_and_its_difference_is_shown(monkeypatch, tmp_path):
+    """One after another, so that each form could leave something behind; the last says something else."""
+    told = {
+        "solved/08": "1 1 None",
+        "another_cpu/00": "None None default",
+        "learner/00": "None None None",
+        "learner/08": "a sum",
+    }
+    for name, setting in told.items():
+        cell = nbformat.v4.new_code_cell(SETTING.format(len(name)), execution_count=1)
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"{setting} {name}\n")]
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"{name}.ipynb")
+    paths = [tmp_path / f"{name}.ipynb" for name in told]
+    monkeypatch.setattr(test_command, "notebooks", lambda folder: paths)
+    parts = {name: rest for name, *rest in test_command.parts(Namespace(quick=False), tmp_path)}
+    command, environment = parts["notebooks"]
+    ran = subprocess.run([*command, "-n0"], cwd=PROJECT_ROOT, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    for said in ("learner/08.ipynb", "import os", "a sum learner/08", "1 failed, 3 passed"):
+        assert said in ran.stdout, ran.stdout

@@ -1,0 +1,170 @@
+"""From a lesson to the cells of its three editions: the learner's, the solved and the instructor's.
+
+    >>> assemble(lesson).notebook("learner")["metadata"]["course"]["title"]
+    'Query, key, value'
+
+Everything in a notebook follows from the source alone: two builds of one source are the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
+from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
+from tools.authoring.glossary import with_terms_shown
+from tools.authoring.source import Cell, LessonSource, without_fences
+
+Section = tuple[str, list[Cell]]
+FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
+
+
+@dataclass(frozen=True)
+class LessonDraft:
+    """A lesson and the cells of each of its editions: all that is known before it runs."""
+
+    lesson: LessonSource
+    cells: dict[str, list[Cell]]
+
+    def notebook(self, edition: str) -> nbformat.NotebookNode:
+        """The notebook before it is executed."""
+        lesson = self.lesson
+        metadata = {
+            "course": {
+                "edition": edition,
+                "minutes": lesson.minutes,
+                "number": lesson.number,
+                "source_sha256": lesson.sha256,
+                "title": lesson.title,
+                "topic": lesson.name[3:],
+            },
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            # No version: the same notebook comes out of every Python we support.
+            "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+        }
+        return new_notebook(cells=as_cells(self.cells[edition]), metadata=metadata)
+
+
+def assemble(lesson: LessonSource) -> LessonDraft:
+    """The lesson's editions."""
+    built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(lesson.cells)]
+    cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
+    sheet = agenda(lesson.title, cells[INSTRUCTOR])
+    cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
+    return LessonDraft(lesson, cells)
+
+
+def cell_text(cell: Cell, lesson: LessonSource) -> str:
+    """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
+    text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
+    if cell.kind == "title":  # to the nearest five; a sum does not go stale
+        text = text.replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
+    return text
+
+
+def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
+    """Notebook cells. Ids are made from what a cell says: a cell put in elsewhere does not change them."""
+    met: Counter[str] = Counter()
+    built = []
+    for cell in cells:
+        content = f"{cell.form}\n{cell.text}"
+        met[content] += 1
+        identity = hashlib.sha256(f"{met[content]}\n{content}".encode()).hexdigest()[:12]
+        known = FACTS.get(cell.kind, ("exercise",))
+        facts = {name: cell.options[name] for name in known if name in cell.options}
+        course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | facts
+        ignored = ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
+        metadata = {"course": course, "tags": [cell.kind, *ignored]}
+        if cell.options.get("hide_input"):
+            metadata["jupyter"] = {"source_hidden": True}
+        new_cell = new_code_cell if cell.form == CODE else new_markdown_cell
+        built.append(new_cell(cell.text, id=identity, metadata=metadata))
+    return built
+
+
+def as_text(notebook: nbformat.NotebookNode) -> str:
+    """The notebook as it is stored: sorted, long texts cut into lines so that diffs read well."""
+    return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
+
+
+def from_text(text: str) -> nbformat.NotebookNode:
+    """A stored notebook with its texts in one piece again."""
+    return nbformat.reads(text, as_version=4)
+
+
+# ---- the instructor's first cell: a timing table, the exercises, and what to cut when time runs short
+
+
+def agenda(title: str, cells: list[Cell]) -> str:
+    """The whole cell as Markdown."""
+    sections, timing, now = cut_at_headings(cells), [], 0.0
+    for section, inside in [*sections, ("**End**", cells)]:
+        minutes = spent(inside)
+        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *minutes])
+        now += minutes[0]
+    work = []
+    for cell in (cell for cell in cells if cell.kind == "exercise"):
+        levels = [dots(cell.options[name]) for name in ("difficulty", "importance")]
+        mode = cell.options.get("mode", "build")
+        work.append([cell.options["label"], mode, STARS[cell.track], *levels, cell.minutes])
+    total, core, _ = spent(cells)
+    return "\n\n".join(
+        [
+            f"# Run sheet · {title}",
+            f"**{total:g} minutes** as it stands, **{core:g} minutes** with the core alone.",
+            "## Timing",
+            table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
+            "## Exercises",
+            table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], work),
+            "## Cut list",
+            cut_list(sections),
+        ]
+    )
+
+
+def spent(cells: list[Cell]) -> tuple[float, float, float]:
+    """Minutes in all, of the core, of the stretch."""
+    total = sum(cell.minutes for cell in cells)
+    stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
+    return total, total - stretch, stretch
+
+
+def cut_at_headings(cells: list[Cell]) -> list[Section]:
+    """Cut the lesson at its `## headings`; what stands before the first one is the opening."""
+    sections: list[Section] = [("Opening", [])]
+    for cell in cells:
+        heading = re.search(r"^## (.+)", without_fences(cell.text), re.MULTILINE)
+        if heading and cell.form == MARKDOWN and cell.kind not in ("card", "hints", "instructor"):
+            sections.append((heading[1].strip(), []))
+        sections[-1][1].append(cell)
+    return sections
+
+
+def table(words: int, head: list[str], rows: list[list[str | float]]) -> str:
+    """A Markdown table: so many columns of words, to the left, then columns of figures, to the right."""
+    lines = [head, [":--" if column < words else "--:" for column in range(len(head))]]
+    lines += [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def cut_list(sections: list[Section]) -> str:
+    """What is marked stretch, in the order of the lesson, with the minutes each cut saves."""
+    rows, saved = [], 0.0
+    for title, cells in sections:
+        for cell in cells:
+            if cell.track == "stretch" and cell.minutes:
+                saved += cell.minutes
+                first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
+                what = f"{cell.kind} cell: {first_line[:60]}"
+                if "label" in cell.options:
+                    what = f"Exercise {cell.options['label']}"
+                rows.append([what, title, cell.minutes, saved])
+    if not rows:
+        return "Nothing is marked stretch: every cell of this lesson is core."
+    return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

@@ -1,0 +1,137 @@
+"""Exercises: an exercise cell, its check and its hints become a card, a stub, a check and folded help.
+
+    def scale(scores, d_k):            def scale(scores, d_k):
+        # solution                         raise NotImplementedError("Your turn")
+        return scores / d_k**0.5
+        # end solution
+
+In an exercise of mode "bug" the learner meets the lines between `# bug` and `# end bug`, which stand right
+before the solution, instead of "Your turn".
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+from tools.authoring.cell_kinds import EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SOLVED
+from tools.authoring.source import Cell, LessonError, without_fences
+
+BUG, SOLUTION = ["# bug", "# end bug"], ["# solution", "# end solution"]
+LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", re.IGNORECASE)
+YOUR_TURN = 'raise NotImplementedError("Your turn")'
+STARS = {"core": "★ core", "stretch": "☆ stretch"}
+ON_A_CARD = ("title", "difficulty", "importance", "mode")
+MODE_WORDS = {"test": "write the test", "transfer": "same idea, new place"}  # a bug is not announced
+
+
+def dots(level: int) -> str:
+    """A level from 1 to 5 as filled dots: ●●○○○."""
+    return "●" * level + "○" * (5 - level)
+
+
+def folded_text(summary: str, body: str) -> str:
+    """A Markdown text folded under one line; `code` in that line is kept, everything else is plain.
+
+    Without the blank lines JupyterLab and GitHub show the inside as raw text. The quote is in HTML, so that
+    formulas and fences inside it keep their lines as they are.
+    """
+    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(summary, quote=False))
+    return f"<details><summary>{shown}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
+
+
+def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
+    """The lesson with each exercise put together."""
+    built, rest, seen = [], list(cells), set()
+    while rest:
+        cell = rest.pop(0)
+        name = cell.options.get("exercise")
+        if cell.kind != "exercise":
+            if cell.kind in ("check", "hints"):
+                raise LessonError(cell.line, f"this {cell.kind} cell stands alone; first comes its exercise")
+            if name and not (rest and rest[0].options.get("exercise") == name):
+                message = f"this text belongs to the exercise {name!r}, which must come next"
+                raise LessonError(cell.line, message)
+            editions = (INSTRUCTOR,) if cell.kind == "instructor" else EDITIONS
+            built.append(replace(cell, editions=editions))
+            continue
+        if name in seen:
+            raise LessonError(cell.line, f"the exercise {name!r} is there already")
+        seen.add(name)
+        task = built.pop() if built and built[-1].options.get("exercise") == name else None
+        if [each.kind for each in rest[:2]] != ["check", "hints"]:
+            raise LessonError(cell.line, f"right after the exercise {name!r} come its check and its hints")
+        built += exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
+    return built
+
+
+def exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cell) -> list[Cell]:
+    """Card, stub, check and folded hints. Solved, the solution stands in the cell and not under it."""
+    name = cell.options["exercise"]
+    if not re.search(rf"\bcheck\(\s*[\"']{name}\b", check.text):
+        raise LessonError(check.line, f'the check cell does not call check("{name}", ...)')
+    label, help_text = f"{number} · {cell.options['title']}", fold_hints(hints)
+    stub, solved = split_solution(cell)
+    solution = folded_text("Solution", f"```python\n{solved.text}\n```")
+    facts = {name: value for name, value in cell.options.items() if name in ON_A_CARD}
+    facts["minutes"] = task.minutes if task else 0
+    cells = [
+        Cell("card", MARKDOWN, cell.line, exercise_card(label, cell, task), (), facts),
+        replace(stub, editions=(LEARNER,)),
+        replace(solved, editions=(SOLVED, INSTRUCTOR)),
+        check,
+        replace(hints, text=f"{help_text}\n{solution}".rstrip(), lines=(), editions=(LEARNER,)),
+        replace(hints, text=help_text.rstrip(), lines=(), editions=(SOLVED, INSTRUCTOR)),
+    ]
+    shared = {"exercise": name, "track": cell.track, "label": label}
+    return [replace(each, options=each.options | shared) for each in cells]
+
+
+def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
+    """Plain Markdown, so that it looks right in JupyterLab, light and dark, and on GitHub.
+
+    The task stands below the quote, not in it: display formulas do not survive inside a quote.
+    """
+    facts = [f"{name.title()} {dots(cell.options[name])}" for name in ("difficulty", "importance")]
+    facts += [f"about {cell.minutes:g} min", STARS[cell.track]]
+    facts += [words for mode, words in MODE_WORDS.items() if mode == cell.options.get("mode")]
+    heading = f"> ### Exercise {label}\n>\n> {' &nbsp;·&nbsp; '.join(facts)}"
+    return f"{heading}\n\n{task.text}" if task else heading
+
+
+def split_solution(cell: Cell) -> tuple[Cell, Cell]:
+    """The exercise cell as the learner gets it, and as it is solved."""
+    order = BUG + SOLUTION if cell.options.get("mode") == "bug" else SOLUTION
+    stub, solved, inside, met = [], [], "", 0
+    for number, line in cell.numbered_lines():
+        marker = line.strip()
+        if LIKE_A_MARKER.fullmatch(marker):
+            wanted = order[met % len(order)]
+            if marker != wanted:
+                raise LessonError(number, f"here stands `{marker}`, where `{wanted}` must come next")
+            met, inside = met + 1, marker
+            if marker == order[0] == "# solution":
+                stub.append((number, line.replace(marker, YOUR_TURN)))
+            continue
+        if inside != "# solution":
+            stub.append((number, line))
+        if inside != "# bug":
+            solved.append((number, line))
+    if not met or met % len(order):
+        wanted = " … ".join(f"`{marker}`" for marker in order)
+        raise LessonError(cell.line, f"the exercise has no solution; put it between {wanted}")
+    return cell.with_lines(stub), cell.with_lines(solved)
+
+
+def fold_hints(cell: Cell) -> str:
+    """Cut a hints cell at its lines of `---` and fold each hint; its `### heading` becomes its title."""
+    cuts = [cut.span() for cut in re.finditer(r"^-{3,} *$", without_fences(cell.text), re.MULTILINE)]
+    hints = []
+    for (_, start), (end, _) in zip([(0, 0), *cuts], [*cuts, (len(cell.text), 0)], strict=True):
+        text, summary = cell.text[start:end].strip(), f"Hint {len(hints) + 1}"
+        if text.startswith("### "):
+            title, _, text = text.removeprefix("### ").partition("\n")
+            summary += f" · {title.strip()}"
+        hints.append(folded_text(summary, text.strip()))
+    return "\n".join(hints)

@@ -1,0 +1,138 @@
+"""The rules every lesson keeps, read off its cells before anything runs; docs/writing_a_lesson.md lists them.
+
+    lessons/l08_query_key_value/lesson.py:340: no prediction comes before this explorable; ...
+
+A title cell with `short=true` (lesson 00) excuses a lesson from its length and from much of the learner's
+work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
+from tools.authoring.editions import LessonDraft
+from tools.authoring.glossary import misspelt_terms
+from tools.authoring.outputs import FETCHED
+from tools.authoring.source import Cell, LessonError
+
+ORDER = ("title", "goals", "setup", "recall", "break", "quiz", "summary", "reading")
+NOT_IN_SHORT = ("recall", "break")
+FEWEST_CELLS, MOST_CELLS = 40, 70
+MOST_CODE_LINES = 25
+MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
+MOST_MINUTES_UNCHECKED = 12
+LONG_BUILD = 15
+TELLING_LINE = 25  # a shorter line of a solution, such as `return weights`, gives nothing away
+
+
+def breaches(draft: LessonDraft) -> list[LessonError]:
+    """Every breach of the rules, each with the line to look at."""
+    cells, short = draft.lesson.cells, draft.lesson.short
+    found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(cells), *remote_pictures(cells)]
+    found += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
+    if not short:
+        found += [*unpredicted(cells), *mixture(draft), *given_away(draft)]
+    return sorted({str(problem): problem for problem in found}.values(), key=lambda problem: problem.line)
+
+
+def anatomy(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
+    """The parts of a lesson: all there and in order; the last quiz closes."""
+    places = []
+    for kind in ORDER:
+        of_kind = [cell for cell in cells if cell.kind == kind]
+        if of_kind:
+            places.append(of_kind[-1 if kind == "quiz" else 0])
+        elif not (short and kind in NOT_IN_SHORT):
+            yield missing(kind)
+    for before, after in pairwise(places):
+        if after.line < before.line:
+            order = f"{after.kind} comes before {before.kind} (line {before.line})"
+            yield LessonError(after.line, f"{order}; the order is {', '.join(ORDER)}")
+
+
+def missing(kind: str) -> LessonError:
+    return LessonError(1, f"the lesson has no {kind} cell ({KINDS[kind].meaning})")
+
+
+def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """Reading and watching between two places where the learner is told how they stand.
+
+    The minutes of an exercise do not count: its check can be run at any moment.
+    """
+    minutes = 0.0
+    for cell in cells:
+        if KINDS[cell.kind].answers_back:
+            if minutes > MOST_MINUTES_UNCHECKED:
+                remedy = f"at most {MOST_MINUTES_UNCHECKED}: put a prediction, a check or a quiz between them"
+                message = f"{minutes:g} minutes pass between the last ✓ cell and this {cell.kind}; {remedy}"
+                yield LessonError(cell.line, message)
+            minutes = 0.0
+        elif cell.kind != "exercise":
+            minutes += cell.minutes
+
+
+def remote_pictures(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    for cell in cells:
+        for found in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
+            message = f"this would be fetched from the network: {found['address']}"
+            yield LessonError(cell.line_at(found.start()), f"{message}; put a file in the repository")
+
+
+def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
+    for cell in cells:
+        lines = cell.numbered_lines() if cell.form == CODE else []
+        if len(lines) > MOST_CODE_LINES:
+            remedy = "split it, or move a part of it into a module of the lesson's folder"
+            size = f"{len(lines)} lines, at most {MOST_CODE_LINES}"
+            yield LessonError(cell.line, f"the code cell has {size}; {remedy}")
+        for number, line in lines:
+            if len(line) > MOST_CODE_WIDTH:
+                size = f"{len(line)} characters, at most {MOST_CODE_WIDTH}"
+                yield LessonError(number, f"the line has {size}: learners would have to scroll")
+
+
+def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """Before each explorable a prediction of its own: playing without a question teaches little."""
+    asked = False
+    for cell in cells:
+        if cell.kind == "explore" and not asked:
+            remedy = "put a predict cell in front of it"
+            yield LessonError(cell.line, f"no prediction comes before this explorable; {remedy}")
+        if cell.kind in ("predict", "explore"):
+            asked = cell.kind == "predict"
+
+
+def mixture(draft: LessonDraft) -> Iterator[LessonError]:
+    """A mix of what the learner does, and enough of it."""
+    cells, minutes, size = draft.lesson.cells, draft.lesson.minutes, len(draft.cells[LEARNER])
+    modes = [(cell.options.get("mode", "build"), cell.minutes) for cell in cells if cell.kind == "exercise"]
+    long_build = any(mode == "build" and minutes >= LONG_BUILD for mode, minutes in modes)
+    work = sum(cell.minutes for cell in cells if cell.kind == "exercise" or KINDS[cell.kind].answers_back)
+    wanted = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
+    share = f"{work:g} of the lesson's {minutes:g} minutes"
+    for kept, message in (
+        (FEWEST_CELLS <= size <= MOST_CELLS, f"the learner's notebook has {size} cells; {wanted}"),
+        (len(modes) >= 2, f"exercises in the lesson: {len(modes)}; there must be at least 2"),
+        (long_build, f"the lesson has no build exercise of {LONG_BUILD} minutes or more"),
+        ("bug" in dict(modes), 'the lesson has no exercise with mode="bug"'),
+        (3 * work >= minutes, f"the learner works {share} (exercises and ✓ cells); at least a third"),
+    ):
+        if not kept:
+            yield LessonError(1, message)
+    for kind in {"estimate", "explain"} - {cell.kind for cell in cells}:
+        yield missing(kind)
+
+
+def given_away(draft: LessonDraft) -> Iterator[LessonError]:
+    """No telling line of a solution stands in a code cell above its exercise."""
+    solved = {cell.line: cell for cell in draft.cells[SOLVED] if cell.kind == "exercise"}
+    above: dict[str, int] = {}  # every line of code so far, and the cell it stands in
+    for cell in draft.cells[LEARNER]:
+        for number, line in solved[cell.line].numbered_lines() if cell.kind == "exercise" else []:
+            if number not in cell.lines and len(line.strip()) > TELLING_LINE and line.strip() in above:
+                where = f"in the code cell of line {above[line.strip()]}"
+                yield LessonError(number, f"this line of the solution stands above the exercise, {where}")
+        if cell.form == CODE:
+            above |= {line.strip(): cell.line for line in cell.text.split("\n")}

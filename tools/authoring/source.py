@@ -1,0 +1,196 @@
+'''Read a lesson source, `lessons/lNN_topic/lesson.py`, into cells that know their lines.
+
+    # %% [markdown] kind="text" minutes=3
+    r"""
+    ## Why $\\sqrt{d_k}$?
+    """
+
+    # %% kind="loop"
+    total = sum(weights)
+
+The files are jupytext's py:percent format, so any editor that knows it can open them. Reading them is
+our own, because a problem must name its line, and one way only: from source to notebook.
+'''
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from tools.authoring.cell_kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
+
+LIKE_A_HEADER = re.compile(r"#\s*%%")
+PAIR = re.compile(r" +([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)")
+HEADER = re.compile(rf"# %%(?P<markdown> \[markdown\])?(?P<options>({PAIR.pattern})*) *")
+FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1", re.MULTILINE | re.DOTALL)
+
+Options = dict[str, str | int | float | bool]
+
+
+class LessonError(Exception):
+    """One problem of a lesson. It knows its line; who tells it knows the file: `problem.at(lesson.path)`."""
+
+    def __init__(self, line: int, message: str):
+        super().__init__(f"line {line}: {message}")
+        self.line, self.message = line, message
+
+    def at(self, path: str) -> str:
+        return f"{path}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a source or of a notebook. `lines[i]` is the line of the file behind `text`'s line i."""
+
+    kind: str
+    form: str
+    line: int
+    text: str
+    lines: tuple[int, ...]
+    options: Options
+    editions: tuple[str, ...] = EDITIONS  # those it stands in
+
+    @property
+    def minutes(self) -> float:
+        return self.options["minutes"] if "minutes" in self.options else KINDS[self.kind].minutes
+
+    @property
+    def track(self) -> str:
+        return self.options.get("track", "core")
+
+    def line_at(self, place: int) -> int:
+        """The line of the file behind a place in the text."""
+        return self.lines[self.text.count("\n", 0, place)]
+
+    def numbered_lines(self) -> list[tuple[int, str]]:
+        return list(zip(self.lines, self.text.split("\n"), strict=True))
+
+    def with_lines(self, numbered: list[tuple[int, str]]) -> Cell:
+        lines, texts = zip(*numbered, strict=True)
+        return replace(self, text="\n".join(texts), lines=lines)
+
+
+@dataclass(frozen=True)
+class LessonSource:
+    """A lesson source, read. `path` is how messages call the file, from the project's root."""
+
+    path: str
+    name: str  # of its notebook, NN_topic
+    sha256: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def number(self) -> str:
+        return self.name[:2]
+
+    @property
+    def title(self) -> str:
+        """The heading of the title cell, without hash and number."""
+        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
+        return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
+
+    @property
+    def minutes(self) -> float:
+        return sum(cell.minutes for cell in self.cells)
+
+    @property
+    def short(self) -> bool:
+        """Whether the title cell's header says so."""
+        return any(cell.options.get("short") for cell in self.cells)
+
+
+def spaces(found: re.Match[str]) -> str:
+    """As many spaces as signs were found, line ends kept: what comes after stays in its place."""
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def without_fences(text: str) -> str:
+    """The text with spaces for every fenced code block."""
+    return FENCED.sub(spaces, text)
+
+
+def sources(root: Path) -> list[Path]:
+    """Every lesson source of the course, in order."""
+    return sorted((root / "lessons").glob("l[0-9][0-9]_*/lesson.py"))
+
+
+def read_lesson(path: Path, root: Path) -> LessonSource:
+    """Read one source, `lNN_topic/lesson.py`."""
+    text = path.read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()  # read_text made every line end \n: Windows agrees
+    return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, read_cells(text))
+
+
+def read_cells(text: str) -> tuple[Cell, ...]:
+    """Cut the text at its `# %%` headers and read every cell."""
+    lines = text.split("\n")  # splitlines would also cut at form feeds, where Python counts no line
+    starts = [number for number, line in enumerate(lines, 1) if LIKE_A_HEADER.match(line)]
+    starts.append(len(lines) + 1)
+    for number, line in enumerate(lines[: starts[0] - 1], 1):
+        if line.strip() and not line.startswith("#"):
+            raise LessonError(number, 'open a cell first, with a line like # %% kind="code"')
+    return tuple(read_cell(start, lines[start - 1 : end - 1]) for start, end in pairwise(starts))
+
+
+def read_cell(line: int, block: list[str]) -> Cell:
+    """Read one cell: its header is the block's first line, which stands on `line` of the file."""
+    form, options = read_header(line, block[0])
+    skipped = next((at for at, text in enumerate(block) if at and text.strip()), 1)
+    first, body = line + skipped, "\n".join(block[skipped:]).rstrip()
+    try:
+        tree = ast.parse(body)
+    except SyntaxError as error:
+        raise LessonError(first + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
+    if form == MARKDOWN:
+        body, skipped = markdown_text(first, body, tree)
+        first += skipped
+    lines = tuple(range(first, first + body.count("\n") + 1))
+    return Cell(options["kind"], form, line, body, lines, options)
+
+
+def read_header(line: int, text: str) -> tuple[str, Options]:
+    """The cell's form, and its options, which must be known."""
+    header = HEADER.fullmatch(text)
+    try:
+        options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
+    except (TypeError, ValueError):
+        example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
+        raise LessonError(line, f"cannot read `{text}`: write key=value pairs, as in {example}") from None
+    kind, form = options.setdefault("kind", None), MARKDOWN if header["markdown"] else CODE
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise LessonError(line, f"there is no option {name}; known are {', '.join(OPTIONS)}")
+        known = OPTIONS[name]
+        if known and value not in known:
+            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, known))}")
+    minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
+    if type(minutes) not in (int, float) or not 0 <= minutes <= most:
+        raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
+    for name in ("exercise", "title"):
+        if name in options and not (isinstance(options[name], str) and options[name].strip()):
+            raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
+    if form not in KINDS[kind].forms:
+        right = "# %% [markdown]" if form == CODE else "# %%"
+        raise LessonError(line, f'a {kind} cell is not {form}; open it with {right} kind="{kind}"')
+    if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
+        raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
+    return form, options
+
+
+def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
+    """The text inside a Markdown cell's string, and on which of the cell's lines it begins."""
+    match tree.body:
+        case [ast.Expr(value=ast.Constant(value=str(text)))]:
+            pass
+        case _:
+            raise LessonError(line, 'a Markdown cell holds one string and nothing else: """ text """')
+    if "\\" in body and not body.startswith(("r", "R")):
+        at = line + body.count("\n", 0, body.index("\\"))
+        raise LessonError(at, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""')
+    kept = text.strip()
+    return kept, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(kept))

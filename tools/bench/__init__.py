@@ -1,0 +1,11 @@
+"""How fast it is: measurements that are commands (`course_lib bench training`), never timed tests.
+
+training.py         a step, beside what one would write first
+decoding.py         what a cache is worth
+decoding_speed.py   every translator's words a second, for the museum
+explorables.py      a move of a slider
+clock.py            from raw text to a scored Transformer
+
+The cost of attention beside the rest of its block is measured by lesson 17's `cost.py`, whose `timing.py` is
+the one timer of them all.
+"""

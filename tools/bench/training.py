@@ -1,0 +1,256 @@
+"""How fast a training step is, beside what one would write first: `python3 -m course_lib bench training`.
+
+                             ms a step   tokens/s  padding  ratio
+    eager nn.Transformer         33.79    242,403       0%  1.0 ×
+    recorded step                 5.50  1,488,314       0%  6.1 ×
+
+On a GPU: one step of the Transformer at scale multi30k, against torch's own modules; then where the time of
+the fastest goes, kernel by kernel. On a CPU: two small systems, against a plain loop over random batches.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from statistics import median
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.profiler import ProfilerActivity, profile
+
+from course_lib.layers.positions import sinusoids
+from course_lib.models.registry import build, make_config
+from course_lib.models.transformer import Transformer, TransformerConfig
+from course_lib.shapes import Float, Int, Tensor
+from course_lib.text.batch import Batch
+from course_lib.text.batching import Epochs
+from course_lib.text.encoded import EncodedCorpus, encode_corpus
+from course_lib.text.special import BOS, EOS, PAD, SPECIAL
+from course_lib.text.toy.generate import generate
+from course_lib.text.word_tokenizer import WordTokenizer
+from course_lib.training.corpora import sides
+from course_lib.training.graph_step import GraphStep
+from course_lib.training.objective import objective_for, translation
+from course_lib.training.recipe import Recipe
+from course_lib.training.step import PlainStep
+from lessons.l17_what_it_costs.timing import columns, conditions, in_turn
+
+RATE, SEED = 1e-4, 0
+ROUNDS = {"cuda": 7, "cpu": 5}
+GPU_ROWS, GPU_LENGTH, GPU_VOCAB, GPU_STEPS = 512, 16, 8000, 20
+CPU_SYSTEMS, CPU_PAIRS, CPU_STEPS = ("transformer", "bahdanau"), 4000, 10
+CPU_ROWS, CPU_TOKENS = 64, 1024  # of a batch: sentences if naive, tokens in ours; some 900 words in both
+
+ABOUT = {
+    "cuda": f"""\
+The Transformer of scale multi30k: {GPU_ROWS} sentences of {GPU_LENGTH} tokens on each side, no padding;
+vocabulary {GPU_VOCAB:,}, dropout, label smoothing 0.1, clipping, AdamW in one kernel, bfloat16.
+eager nn.Transformer     torch's modules of the same sizes, one after another under autocast, torch's loss
+compiled nn.Transformer  the same through torch.compile(..., mode="reduce-overhead"), model and loss
+plain step               the course's Transformer, the same way (training/step.py)
+recorded step            the same as one CUDA graph (training/graph_step.py)
+All in turn, {ROUNDS["cuda"]} rounds of {GPU_STEPS} steps, the median round. tokens: of the target.
+Another machine's figures: data/results/bench_training_h200.txt""",
+    "cpu": f"""\
+naive     {CPU_ROWS} sentences drawn at random, padded to the longest; Adam, one tensor after another.
+ours      the course's step: sentences of like length, at most {CPU_TOKENS:,} tokens; Adam fused.
+tokens/s  target words that count; in turn, {ROUNDS["cpu"]} rounds of {CPU_STEPS} batches, the median round.
+padding   the share of all target positions that holds no word.
+Another machine's figures: data/results/bench_training_cpu.txt""",
+}
+
+
+Step = Callable[[Batch, float], object]
+
+
+class Way(NamedTuple):
+    """A way to make a step, and the batches that one round of it learns from."""
+
+    step: Step
+    batches: Sequence[Batch]
+
+    def learn(self) -> None:
+        for batch in self.batches:
+            self.step(batch, RATE)
+
+
+def run(device: torch.device) -> None:
+    """Measure what can be measured here, and print it."""
+    on_gpu = device.type == "cuda"
+    where = torch.cuda.get_device_name(device) if on_gpu else f"{torch.get_num_threads()} threads"
+    print(f"{where}, {conditions('torch')}", "", ABOUT["cuda" if on_gpu else "cpu"], sep="\n", flush=True)
+    if not on_gpu:
+        for name in CPU_SYSTEMS:
+            print("", table(cpu_ways(name), name, ROUNDS["cpu"]), sep="\n", flush=True)
+        return
+    ways = gpu_ways(device)
+    print("", table(ways, "", ROUNDS["cuda"]), sep="\n", flush=True)
+    recorded = ways["recorded step"]
+    if not recorded.step.records:
+        print("\nThe step could not be recorded here: the last row is a plain one.")
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as found:
+        recorded.step(recorded.batches[0], RATE)
+        torch.cuda.synchronize(device)
+    print("", "One recorded step, kernel by kernel:", sep="\n")
+    print(found.key_averages().table(sort_by="self_cuda_time_total", row_limit=15))
+
+
+def table(ways: Mapping[str, Way], title: str, rounds: int) -> str:
+    """Time all ways; the first is what the others are measured by."""
+    taken = in_turn({name: way.learn for name, way in ways.items()}, rounds=rounds)
+    rows, first = [], None
+    for name, (_, batches) in ways.items():
+        seconds, n_tokens = median(taken[name]), sum(int(batch.n_tokens) for batch in batches)
+        speed, padding = n_tokens / seconds, 1 - n_tokens / sum(batch.tgt_out.numel() for batch in batches)
+        first = first or speed
+        figures = [f"{1000 * seconds / len(batches):.2f}", f"{speed:,.0f}", f"{padding:.0%}"]
+        rows.append([name, *figures, f"{speed / first:.2f} ×"])
+    return columns([title, "ms a step", "tokens/s", "padding", "ratio"], rows)
+
+
+# ---- on a GPU
+
+
+class TorchTransformer(nn.Module):
+    """The yardstick: torch's own `nn.Transformer` of the same sizes, wrapped as tutorials wrap it.
+
+    Norms stand behind each layer, torch's default and the 2017 paper's order: the speed is the same.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.table = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.table.weight, std=config.d_model**-0.5)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.register_buffer("positions", sinusoids(config.max_len, config.d_model), persistent=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.transformer = nn.Transformer(
+            d_model=config.d_model,
+            nhead=config.n_heads,
+            num_encoder_layers=config.n_layers,
+            num_decoder_layers=config.n_layers,
+            dim_feedforward=config.d_ff,
+            dropout=config.dropout,
+            batch_first=True,
+        )
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src"],
+        src_lengths: Int[Tensor, " batch"],
+        tgt_in: Int[Tensor, "batch tgt"],
+    ) -> Float[Tensor, "batch tgt vocab"]:
+        # For torch's modules True means "may NOT be looked at", the opposite of the course's may_look.
+        padding = torch.arange(src.shape[1], device=src.device) >= src_lengths[:, None]
+        future = torch.ones(tgt_in.shape[1], tgt_in.shape[1], dtype=torch.bool, device=src.device).triu(1)
+        features = self.transformer(
+            self.embed(src),
+            self.embed(tgt_in),
+            tgt_mask=future,
+            tgt_is_causal=True,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        return F.linear(features, self.table.weight, self.bias)
+
+    def embed(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n model"]:
+        """Words with their positions."""
+        words = self.table(tokens) * math.sqrt(self.table.embedding_dim)
+        return self.dropout(words + self.positions[: tokens.shape[1]])
+
+
+def usual_objective(smoothing: float):
+    """The loss as everybody writes it: torch's cross-entropy, in float32, labels softened."""
+
+    def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        logits = model(batch.src, batch.src_lengths, batch.tgt_in)
+        loss = F.cross_entropy(
+            logits.flatten(0, 1).float(),
+            batch.tgt_out.flatten(),
+            ignore_index=PAD,
+            reduction="sum",
+            label_smoothing=smoothing,
+        )
+        return loss, batch.n_tokens
+
+    return objective
+
+
+def gpu_ways(device: torch.device) -> dict[str, Way]:
+    """Torch's modules, eager and compiled, and ours, plain and recorded."""
+    config = make_config("transformer", scale="multi30k", vocab_size=GPU_VOCAB)
+    recipe = Recipe(n_steps=10_000, precision="bfloat16", fixed_shapes=True)
+    usual, ours = usual_objective(recipe.smoothing), translation(recipe.smoothing)
+    compiled = torch.compile(usual, mode="reduce-overhead")
+
+    def new(kind: Callable[[TransformerConfig], nn.Module]) -> nn.Module:
+        torch.manual_seed(SEED)
+        return kind(config).to(device).train()
+
+    steps = {
+        "eager nn.Transformer": PlainStep(new(TorchTransformer), usual, recipe),
+        "compiled nn.Transformer": PlainStep(new(TorchTransformer), compiled, recipe),
+        "plain step": PlainStep(new(Transformer), ours, recipe),
+        "recorded step": GraphStep(new(Transformer), ours, recipe),
+    }
+    batches = [drawn_batch(GPU_ROWS, GPU_LENGTH, GPU_VOCAB).to(device)] * GPU_STEPS
+    return {name: Way(step, batches) for name, step in steps.items()}
+
+
+def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
+    """Words drawn by lot; every row is full, so that every place counts."""
+    generator = torch.Generator().manual_seed(SEED)
+    src, tgt = torch.randint(len(SPECIAL), vocab_size, (2, n_rows, length), generator=generator)
+    src[:, -1] = tgt[:, -1] = EOS
+    tgt_in = torch.cat([torch.full((n_rows, 1), BOS), tgt[:, :-1]], dim=1)
+    full = torch.full((n_rows,), length)
+    return Batch(src, full, tgt_in, tgt, full.clone(), torch.arange(n_rows))
+
+
+# ---- on a CPU
+
+
+def cpu_ways(name: str) -> dict[str, Way]:
+    """The loop one would write first, and the course's step and batches, as `train` puts them together."""
+    src, tgt = sides(generate(CPU_PAIRS, seed=SEED))
+    tokenizer = WordTokenizer.from_texts([*src, *tgt])
+    corpus = encode_corpus(src, tgt, tokenizer)
+    config = make_config(name, scale="toy", vocab_size=tokenizer.vocab_size)
+    first, second = build(name, config).train(), build(name, config).train()
+    recipe = Recipe(n_steps=1, tokens_per_batch=CPU_TOKENS)
+    ours = PlainStep(second, objective_for(second, recipe.smoothing), recipe)
+    like_lengths = Epochs(corpus, tokens_per_batch=CPU_TOKENS, seed=SEED)
+    return {
+        "naive": Way(naive_step(first), random_batches(corpus)),
+        "ours": Way(ours, list(islice(like_lengths, CPU_STEPS))),
+    }
+
+
+def naive_step(model: nn.Module) -> Step:
+    """Forward, loss, backward, clip, update, as a first loop has them."""
+    objective, adam = usual_objective(0.0), torch.optim.Adam(model.parameters(), lr=RATE, foreach=False)
+
+    def step(batch: Batch, rate: float) -> tuple[Tensor, Tensor]:
+        adam.zero_grad()
+        loss, n_tokens = objective(model, batch)
+        (loss / n_tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=False)
+        adam.step()
+        return loss.detach(), n_tokens
+
+    return step
+
+
+def random_batches(corpus: EncodedCorpus) -> list[Batch]:
+    """Sentences in random order, each batch padded to its longest."""
+    order = random.Random(SEED).sample(range(len(corpus)), CPU_STEPS * CPU_ROWS)
+    batches = []
+    for first in range(0, len(order), CPU_ROWS):
+        pairs = order[first : first + CPU_ROWS]
+        src_len, tgt_len = (max(sizes) for sizes in zip(*(corpus.lengths[i] for i in pairs), strict=True))
+        batches.append(corpus.batch(torch.tensor(pairs), src_len=src_len, tgt_len=tgt_len))
+    return batches

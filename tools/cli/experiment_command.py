@@ -1,0 +1,62 @@
+"""`experiment`: what a lesson quotes, made again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+
+from tools.cli.arguments import add_device, at_least, command, find_device, seed
+from tools.cli.door import Trouble, called
+
+
+def add(commands) -> None:
+    what = "run again an experiment that a lesson quotes"
+    own = command(commands, "experiment", what, experiment)
+    own.epilog = "What is done is kept; the same command goes on."
+    own.add_argument("names", nargs="*", metavar="NAME", help="one or more; --list shows them")
+    own.add_argument("--list", action="store_true", help="show every experiment, and what it asks")
+    own.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
+    own.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
+    own.add_argument("--seeds", nargs="+", type=seed, metavar="N", help="else the experiment's own, 0 1 2")
+    own.add_argument(
+        "--steps", type=at_least(1), dest="n_steps", metavar="N", help="a trial; else the recipe's"
+    )
+    own.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help="runs at once (1)")
+    add_device(own)
+    out = "where results are kept (runs/experiments)"
+    own.add_argument("--out", type=Path, default="runs/experiments", metavar="FOLDER", help=out)
+
+
+def experiment(args: argparse.Namespace) -> int:
+    """Run experiments again, list them, or show the tables of what was run."""
+    from tools.experiments.catalogue import experiments, results_file
+    from tools.experiments.tables import table
+
+    known = experiments()
+    if args.list or not args.names:
+        for one in known.values():
+            print(f"{one.name}  (lesson {one.lesson}; {len(one.variants)} variants)\n    {one.asks}")
+        return 0
+    if unknown := [name for name in args.names if name not in known]:
+        raise Trouble(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")
+    if args.table:
+        for name in args.names:
+            path = results_file(args.out, name, args.n_steps)
+            if not path.exists():
+                raise Trouble(f"{path} is not there.", f"Run `{called()} experiment {name}` first.")
+            print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
+        return 0
+    find_device(args.device)
+
+    from tools.experiments.runner import run
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the runs' processes are ended as well
+    names = ("out", "seeds", "variants", "n_steps", "device", "at_a_time")
+    try:
+        failed = run(args.names, **{name: getattr(args, name) for name in names})
+    except ValueError as error:
+        raise Trouble(str(error), f"`{called()} experiment --list` shows them all.") from error
+    return 1 if failed else 0

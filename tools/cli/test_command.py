@@ -1,0 +1,128 @@
+"""`test`: style, unit tests, every notebook, the browser; each is run whatever the ones before gave."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tools.cli.arguments import command
+from tools.cli.door import PROJECT_ROOT
+
+REPORTS = PROJECT_ROOT / "build" / "test"
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
+# nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
+# loadscope: a notebook keeps to one worker. Three forms of every lesson share them, so that none idles.
+NBVAL = (
+    *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
+    *("--disable-warnings", "-o", "filterwarnings=default"),
+)
+NO_CHROMIUM = "NO CHROMIUM FOUND: the lessons were not tried in a browser (Debian: apt install chromium)"
+
+Part = tuple[str, tuple[str, ...], Mapping[str, str]]  # a name, a command and its environment
+
+
+def add(commands) -> None:
+    own = command(commands, "test", "set up what is missing, then run every test", run, "test")
+    own.add_argument("--quick", action="store_true", help="style and quick unit tests, within a minute")
+
+
+def run(args: argparse.Namespace) -> int:
+    """All parts, then a line for each and the totals. 1 when anything failed."""
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    REPORTS.mkdir(parents=True)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="course-test-", ignore_cleanup_errors=True) as home:
+        for name, command, environment in parts(args, Path(home)):
+            print(f"\n==== {name}", flush=True)
+            start = time.perf_counter()
+            ran = subprocess.run(command, cwd=PROJECT_ROOT, env=environment, stdin=subprocess.DEVNULL)
+            rows.append((name, *count(name, ran.returncode), time.perf_counter() - start))
+    rows.append(("all together", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
+    print("\n==== summary")
+    for name, passed, failed, skipped, seconds in rows:
+        told = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+        print(f"{name:20} {seconds:7.1f} s   {told}")
+    print(f"\n{told}", flush=True)
+    return 1 if failed else 0
+
+
+def count(name: str, code: int) -> tuple[int, int, int]:
+    """How many passed, failed and were skipped, by pytest's own report; a command without one is one test.
+
+    What ended badly has failed, whatever its report says.
+    """
+    try:
+        suite = ElementTree.parse(REPORTS / f"{name}.xml").find(".//testsuite").attrib
+        tests, failed, skipped = (int(suite[key]) for key in ("tests", "failures", "skipped"))
+        failed += int(suite["errors"])
+    except (OSError, ElementTree.ParseError, AttributeError, KeyError):
+        return int(code == 0), int(code != 0), 0
+    passed = tests - failed - skipped
+    return passed, failed or int(code != 0), skipped
+
+
+# ---- the parts
+
+
+def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
+    """What to run, in order, by name."""
+    yield "style", (sys.executable, "-m", "ruff", "check", "."), os.environ
+    yield "layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), os.environ
+    marks = "not browser and not slow" if args.quick else "not browser"
+    yield pytest("unit tests", home, "-p", "no:nbval", "-m", marks)  # nbval takes 2 s to start
+    if not args.quick:
+        from tools.authoring.execute import kernel_environment
+
+        name, command, _ = pytest("notebooks", home, *NBVAL, *map(str, notebooks(REPORTS)))
+        yield name, command, kernel_environment("learner", home)
+        yield browser(home)
+
+
+def pytest(name: str, home: Path, *asked: str) -> Part:
+    # One thread each: two workers that both take all cores are slower than one.
+    environment = os.environ | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
+    dist = () if "--dist" in asked else ("--dist", "worksteal")
+    return name, (*PYTEST, *dist, f"--junitxml={REPORTS / f'{name}.xml'}", *asked), environment
+
+
+def browser(home: Path) -> Part:
+    from tests.browser.lab import chromium_path
+
+    if chromium_path() is not None:
+        return pytest("browser", home, "tests/browser", "-m", "browser")
+    must = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")
+    told = f"import sys; print({NO_CHROMIUM!r}); sys.exit({int(must)})"
+    return "browser", (sys.executable, "-c", told), os.environ
+
+
+def notebooks(folder: Path) -> list[Path]:
+    """Every lesson as it is stored, once more for another CPU, and with its solutions filled in.
+
+    `tests/nbval_home.py` knows by the folder which form a notebook has.
+    """
+    from tools.authoring.build import draft
+    from tools.authoring.editions import as_text
+    from tools.authoring.source import LessonError, sources
+
+    stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
+    for form in ("another_cpu", "solved"):
+        (folder / form).mkdir(parents=True, exist_ok=True)
+    copies = [Path(shutil.copy(path, folder / "another_cpu")) for path in stored]
+    solved = []
+    for source in sources(PROJECT_ROOT):
+        path = folder / "solved" / f"{source.parent.name[1:]}.ipynb"
+        try:
+            path.write_text(as_text(draft(source, PROJECT_ROOT).notebook("solved")), encoding="utf-8")
+            solved.append(path)
+        except LessonError as problem:  # the unit tests fail over it
+            where = source.relative_to(PROJECT_ROOT).as_posix()
+            print("A lesson has a problem:", problem.at(where), sep="\n", file=sys.stderr)
+    return [*stored, *copies, *solved]

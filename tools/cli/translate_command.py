@@ -1,0 +1,188 @@
+"""`translate` and `sample`: a trained system tried out, and every attention it has shown.
+
+python3 -m course_lib translate --attention --layer 1 "the small cat sleeps"
+python3 -m course_lib sample --attention "le petit chat"
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from tools.cli.arguments import (
+    add_search,
+    add_weights,
+    at_least,
+    command,
+    find_device,
+    find_weights,
+    open_system,
+    seed,
+)
+from tools.cli.door import Trouble, called
+
+GAUSSIAN = "The Gaussian window takes weight away, so a row may add up to less than 1."
+TRANSLATE = """Capitals and full stops do no harm. What is odd about a sentence, such as an unknown word, is
+said on stderr. Without a sentence it reads one a line:
+
+    cat sentences.txt | python3 -m course_lib translate > translations.txt"""
+
+
+def add(commands) -> None:
+    own = command(commands, "translate", "translate sentences, and show every attention", translate)
+    own.epilog = TRANSLATE
+    own.add_argument("texts", nargs="*", metavar="SENTENCE", help="else from stdin, a line each")
+    add_weights(own, "transformer")
+    add_search(own)
+    add_attention(own)
+    own = command(commands, "sample", "let a language model write", sample)
+    own.add_argument("text", nargs="?", default="", metavar="TEXT", help="what to go on with; else nothing")
+    add_weights(own, "transformer_lm")
+    own.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many texts (5)")
+    own.add_argument("--max-tokens", type=at_least(1), default=30, metavar="N", help="how long at most (30)")
+    draw = "1 draws as the model thinks, 0 takes the likeliest word (1)"
+    own.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=draw)
+    own.add_argument("--top-k", type=at_least(1), metavar="N", help="draw from the N likeliest words only")
+    own.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other texts (0)")
+    add_attention(own)
+
+
+def add_attention(own: argparse.ArgumentParser) -> None:
+    own.add_argument("--attention", action="store_true", help="show where each word looked, as text")
+    own.add_argument("--layer", type=at_least(1), metavar="N", help="this layer's (the last)")
+    own.add_argument("--head", type=at_least(1), metavar="N", help="this head's (the mean of all)")
+
+
+def open_as(kind: str, args: argparse.Namespace):
+    """The system that was asked for, which must be of this kind. Says so where it has no attention."""
+    path = find_weights(args.checkpoint, args.system)
+    saved, found = open_system(path, find_device(args.device))
+    if found != kind:
+        use = {"translator": "translate", "language model": "sample"}.get(found, "evaluate")
+        raise Trouble(f"{path} holds {saved.name}, a {found}.", f"For it there is `{called()} {use}`.")
+    args.attention = args.attention or bool(args.layer or args.head)
+    if args.attention and not saved.model.attends:
+        print(f"{saved.name} has no attention to show.", file=sys.stderr)
+    return saved
+
+
+# ---- translate
+
+
+def translate(args: argparse.Namespace) -> int:
+    from course_lib.translation.attentions import every_attention
+    from course_lib.translation.pipeline import translate
+
+    if len(args.texts) > 1 and all(len(text.split()) == 1 for text in args.texts):
+        print(f"{len(args.texts)} sentences of one word each; for one sentence use quotes", file=sys.stderr)
+    saved = open_as("translator", args)
+    number = 0
+    for texts in sentences(args.texts):
+        found = translate(
+            texts,
+            saved.model,
+            saved.tokenizer,
+            beam=args.beam,
+            length_penalty=args.length_penalty,
+        )
+        for translation in found:
+            number += 1
+            print("".join(sign if sign.isprintable() else " " for sign in translation.target), flush=True)
+            if args.attention and saved.model.attends and translation.source_tokens:
+                show(every_attention(saved.model, saved.tokenizer, translation), saved, args)
+            for note in translation.notes:
+                where = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
+                print(f"{where}: {note}", file=sys.stderr)
+    return 0
+
+
+def sentences(texts: list[str]) -> Iterator[list[str]]:
+    """The sentences of the command line together; else stdin's lines, as many at a time as have come."""
+    if texts:
+        yield texts
+        return
+    if sys.stdin.isatty():
+        print("One sentence a line; Ctrl-D ends (on Windows Ctrl-Z, then Enter).", file=sys.stderr)
+    kept = b""
+    while block := sys.stdin.buffer.read1(65536):  # whoever writes a line and waits for its answer gets it
+        *whole, kept = (kept + block).split(b"\n")
+        yield [as_text(line) for line in whole]
+    if kept:
+        yield [as_text(kept)]
+
+
+def as_text(line: bytes) -> str:
+    """What is not UTF-8 becomes the sign for "unknown"; Windows likes to open a file with a mark."""
+    return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\r")
+
+
+# ---- sample
+
+
+def sample(args: argparse.Namespace) -> int:
+    """Let a language model go on with a text, or begin one."""
+    import torch
+
+    from course_lib.models.in_use import device_of
+    from course_lib.text.special import BOS, EOS
+    from course_lib.translation.attentions import Attention
+    from course_lib.translation.pipeline import notes_on, plainly
+    from course_lib.translation.sample import continue_text
+
+    saved = open_as("language model", args)
+    model, tokenizer = saved.model, saved.tokenizer
+    text = plainly(args.text, tokenizer)
+    for note in notes_on(text, tokenizer) if text else ():
+        print(f"note: {note}", file=sys.stderr)
+    start = [BOS, *tokenizer.encode(text)]
+    room = model.config.max_len - len(start) + 1
+    if room < 1:
+        raise Trouble(
+            f"The text is too long: {saved.name} reads {model.config.max_len} tokens.",
+            "Begin with a shorter one.",
+        )
+    said = continue_text(
+        model,
+        torch.tensor([start] * (args.n if args.temperature else 1)),
+        n=min(args.max_tokens, room),
+        temperature=args.temperature,
+        top_k=args.top_k,
+        generator=torch.Generator().manual_seed(args.seed),
+    )
+    for row in said.tolist():
+        print(tokenizer.decode([*start[1:], *row]))
+        if args.attention and model.attends:
+            read = [*start, *row[: row.index(EOS) if EOS in row else -1]]  # what is said last is read no more
+            with torch.inference_mode():
+                _, weights = model.decode(torch.tensor([read], device=device_of(model)), with_weights=True)
+            words = tuple(tokenizer.tokens(read))
+            show([Attention("self-attention", weights[0].float().cpu(), words, words)], saved, args)
+    return 0
+
+
+# ---- attention
+
+
+def show(attentions, saved, args: argparse.Namespace) -> None:
+    """Print every `Attention` as text, each under its name."""
+    from course_lib.translation.attentions import attention_text, legend
+
+    for one in attentions:
+        matrix, which = chosen(one.weights, args)
+        print(f"\n{one.name}{which}\n{attention_text(matrix, one.columns, one.rows)}")
+    dimmed = getattr(saved.model.config, "window", None) == "local-p"
+    print("", legend(), *([GAUSSIAN] if dimmed else []), "", sep="\n", flush=True)
+
+
+def chosen(weights, args: argparse.Namespace):
+    """The weights of one layer (the last) and one head (the mean of all), and which they are, in words."""
+    n_layers, n_heads = weights.shape[:2]
+    for flag, wanted, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
+        if wanted is not None and wanted > n:
+            raise Trouble(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
+    layer, head = args.layer or n_layers, args.head
+    of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
+    of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"
+    matrix = weights[layer - 1, head - 1] if head else weights[layer - 1].mean(dim=0)
+    return matrix, of_layer + (of_head if n_heads > 1 else "")

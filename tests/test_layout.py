@@ -17,7 +17,7 @@ from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.imports import Code, imports_of, lazy_homes, misplaced, wrong_imports
 
 LEVELS = {
-    0: ["old_imports", "lazy", "runtime", "theme", "shapes", "formatting", "recorded"],
+    0: ["old_imports", "lazy", "runtime", "theme", "shapes", "formatting", "results"],
     1: ["text"],
     2: ["layers"],
     3: ["models"],
@@ -170,11 +170,10 @@ def test_a_misplaced_module_and_a_wrong_import_are_found(tmp_path):
     assert all(problem.endswith("move it into lessons/l01_first/") for problem in misplaced(code))
     assert code.reached_by("course_lib.models.one") == {"l01_first", "l02_second"}
     assert code.reached_by("course_lib.measured") == {"tools"}
-    found = [wrong_imports(code, folder) for folder in code.lessons]
-    assert [[(path.name, line) for path, line, _ in problems] for problems in found] == [
-        [("lesson.py", 2)],
-        [("lesson.py", 2)],
-        [],
+    found = [problem for folder in code.lessons for problem in wrong_imports(code, folder)]
+    assert [problem.partition(": it")[0] for problem in found] == [
+        "lessons/l01_first/lesson.py:2",
+        "lessons/l02_second/lesson.py:2",
     ]
 
 

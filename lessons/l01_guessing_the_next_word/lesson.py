@@ -30,7 +30,7 @@ from torch.nn import functional as F
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.models import NGramLM, NGramLMConfig
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, splits
@@ -559,7 +559,7 @@ Now three models on the same 1,000 new sentences, trained beforehand (the networ
 """
 
 # %% kind="predict" minutes=1.5
-told = recorded("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
+told = mean_over_seeds("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
 names = {"n-gram (2 words)": "ngram_lm", "MLP (4 words)": "mlp_lm"}
 names |= {"RNN (all words)": "rnn_lm"}
 figure = views.bars(

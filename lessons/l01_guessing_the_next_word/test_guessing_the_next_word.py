@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.models.ngram import count_ngrams
-from course_lib.recorded import runs
+from course_lib.results import runs
 from course_lib.teaching.exercises.catalogue import exercise_called
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.sample import continue_text

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.formatting import fixed, significant
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
@@ -309,7 +309,7 @@ Is that only because the network is so tiny? Here is a larger test, run beforeha
 # %% kind="predict" minutes=1.5
 distances = (1, 2, 5, 10, 20, 50, 100)
 right = [
-    recorded("recall_one_distance", lambda run, far=far: 100 * run["right"][str(far)])
+    mean_over_seeds("recall_one_distance", lambda run, far=far: 100 * run["right"][str(far)])
     for far in distances
 ]
 names = {"recurrent": "rnn_lm", "attention": "transformer_lm"}

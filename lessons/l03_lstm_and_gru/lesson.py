@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.formatting import fixed, significant
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
@@ -524,7 +524,7 @@ FEW, NEAR = (1, 2, 5, 10, 20, 50, 100), FAR[:11]
 
 
 def curves(experiment, places, measure):
-    at = [recorded(experiment, lambda run, d=d: measure(run, str(d))) for d in places]
+    at = [mean_over_seeds(experiment, lambda run, d=d: measure(run, str(d))) for d in places]
     return {name: [row[key] for row in at] for key, name in SYSTEMS.items()}
 
 

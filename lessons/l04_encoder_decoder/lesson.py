@@ -24,7 +24,7 @@ After this lesson you can
 import torch
 
 from course_lib import views
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, generate, splits
@@ -270,7 +270,7 @@ def exact(experiment, n_words):
     def share(run):
         return run["scores"][part]["by_length"][n_words]["exact"]
 
-    return recorded(experiment, share)
+    return mean_over_seeds(experiment, share)
 
 
 def exact_by_length(experiment, variant):

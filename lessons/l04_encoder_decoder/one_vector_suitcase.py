@@ -19,7 +19,7 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.views.lines import marked_point, name_at_end
 from course_lib.views.quick_text import quick_text
 
@@ -70,7 +70,7 @@ def trained(d: int) -> tuple[float, ...]:
         scores = run["scores"]
         return (scores["test"]["by_length"] | scores["long"]["by_length"])[group]["exact"]
 
-    return tuple(recorded("state_size", partial(exact, group=group))[str(d)] for group in GROUPS)
+    return tuple(mean_over_seeds("state_size", partial(exact, group=group))[str(d)] for group in GROUPS)
 
 
 def bits(n: int) -> float:

@@ -27,7 +27,7 @@ import torch
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
@@ -385,7 +385,7 @@ def exact(run, split, words):
 
 groups = [("test", words) for words in ("1–5", "6–10", "11–15", "16–20")]
 groups += [("long", words) for words in ("21–30", "31–40")]
-found = [recorded("toy_ladder", lambda run, at=at: exact(run, *at)) for at in groups]
+found = [mean_over_seeds("toy_ladder", lambda run, at=at: exact(run, *at)) for at in groups]
 curves = {
     "attention": [at["bahdanau"] for at in found],
     "Cho 2014": [at["rnn_encoder_decoder"] for at in found],

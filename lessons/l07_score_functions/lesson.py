@@ -28,7 +28,7 @@ import torch
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
@@ -484,9 +484,9 @@ def links(run):
     return 1 - (run["scores"]["test"].get("alignment_error") or 0)
 
 
-right = recorded("toy_ladder", lambda run: exact(run, "test"))
-long = recorded("toy_ladder", lambda run: exact(run, "long"))
-aligned = recorded("toy_ladder", links)
+right = mean_over_seeds("toy_ladder", lambda run: exact(run, "test"))
+long = mean_over_seeds("toy_ladder", lambda run: exact(run, "long"))
+aligned = mean_over_seeds("toy_ladder", links)
 figure = views.heatmap(
     [[right[name], aligned[name], long[name]] for name in kept],
     rows=[name.removeprefix("luong_").replace("_", "-") for name in kept],

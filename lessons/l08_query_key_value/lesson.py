@@ -27,7 +27,7 @@ import torch
 
 from course_lib import views
 from course_lib.formatting import fixed, significant
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import make_batch
@@ -193,7 +193,7 @@ out; in the other a second matrix makes values. The made vectors are 2 to 32 num
 """
 
 # %% kind="predict" minutes=1.5
-right = recorded("key_and_value", lambda run: 100 * run["right"])
+right = mean_over_seeds("key_and_value", lambda run: 100 * run["right"])
 widths = (2, 4, 8, 16, 32)
 curves = {
     name: [right[f"width {width}, {name}"] for width in widths]
@@ -393,7 +393,7 @@ views.lines(
 # %% kind="predict" minutes=2
 rates = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 rows = [(d_k, name) for d_k in (64, 512) for name in ("1", "root", "d_k")]
-end = [recorded("divisor", lambda run, rate=rate: run["end"][rate]) for rate in rates]
+end = [mean_over_seeds("divisor", lambda run, rate=rate: run["end"][rate]) for rate in rates]
 table = [[at[f"d_k {d_k}, divided by {name}"] for at in end] for d_k, name in rows]
 figure = views.heatmap(
     torch.tensor(table).clamp(max=1.0), columns=list(rates),

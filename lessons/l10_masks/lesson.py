@@ -28,7 +28,7 @@ import torch
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, PAD, splits
@@ -300,8 +300,8 @@ A clean test set does not protect you: it is read with the same mask. What gives
 
 # %% kind="see" minutes=1.5
 RUNS = "leak_language_model"
-at_once = recorded(RUNS, lambda run: run["scores"]["test"]["perplexity"])
-word_by_word = recorded(RUNS, lambda run: run["word by word"])
+at_once = mean_over_seeds(RUNS, lambda run: run["scores"]["test"]["perplexity"])
+word_by_word = mean_over_seeds(RUNS, lambda run: run["word by word"])
 for name in ("sound", "leaky"):
     print(f"{name}: read at once {at_once[name]:.2f}", end=", ")
     print(f"word by word {word_by_word[name]:,.2f}")

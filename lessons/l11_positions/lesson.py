@@ -28,7 +28,7 @@ import torch
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.layers import positions
-from course_lib.recorded import recorded
+from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import SIZES_OF_TESTS, make_batch, splits
@@ -103,7 +103,7 @@ def by_length(experiment, name):
     def exact(run, split, words):
         return 100 * run["scores"][split]["by_length"][words]["exact"]
     return [
-        recorded(experiment, lambda run, at=at: exact(run, *at))[name] for at in GROUPS
+        mean_over_seeds(experiment, lambda run, at=at: exact(run, *at))[name] for at in GROUPS
     ]
 
 

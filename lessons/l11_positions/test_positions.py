@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from course_lib.layers.multi_head import join_heads
 from course_lib.layers.positions import angles, sinusoids
 from course_lib.models.registry import build, make_config
-from course_lib.recorded import runs
+from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.translation.shipped import load_shipped, shared

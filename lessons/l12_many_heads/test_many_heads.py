@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers import multi_head as layers
-from course_lib.recorded import runs
+from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits

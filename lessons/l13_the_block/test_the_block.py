@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from course_lib.layers.block import Block
 from course_lib.models.transformer import Transformer, TransformerConfig
-from course_lib.recorded import runs
+from course_lib.results import runs
 from tests.lessons.told import Told, exact, means, seeds
 
 L = Told("the_block")

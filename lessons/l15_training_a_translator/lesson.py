@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.recorded import recorded, runs
+from course_lib.results import mean_over_seeds, runs
 from course_lib.runtime import user_folder
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
@@ -582,7 +582,7 @@ def share(run, length):
 
 steps = of_record("toy_ladder", "seq2seq", "loss", 4000)[0]
 learned = {one: of_record("toy_ladder", one, "loss", 4000)[1] for one in SYSTEMS}
-right = {length: recorded("toy_ladder", lambda run, n=length: share(run, n))
+right = {length: mean_over_seeds("toy_ladder", lambda run, n=length: share(run, n))
          for length in (*BY_LENGTH, "21–40")}
 right = {one: [right[length][one] for length in right] for one in SYSTEMS}
 middles = [3, 8, 13, 18, 30]

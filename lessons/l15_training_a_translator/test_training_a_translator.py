@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.recorded import runs
+from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises.catalogue import exercise_called
 from course_lib.text.toy.splits import splits

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from course_lib.models.registry import SYSTEMS
-from course_lib.recorded import number, runs
+from course_lib.results import runs, value_at
 
 TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
 NO_PATH = "no_residual"
@@ -103,7 +103,7 @@ def numbers(name: str) -> dict[str, list[float]]:
 
 
 def _number(run: dict, column: Column) -> float | None:
-    found = number(run, *column.number.split("/"))
+    found = value_at(run, *column.number.split("/"))
     if column.unit == "k":
         return found / 1000
     return 100 * found if column.unit.startswith("%") else found

@@ -26,7 +26,7 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.models.translator import Translator
-from course_lib.recorded import runs as recorded_runs
+from course_lib.results import runs as recorded_runs
 from course_lib.runtime import write_json
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate

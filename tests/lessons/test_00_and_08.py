@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.recorded import runs
+from course_lib.results import runs
 from tests.lessons.told import means
 
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from functools import cache, cached_property
 
-from course_lib.recorded import number, recorded, runs
+from course_lib.results import mean_over_seeds, runs, value_at
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.contents import lesson
 from course_lib.teaching.questions.question import questions
@@ -68,12 +68,12 @@ class Told:
 
 def means(experiment: str, *path: str | int, times: float = 1) -> dict[str, float]:
     """The mean over the seeds, for each variant of an experiment."""
-    return recorded(experiment, lambda run: times * number(run, *path))
+    return mean_over_seeds(experiment, lambda run: times * value_at(run, *path))
 
 
 def seeds(experiment: str, variant: str, *path: str | int, times: float = 1) -> list[float]:
     """The same for each seed of one variant; or whatever else lies there."""
-    found = [number(run, *path) for run in runs(experiment) if run["variant"] == variant]
+    found = [value_at(run, *path) for run in runs(experiment) if run["variant"] == variant]
     return found if times == 1 else [times * one for one in found]
 
 

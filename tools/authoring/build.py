@@ -13,10 +13,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, called, data_path, write_atomically
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
+from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
 from tools.authoring.source import LessonError, read_lesson, sources
@@ -44,7 +46,8 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
     """
     start, every = time.perf_counter(), sources(root)
     chosen, complaints = choose(every, names)
-    lessons, wanted = [], []
+    complaints += without_source(root)
+    lessons, wanted, code = [], [], Code(root)
     for path in every:  # all of them, for the glossary
         try:
             made = draft(path, root)
@@ -53,9 +56,11 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
         except LessonError as problem:
             slips = [problem]
         if path in chosen:
+            wrong = wrong_imports(code, path.parent.name)
+            complaints += wrong
             complaints += [slip.at(path.relative_to(root).as_posix()) for slip in slips]
             complaints += quiz_problems(path.with_name("quiz.json"), root)
-            wanted += [made] if not slips else []
+            wanted += [made] if not slips and not wrong else []
     twice = defined_twice(lessons)
     complaints += twice
     page = glossary_page(lessons) if len(lessons) == len(every) > 0 and not twice else None
@@ -75,6 +80,14 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
         print(text, file=sys.stderr)
     print(f"{done}; problems: {len(complaints)}" if complaints else f"{done}; all well")
     return 1 if complaints else 0
+
+
+def without_source(root: Path) -> list[str]:
+    """Every lesson folder in which there is no lesson.py."""
+    folders = sorted((root / "lessons").glob("l[0-9][0-9]_*/"))
+    sources = [folder / "lesson.py" for folder in folders]
+    lacking = [path.relative_to(root).as_posix() for path in sources if not path.exists()]
+    return [f"{path}:1: the file is missing; every lesson folder has one" for path in lacking]
 
 
 def choose(every: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -97,12 +110,25 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
     if not path.exists():
         return []
     schema = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
+    text, where = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
     try:
-        errors = Draft202012Validator(schema).iter_errors(json.loads(path.read_text(encoding="utf-8")))
+        content = fill(text)
+    except UnknownResult as error:
+        return [f"{where}:{line_of(text, error.offset)}: {error}"]
+    if (printed := text.find("{printed:")) >= 0:
+        return [
+            f"{where}:{line_of(text, printed)}: a quiz can't quote a printed number; record it as a result"
+        ]
+    try:
+        errors = Draft202012Validator(schema).iter_errors(json.loads(content))
         found = [f"{error.json_path}: {error.message}" for error in errors]
     except ValueError as error:
         found = [f"this is not JSON: {error}"]
-    return [f"{path.relative_to(root).as_posix()}: {problem}" for problem in found]
+    return [f"{where}: {problem}" for problem in found]
+
+
+def line_of(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
 
 
 # ---- building
@@ -130,7 +156,10 @@ async def build_editions(
             return 0, [f"{problem.at(made.lesson.path)} [{editions[0]}]"]
         seconds = time.perf_counter() - start
     for edition in editions:
-        notebook = made.notebook(edition)
+        try:
+            notebook = made.notebook(edition, outputs)
+        except LessonError as problem:  # a printed number that no cell prints
+            return 0, [f"{problem.at(made.lesson.path)} [{edition}]"]
         code = [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
         for count, (cell, shown) in enumerate(zip(code, outputs, strict=True), 1):
             cell |= {"outputs": shown, "execution_count": count}
@@ -152,7 +181,7 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
     path = target(root, made, "learner")
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
-        if inputs(stored) != inputs(made.notebook("learner")):
+        if inputs(stored) != inputs(with_stored_numbers(made, stored)):
             problems = [f"stale: it is not what {made.lesson.path} makes"]
         else:
             cells = made.cells["learner"]
@@ -160,10 +189,19 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
             problems = [f"{problem.message} (source line {problem.line})" for problem in found]
     except FileNotFoundError:
         problems = ["not built yet"]
+    except LessonError as problem:
+        problems = [f"{problem.message} (source line {problem.line})"]
     except (ValueError, KeyError, TypeError):  # a merge conflict in it, for example
         problems = ["this is not a notebook we wrote"]
     remedy = f"run `{called()} build {made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
+
+
+def with_stored_numbers(made: LessonDraft, stored: dict) -> dict:
+    """The learner's notebook as its source makes it, with the printed numbers of the stored one."""
+    outputs = [cell["outputs"] for cell in stored["cells"] if cell["cell_type"] == CODE]
+    n_code = sum(cell.form == CODE for cell in made.cells["learner"])
+    return made.notebook("learner", outputs if len(outputs) == n_code else None)
 
 
 def inputs(notebook: dict) -> dict:

@@ -65,6 +65,7 @@ MODES = {
 SWITCH, LEVELS = (True, False), (1, 2, 3, 4, 5)
 OPTIONS = {  # of a header, with what each may be; None: anything
     "kind": tuple(KINDS),
+    "name": None,
     "minutes": None,
     "track": ("core", "stretch"),
     "ignore_output": SWITCH,

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_lib.results import UnknownResult, fill
 from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
 from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
 from tools.authoring.glossary import with_terms_shown
-from tools.authoring.source import Cell, LessonSource, without_fences
+from tools.authoring.printed import fill_printed, named_outputs
+from tools.authoring.source import Cell, LessonError, LessonSource, without_fences
 
 Section = tuple[str, list[Cell]]
 FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
@@ -32,9 +34,13 @@ class LessonDraft:
     lesson: LessonSource
     cells: dict[str, list[Cell]]
 
-    def notebook(self, edition: str) -> nbformat.NotebookNode:
-        """The notebook before it is executed."""
-        lesson = self.lesson
+    def notebook(self, edition: str, outputs: list[list[dict]] | None = None) -> nbformat.NotebookNode:
+        """The notebook without its outputs. With the outputs of its code cells at hand, the numbers that
+        they print are filled into the prose."""
+        lesson, cells = self.lesson, self.cells[edition]
+        if outputs is not None:
+            printed = named_outputs(cells, outputs)
+            cells = [replace(cell, text=fill_printed(cell, printed)) for cell in cells]
         metadata = {
             "course": {
                 "edition": edition,
@@ -48,16 +54,25 @@ class LessonDraft:
             # No version: the same notebook comes out of every Python we support.
             "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         }
-        return new_notebook(cells=as_cells(self.cells[edition]), metadata=metadata)
+        return new_notebook(cells=as_cells(cells), metadata=metadata)
 
 
 def assemble(lesson: LessonSource) -> LessonDraft:
     """The lesson's editions."""
-    built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(lesson.cells)]
+    filled = tuple(replace(cell, text=with_results(cell)) for cell in lesson.cells)
+    built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(filled)]
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     sheet = agenda(lesson.title, cells[INSTRUCTOR])
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
     return LessonDraft(lesson, cells)
+
+
+def with_results(cell: Cell) -> str:
+    """The text of a source cell; in Markdown with its recorded numbers, `{result:…}`."""
+    try:
+        return fill(cell.text) if cell.form == MARKDOWN else cell.text
+    except UnknownResult as error:
+        raise LessonError(cell.line_at(error.offset), str(error)) from None
 
 
 def cell_text(cell: Cell, lesson: LessonSource) -> str:

@@ -142,20 +142,15 @@ def misplaced(code: Code) -> list[str]:
     return problems
 
 
-def wrong_imports(code: Code, folder: str) -> list[tuple[Path, int, str]]:
-    """File, line and message of each import of a lesson that leads to the tools or to a later lesson."""
+def wrong_imports(code: Code, folder: str) -> list[str]:
+    """Each import of a lesson that leads to the tools or to a later lesson, with file and line."""
     problems = []
     for path in sorted((code.root / "lessons" / folder).glob("*.py")):
-        tested = path.name.startswith("test_")
         for found in imports_of(path, code.root):
             part, _, rest = found.full_name.partition(".")
-            target = rest.partition(".")[0]
-            if part == "lessons" and target > folder:
-                message = (
-                    f"it imports from {target}, a later lesson; a lesson uses course_lib and earlier lessons"
-                )
-                problems.append((path, found.line, message))
-            elif part == "tools" and not tested:
-                message = f"it imports {found.full_name}; a lesson uses course_lib and earlier lessons"
-                problems.append((path, found.line, message))
+            later = part == "lessons" and rest.partition(".")[0] > folder
+            if later or (part == "tools" and not path.name.startswith("test_")):
+                where = f"{path.relative_to(code.root).as_posix()}:{found.line}"
+                rule = "a lesson uses course_lib and earlier lessons"
+                problems.append(f"{where}: it imports {found.full_name}; {rule}")
     return problems

@@ -15,6 +15,7 @@ from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
 from tools.authoring.editions import LessonDraft
 from tools.authoring.glossary import misspelt_terms
 from tools.authoring.outputs import FETCHED
+from tools.authoring.printed import misspelt_numbers
 from tools.authoring.source import Cell, LessonError
 
 ORDER = ("title", "goals", "setup", "recall", "break", "quiz", "summary", "reading")
@@ -31,6 +32,7 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
     """Every breach of the rules, each with the line to look at."""
     cells, short = draft.lesson.cells, draft.lesson.short
     found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(cells), *remote_pictures(cells)]
+    found += [*misspelt_numbers(cells), *repeated_names(cells)]
     found += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not short:
         found += [*unpredicted(cells), *mixture(draft), *given_away(draft)]
@@ -73,6 +75,17 @@ def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
             minutes += cell.minutes
 
 
+def repeated_names(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """A name by which prose quotes a cell's numbers: on code cells, each once."""
+    first: dict[str, int] = {}
+    for cell in (cell for cell in cells if "name" in cell.options):
+        name = cell.options["name"]
+        if cell.form != CODE:
+            yield LessonError(cell.line, f"a Markdown cell prints nothing, so the name {name!r} is no use")
+        elif first.setdefault(name, cell.line) != cell.line:
+            yield LessonError(cell.line, f"the cell of line {first[name]} is called {name!r} already")
+
+
 def remote_pictures(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in cells:
         for found in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
@@ -84,7 +97,7 @@ def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
     for cell in cells:
         lines = cell.numbered_lines() if cell.form == CODE else []
         if len(lines) > MOST_CODE_LINES:
-            remedy = "split it, or move a part of it into a module of the lesson's folder"
+            remedy = "split it, or move a part of it into a module of the lesson"
             size = f"{len(lines)} lines, at most {MOST_CODE_LINES}"
             yield LessonError(cell.line, f"the code cell has {size}; {remedy}")
         for number, line in lines:

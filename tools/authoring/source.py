@@ -171,7 +171,7 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
     if type(minutes) not in (int, float) or not 0 <= minutes <= most:
         raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
-    for name in ("exercise", "title"):
+    for name in ("exercise", "title", "name"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
             raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
     if form not in KINDS[kind].forms:

@@ -6,6 +6,5 @@ decoding_speed.py   every translator's words a second, for the museum
 explorables.py      a move of a slider
 clock.py            from raw text to a scored Transformer
 
-The cost of attention beside the rest of its block is measured by lesson 17's `cost.py`, whose `timing.py` is
-the one timer of them all.
+Lesson 17 measures the cost of attention, and its folder has the timer that all of them use.
 """

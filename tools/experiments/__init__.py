@@ -4,6 +4,7 @@ catalogue.py        the experiments of data/experiments.json, by name
 runner.py           runs them, variant by variant, seed by seed
 trained_run.py      one run that trains a system of the road and measures it
 recall_run.py       one run on recall over a distance
+measurements.py     numbers of single lessons, measured by their own code
 cpu_runs.py         runs of seconds on one CPU: looking up, a new rule of grammar, lesson 15's clinic
 
 tables.py           results as a table in Markdown

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
-from course_lib.recorded import number
+from course_lib.results import value_at
 from course_lib.text.toy.splits import TESTS
 
 RECALLED = ("1", "5", "10", "20", "50", "100")
@@ -30,7 +30,7 @@ class Measure(NamedTuple):
 
     def find(self, run: dict) -> float | None:
         """None where a run has no such number; of a sign for each sentence, the share."""
-        found = number(run, *self.path)
+        found = value_at(run, *self.path)
         return mean(map(int, found)) if isinstance(found, str) else found
 
 

@@ -10,7 +10,7 @@ word differs, and il and elle flip.
 
 from __future__ import annotations
 
-from course_lib.recorded import runs
+from course_lib.results import runs
 from course_lib.runtime import data_path, write_json
 from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
 

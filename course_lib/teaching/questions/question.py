@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from course_lib.results import UnknownResult, fill
 from course_lib.teaching.contents import lessons
 
 LETTERS = "ABCDE"  # one for each option that may be shown
@@ -116,7 +117,7 @@ def question(number: str, name: str, *kinds: str) -> Question:
 
 def read_questions(path: Path) -> dict[str, Question]:
     """One file. Tests and the builder have held it against data/quiz.schema.json."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = json.loads(filled(path))
     found = [
         *data["questions"],
         *map(_prediction, data.get("predictions", ())),
@@ -124,6 +125,16 @@ def read_questions(path: Path) -> dict[str, Question]:
         *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
     ]
     return {raw["id"]: _question(raw, data["lesson"]) for raw in found}
+
+
+def filled(path: Path) -> str:
+    """The text of a quiz file with its recorded numbers filled in."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return fill(text)
+    except UnknownResult as error:
+        line = text.count("\n", 0, error.offset) + 1
+        raise ValueError(f"{path.parent.name}/{path.name}:{line}: {error}") from None
 
 
 def _prediction(raw: dict[str, Any]) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class MadeUpCourse:
 
     def __init__(self, root: Path):
         self.root = root
-        (root / "lessons").mkdir(parents=True)
+        for folder in ("lessons", "notebooks"):
+            (root / folder).mkdir(parents=True)
 
     def write(self, text: str = TINY, name: str = "42_tiny") -> Path:
         path = self.root / "lessons" / f"l{name}" / "lesson.py"

@@ -186,6 +186,27 @@ def test_a_stale_glossary_and_a_bad_quiz_are_told(copy_of_built):
     assert told[0].startswith(f"{quiz}: this is not JSON") and told[1:] == [GLOSSARY]
 
 
+def test_what_a_lesson_folder_lacks_or_must_not_import_is_told_and_nothing_is_written(course):
+    course.write(TINY.replace('print("seven:", 3 + 4)', "import lessons.l43_later"))
+    (course.root / "lessons" / "l41_empty").mkdir()
+    module = course.root / "lessons" / "l42_tiny" / "helper.py"
+    module.write_text("import torch\nfrom tools.bench import clock", encoding="utf-8")
+    quiz = course.root / "lessons" / "l42_tiny" / "quiz.json"
+    quiz.write_text('{"lesson": "tiny",\n "text": "{result:no/such:.0%}"}', encoding="utf-8")
+    status, _, complaints = course.build()
+    assert status == 1 and not list((course.root / "notebooks").iterdir())
+    told = [text.partition(";")[0] for text in complaints]
+    line = line_of('print("seven:"')
+    assert told == [
+        "lessons/l41_empty/lesson.py:1: the file is missing",
+        "lessons/l42_tiny/helper.py:2: it imports tools.bench.clock",
+        f"lessons/l42_tiny/lesson.py:{line}: it imports lessons.l43_later",
+        "lessons/l42_tiny/quiz.json:2: {result:no/such:.0%}: there is no results file 'no'",
+    ]
+    quiz.write_text('{"lesson": "tiny",\n\n "text": "{printed:counts}"}', encoding="utf-8")
+    assert course.build(check=True)[2][3].startswith("lessons/l42_tiny/quiz.json:3: a quiz can't quote")
+
+
 def test_a_question_that_changed_in_another_lesson_is_told(monkeypatch):
     """The recall of 08 is drawn from lessons 07 and 05; its source does not change when they do."""
     [path], _ = choose(sources(PROJECT_ROOT), ["08"])

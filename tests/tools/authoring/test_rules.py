@@ -50,7 +50,7 @@ def without(name: str) -> dict[str, str]:
     return {part: PARTS[part] for part in PARTS if part != name} | {"fill": FILL * 24}
 
 
-LONG = "the code cell has 26 lines, at most 25; split it, or move a part of it into a module of the lesson's folder"
+LONG = "the code cell has 26 lines, at most 25; split it, or move a part of it into a module"
 LINE = "x = total_of_all_the_weights(1)"  # 31 characters
 BUILD = PARTS["one"].replace("    return 1", f"    {LINE}\n    return x")
 PICTURES = [

@@ -42,7 +42,7 @@ HEADERS = [
     ('# %% kind="code" minutes', 'cannot read `# %% kind="code" minutes`: write key=value pairs'),
     *((header, "cannot read ") for header in ("# %% kind=code", '# %% kind="code"minutes=3',
       '# %% Some title kind="code"', '# %% [md] kind="text"', '#%% kind="code"', '# %%kind="code"')),
-    ('# %% kind="code" minuts=3', "there is no option minuts; known are kind, minutes"),
+    ('# %% kind="code" minuts=3', "there is no option minuts; known are kind, name, minutes"),
     ('# %% kind="code" track="bonus"', "the track is 'bonus'; known are core, stretch"),
     *((f'# %% kind="code" minutes={given}', f"the minutes are {told}; a code cell has a number from 0 to 90")
       for given, told in (('"3"', "'3'"), ("-3", "-3"), ("91", "91"), ("true", "True"))),

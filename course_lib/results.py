@@ -1,0 +1,168 @@
+"""Recorded results: the runs that lessons quote, their means over seeds, and numbers for prose.
+
+    >>> round(mean_over_seeds("key_and_value", lambda run: run["right"])["width 2, two matrices"], 4)
+    0.9999
+    >>> fill("Bahdanau's system translates {result:toy_ladder/bahdanau/scores/test/exact:.1%} correctly.")
+    "Bahdanau's system translates 97.7% correctly."
+
+The runs are in data/results, with seeds, machine and command; `course_lib experiment` makes them again.
+
+A number in a lesson's Markdown or in its quiz.json is written `{result:PATH:FORMAT}`, so that it can't differ
+from what was measured. The path names the file, the variant and the keys inside a run; the number is the mean
+over the variant's seeds. An experiment with one unnamed variant needs no variant in the path.
+
+    {result:heads/1/scores/test/exact:.1%}          96.7%
+    {result:heads/1/scores/test/exact:.1p}          96.7, in percent without the sign
+    {result:min heads/4/scores/test/exact:.1%}      the smallest over the seeds; also `max`
+    {result:each heads/4/scores/test/exact:.1%}     98.1%, 98.6% and 98.7%: every seed, in ascending order
+    {result:heads/4/parameters - heads/1/parameters:,.0f}     a difference of two means
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from statistics import mean
+from typing import Any
+
+from course_lib.runtime import data_path
+
+PLACEHOLDER = re.compile(r"\{result:(?P<what>[^{}\n]*)\}")
+LIKE_A_PLACEHOLDER = re.compile(r"\{\s*results?\s*[:|][^}\n]*\}?", re.IGNORECASE)
+SYNTAX = re.compile(r"(?:(?P<statistic>mean|min|max|each) )?(?P<paths>.+):(?P<format>[^:]*)")
+PERCENT = re.compile(r"(?P<form>.*)p")
+EXAMPLE = "{result:toy_ladder/bahdanau/scores/test/exact:.1%}"
+
+
+class UnknownResult(ValueError):
+    """A placeholder that names no recorded number, and its offset in the text."""
+
+    def __init__(self, message: str, offset: int = 0):
+        super().__init__(message)
+        self.offset = offset
+
+
+@cache
+def runs(experiment: str) -> list[dict]:
+    """Every run of an experiment: its variant, its seed, and what was measured."""
+    return json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))["runs"]
+
+
+def value_at(run: dict, *path: str | int) -> Any:
+    """The value at a path of keys in a run, or None.
+
+    >>> run = runs("toy_ladder")[0]
+    >>> value_at(run, "scores", "test", "n"), value_at(run, "scores", "test", "perplexity")
+    (1000, None)
+    """
+    value: Any = run
+    for key in path:
+        if value is None:
+            return None
+        value = value.get(key) if isinstance(value, dict) else value[key]
+    return value
+
+
+def mean_over_seeds(experiment: str, measure: Callable[[dict], float]) -> dict[str, float]:
+    """The mean of a measure over the seeds, for each variant of an experiment."""
+    by_variant: dict[str, list[float]] = {}
+    for run in runs(experiment):
+        by_variant.setdefault(run["variant"], []).append(measure(run))
+    return {variant: mean(values) for variant, values in by_variant.items()}
+
+
+# ---- numbers for prose
+
+
+def fill(text: str) -> str:
+    """The text with every `{result:…}` replaced by its number. Raises `UnknownResult`."""
+    if wrong := LIKE_A_PLACEHOLDER.search(PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)):
+        raise UnknownResult(f"write a recorded number as {EXAMPLE}, not as {wrong[0]}", wrong.start())
+
+    def number(found: re.Match[str]) -> str:
+        try:
+            return formatted(found["what"])
+        except UnknownResult as error:
+            raise UnknownResult(f"{found[0]}: {error}", found.start()) from None
+
+    return PLACEHOLDER.sub(number, text)
+
+
+def formatted(what: str) -> str:
+    """The number that a placeholder asks for, as text.
+
+    >>> formatted("each heads/4/scores/test/exact:.1%")
+    '98.1%, 98.6% and 98.7%'
+    """
+    asked = SYNTAX.fullmatch(what)
+    if asked is None:
+        raise UnknownResult(f"a path and a format are expected, as in {EXAMPLE}")
+    paths, statistic = asked["paths"].split(" - "), asked["statistic"] or "mean"
+    if len(paths) > 1:
+        if len(paths) > 2 or asked["statistic"]:
+            raise UnknownResult("a difference has two paths and no statistic")
+        first, second = (mean(values_at(path)) for path in paths)
+        return as_text(first - second, asked["format"])
+    values = values_at(paths[0])
+    if statistic == "each":
+        *most, last = (as_text(value, asked["format"]) for value in sorted(values))
+        return f"{', '.join(most)} and {last}" if most else last
+    return as_text({"mean": mean, "min": min, "max": max}[statistic](values), asked["format"])
+
+
+def as_text(value: float, form: str) -> str:
+    """A number by a format of Python's, or by one that ends in `p`: percent without the sign."""
+    try:
+        if percent := PERCENT.fullmatch(form):
+            return format(100 * value, f"{percent['form']}f")
+        return format(value, form)
+    except ValueError:
+        raise UnknownResult(f"{form!r} is not a format for numbers; try .1%, .1p, .2f or ,.0f") from None
+
+
+def values_at(path: str) -> list[float]:
+    """One number for each seed, or a list of one where the file holds no runs."""
+    file, keys = _split(path.strip().split("/"))
+    content = json.loads(data_path("results", f"{file}.json").read_text(encoding="utf-8"))
+    if "runs" not in content:
+        return [_number(content, keys, file)]
+    variants = list(dict.fromkeys(run["variant"] for run in content["runs"]))
+    variant = "" if variants == [""] else keys.pop(0) if keys else ""
+    if variant not in variants:
+        raise UnknownResult(f"{file} has no variant {variant!r}{_near(variant, variants)}")
+    return [_number(run, keys, file) for run in content["runs"] if run["variant"] == variant]
+
+
+def _split(parts: list[str]) -> tuple[str, list[str]]:
+    """The results file, which may lie in a folder, and what follows it in the path."""
+    for n in (2, 1):
+        file = "/".join(parts[:n])
+        if len(parts) > n and (data_path("results") / f"{file}.json").exists():
+            return file, parts[n:]
+    known = sorted(path.stem for path in data_path("results").glob("*.json"))
+    raise UnknownResult(f"there is no results file {parts[0]!r}{_near(parts[0], known)}")
+
+
+def _number(content: Any, keys: list[str], file: str) -> float:
+    value = content
+    for key in keys:
+        if isinstance(value, list) and re.fullmatch(r"-?\d+", key) and -len(value) <= int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, dict) and key in value:
+            value = value[key]
+        else:
+            known = list(value) if isinstance(value, dict) else []
+            raise UnknownResult(f"{file} has no {key!r} there{_near(key, known)}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnknownResult(f"{'/'.join(keys)} of {file} is {type(value).__name__}, not a number")
+    return value
+
+
+def _near(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are {', '.join(map(repr, known[:12]))}" if known else ""

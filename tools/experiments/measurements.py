@@ -1,0 +1,48 @@
+"""Numbers that a lesson quotes and no experiment records: `python3 -m tools.experiments.measurements 07`.
+
+A lesson with such numbers has a file `measurements.py` with a function `measure()`, which returns them as a
+dictionary (of dictionaries). They are stored in data/results/lesson_07.json, and prose quotes them:
+
+    {result:lesson_07/narrow window/local-m/1:.0f}
+
+The lesson's tests measure again and compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from importlib import import_module
+
+from course_lib.runtime import PROJECT_ROOT, write_json
+from course_lib.teaching.contents import Lesson, lessons
+from course_lib.training.checkpoint import machine, versions
+
+
+def record(lesson: Lesson) -> None:
+    """Measure what a lesson quotes, and store it."""
+    start = time.perf_counter()
+    numbers = import_module(f"{lesson.package}.measurements").measure()
+    about = {
+        "command": f"python3 -m tools.experiments.measurements {lesson.number}",
+        "machine": machine(None),
+        "versions": versions(),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+    write_json(PROJECT_ROOT / "data" / "results" / f"lesson_{lesson.number}.json", about | numbers)
+    print(f"lesson {lesson.number}: measured in {about['seconds']} s")
+
+
+def main() -> None:
+    with_numbers = {one.number: one for one in lessons() if (one.folder / "measurements.py").exists()}
+    parser = argparse.ArgumentParser(description="Measure again what lessons quote.")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help=f"of {', '.join(with_numbers)} (all)")
+    asked = parser.parse_args().lessons or list(with_numbers)
+    if unknown := set(asked) - set(with_numbers):
+        parser.error(f"no measurements in lesson {', '.join(sorted(unknown))}; in {', '.join(with_numbers)}")
+    for number in asked:
+        record(with_numbers[number])
+
+
+if __name__ == "__main__":
+    main()

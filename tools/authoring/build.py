@@ -59,8 +59,9 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             wrong = wrong_imports(code, path.parent.name)
             complaints += wrong
             complaints += [slip.at(path.relative_to(root).as_posix()) for slip in slips]
-            complaints += quiz_problems(path.with_name("quiz.json"), root)
-            wanted += [made] if not slips and not wrong else []
+            asked = quiz_problems(path.with_name("quiz.json"), root)
+            complaints += asked
+            wanted += [made] if not slips and not wrong and not asked else []
     twice = defined_twice(lessons)
     complaints += twice
     page = glossary_page(lessons) if len(lessons) == len(every) > 0 and not twice else None

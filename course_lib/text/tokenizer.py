@@ -77,9 +77,14 @@ class Tokenizer:
 
     def unknown(self, text: str) -> list[str]:
         """What cannot be represented, as it was typed, each once; empty where a round trip keeps all."""
-        found = self._library.encode(readable(text))
-        places = zip(_words(found.ids), found.offsets, strict=True)
-        return list(dict.fromkeys(text[start:end] for token_id, (start, end) in places if token_id == UNK))
+        return self.encode_with_unknown(text)[1]
+
+    def encode_with_unknown(self, text: str) -> tuple[list[int], list[str]]:
+        """`encode` and `unknown` of a text in one pass."""
+        encoding = self._library.encode(readable(text))
+        ids = _words(encoding.ids)
+        spans = [span for token_id, span in zip(ids, encoding.offsets, strict=True) if token_id == UNK]
+        return ids, list(dict.fromkeys(text[start:end] for start, end in spans))
 
     def to_text(self) -> str:
         """All of it as JSON, so that it can travel inside another file."""

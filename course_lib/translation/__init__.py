@@ -32,7 +32,7 @@ HOMES = {
     "head_names": "ablation",
     "links_from": "alignment_error",
     "load_shipped": "shipped",
-    "plainly": "pipeline",
+    "clean_text": "pipeline",
     "translate": "pipeline",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -22,7 +22,7 @@ from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.search import beam_search
+from course_lib.translation.search import beam_search, greedy
 
 EMPTY = "nothing to translate: the text is empty"
 ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
@@ -48,7 +48,7 @@ class Translation:
     score: float = 0.0
     weights: Float[Tensor, "layers heads tgt src"] | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()
-    read: str = ""  # the source as it was read (`plainly`), where that is something else
+    read: str = ""  # the source as the system read it (`clean_text`)
 
     @property
     def finished(self) -> bool:
@@ -93,68 +93,81 @@ def translate(
             f"but it has {tokenizer.vocab_size}. Take the one that was saved with the system."
         )
     longest = system.config.max_len - 1  # EOS needs a place
-    plain = [plainly(text, tokenizer) for text in texts]
-    ids = [tokenizer.encode(text) if text else [] for text in plain]
-    lengths = {place: min(len(one), longest) + 1 for place, one in enumerate(ids) if one}
-    empty = [place for place, one in enumerate(ids) if not one]  # of nothing a system would say anything
-    done = {place: Translation(texts[place], "", notes=(EMPTY,)) for place in empty}
-    told = progress or (lambda n: None)
-    told(len(empty))
-    for places in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # the search refuses a beam of 0
-        batch = make_batch([ids[place][:longest] for place in places], [[]] * len(places))
+    sources = [prepare(text, tokenizer) for text in texts]
+    lengths = {i: min(len(source.ids), longest) + 1 for i, source in enumerate(sources) if source.ids}
+    empty = [i for i, source in enumerate(sources) if not source.ids]  # a system would make something up
+    done = {i: Translation(texts[i], "", notes=sources[i].notes) for i in empty}
+    report = progress or (lambda n: None)
+    report(len(empty))
+    for chosen in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # the search refuses a beam of 0
+        batch = make_batch([sources[i].ids[:longest] for i in chosen], [[]] * len(chosen))
         limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
         batch = batch.to(device_of(system))
         with eval_mode(system), torch.inference_mode():
             memory = system.encode(batch.src, batch.src_lengths)
-        found = beam_search(
-            system, memory, beam=beam, max_len=limit, length_penalty=length_penalty, with_weights=with_weights
-        )
-        weights = [None] * len(places) if found.weights is None else found.weights.float().cpu()
-        rows = zip(places, found.ids.tolist(), found.scores.tolist(), weights, strict=True)
-        for place, row, score, looked in rows:
-            said = [token for token in row if token != PAD]
-            source = ids[place][:longest]
-            notes = [*notes_on(plain[place], tokenizer), *notes_after(len(ids[place]), len(source), said)]
-            done[place] = Translation(
-                source=texts[place],
-                target=tokenizer.decode(said),
-                source_tokens=(*tokenizer.tokens(source), SPECIAL[EOS]),
-                target_tokens=tuple(tokenizer.tokens(said)),
+        options = {"max_len": limit, "length_penalty": length_penalty, "with_weights": with_weights}
+        if beam == 1:
+            found = greedy(system, memory, **options)
+        else:
+            found = beam_search(system, memory, beam=beam, **options)
+        weights = [None] * len(chosen) if found.weights is None else found.weights.float().cpu()
+        rows = zip(chosen, found.ids.tolist(), found.scores.tolist(), weights, strict=True)
+        for i, row, score, attention in rows:
+            output, source = [token for token in row if token != PAD], sources[i]
+            read = source.ids[:longest]
+            done[i] = Translation(
+                source=texts[i],
+                target=tokenizer.decode(output),
+                source_tokens=(*tokenizer.tokens(read), SPECIAL[EOS]),
+                target_tokens=tuple(tokenizer.tokens(output)),
                 score=score,
                 # a copy: a view would keep the whole batch
-                weights=None if looked is None else looked[..., : len(said), : len(source) + 1].clone(),
-                notes=tuple(notes),
-                read=plain[place],
+                weights=None if attention is None else attention[..., : len(output), : len(read) + 1].clone(),
+                notes=(*source.notes, *notes_after(len(source.ids), len(read), output)),
+                read=source.text,
             )
-        told(len(places))
-    return [done[place] for place in range(len(texts))]
+        report(len(chosen))
+    return [done[i] for i in range(len(texts))]
 
 
-def notes_on(text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What is odd about a text, before it is translated.
+@dataclass(frozen=True)
+class SourceText:
+    """A text as the system reads it: cleaned (`clean_text`), as token ids, and the words that are unknown."""
+
+    text: str
+    ids: tuple[int, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the text, before it is translated.
+
+        >>> from course_lib.text.word_tokenizer import WordTokenizer
+        >>> prepare("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"])).notes
+        ('read as <unk>: axolotl',)
+        """
+        if not self.ids:
+            return (EMPTY,)
+        if not self.unknown:
+            return ()
+        more = f" and {len(self.unknown) - SHOWN} more" if len(self.unknown) > SHOWN else ""
+        note = f"read as <unk>: {', '.join(map(printable, self.unknown[:SHOWN]))}{more}"
+        return (note, ALL_UNKNOWN) if set(self.ids) == {UNK} else (note,)
+
+
+def prepare(text: str, tokenizer: Tokenizer) -> SourceText:
+    """The text cleaned and encoded, and its unknown words."""
+    cleaned = clean_text(text, tokenizer)
+    ids, unknown = tokenizer.encode_with_unknown(cleaned)
+    return SourceText(cleaned, tuple(ids), tuple(unknown))
+
+
+def clean_text(text: str, tokenizer: Tokenizer) -> str:
+    """A text as people type it, in the form that the vocabulary has: a word known only in lower case is put
+    in lower case, punctuation is split from words, and unknown punctuation is dropped.
 
     >>> from course_lib.text.word_tokenizer import WordTokenizer
-    >>> notes_on("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"]))
-    ('read as <unk>: axolotl',)
-    """
-    if not text.strip():
-        return (EMPTY,)
-    notes = []
-    if unknown := tokenizer.unknown(text):
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        notes.append(f"read as <unk>: {', '.join(map(printable, unknown[:SHOWN]))}{more}")
-        if all(token_id == UNK for token_id in tokenizer.encode(text)):
-            notes.append(ALL_UNKNOWN)
-    return tuple(notes)
-
-
-def plainly(text: str, tokenizer: Tokenizer) -> str:
-    """A text as people type it, as the vocabulary has it: a word known only in small letters is written so.
-
-    Signs are parted from words, and those that are not known are left out.
-
-    >>> from course_lib.text.word_tokenizer import WordTokenizer
-    >>> plainly("The Cat, Tom, sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
+    >>> clean_text("The Cat, Tom, sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
     'the cat Tom sleeps'
     """
     unknown = set(tokenizer.unknown(text))

@@ -53,9 +53,36 @@ class Hypotheses:
     weights: Float[Tensor, "batch layers heads tgt src"] | None = None
 
 
-def greedy(system: Translator, memory: Rows, *, max_len: int | Int[Tensor, " batch"]) -> Hypotheses:
-    """The sentence that always taking the likeliest word leads to: beam search with a beam of one."""
-    return beam_search(system, memory, beam=1, max_len=max_len)
+def greedy(
+    system: Translator,
+    memory: Rows,
+    *,
+    max_len: int | Int[Tensor, " batch"],
+    length_penalty: float = 0.6,
+    with_weights: bool = False,
+) -> Hypotheses:
+    """Always the most probable word: beam search with a beam of one, in a plain loop.
+
+    Every row of `memory` keeps its row from the first step to the last, finished or not.
+    """
+    device = next(iter(memory.values())).device
+    limit = torch.tensor(limits(max_len, memory, system.config), device=device)
+    token, ended = torch.full_like(limit, BOS), torch.zeros_like(limit, dtype=torch.bool)
+    sums, ids = torch.zeros(len(limit), device=device), []
+    with eval_mode(system), torch.inference_mode():
+        state = system.start(memory)
+        for length in range(1, int(limit.max()) + 1):
+            logits, state, _ = system.step(memory, state, token)
+            log_probs, token = next_words(logits).max(dim=1)
+            sums, token = sums + log_probs.masked_fill(ended, 0.0), token.masked_fill(ended, PAD)
+            ids.append(token)
+            ended = ended | (token == EOS) | (length >= limit)
+            if ended.all():
+                break
+    # Made out here, these are ordinary tensors, which may be used with gradients.
+    words = torch.stack(ids, dim=1).clone()
+    scores = sums / penalty_for((words != PAD).sum(dim=1), length_penalty=length_penalty)
+    return Hypotheses(words, scores, weights_behind(system, memory, words) if with_weights else None)
 
 
 def beam_search(

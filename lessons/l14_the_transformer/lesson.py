@@ -31,7 +31,7 @@ from course_lib.teaching import check, estimate, explain, predict, quiz, start_l
 from course_lib.teaching import yours
 from course_lib.teaching.own_code.own_functions import called
 from course_lib.text import make_batch, splits
-from course_lib.translation import load_shipped, plainly
+from course_lib.translation import load_shipped, clean_text
 from lessons.l14_the_transformer import ParameterLedger, ThreeUses, by_parts
 
 start_lesson("the_transformer", seed=14)
@@ -614,7 +614,7 @@ greedy_decode = yours("greedy_decode")
 
 
 def translate(english):
-    plain = plainly(english, shipped.tokenizer)  # small letters, no full stop
+    plain = clean_text(english, shipped.tokenizer)  # small letters, no full stop
     if strange := shipped.tokenizer.unknown(plain):
         print("It does not know:", *strange)
     with torch.no_grad():

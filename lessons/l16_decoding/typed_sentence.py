@@ -24,7 +24,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.masking import masked_memory, without
-from course_lib.translation.pipeline import EMPTY, notes_after, notes_on, plainly
+from course_lib.translation.pipeline import EMPTY, clean_text, notes_after, prepare
 from course_lib.translation.search import greedy, read_before
 from course_lib.translation.shipped import Shipped
 
@@ -61,7 +61,7 @@ def parted(text: str, tokenizer: Tokenizer) -> tuple[list[str], tuple[int, ...]]
         if piece in ("[", "]"):
             inside = piece == "["
             continue
-        found = plainly(piece, tokenizer).split()
+        found = clean_text(piece, tokenizer).split()
         closed += range(len(words), len(words) + len(found)) if inside else ()
         words += found
     return words, tuple(closed)
@@ -77,7 +77,7 @@ def live(shipped: Shipped, text: str) -> Live:
     if len(words) > MOST_READ:
         return Live(notes=(f"too long: {len(words)} words, and {MOST_READ} fit here",))
     plain = " ".join(words)
-    notes = list(notes_on(plain, tokenizer))
+    notes = list(prepare(plain, tokenizer).notes)
     if closed and not isinstance(model, Transformer):
         closed, notes = (), [*notes, NOTHING_TO_CLOSE]
     batch, looked = make_batch([tokenizer.encode(plain)], [[]]), {}

@@ -101,6 +101,18 @@ def test_equals_the_plain_loop(markov, sources, seed, beam, length_penalty):
         assert said(found.ids[source]) == expected
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_greedy_is_a_beam_of_one_in_which_every_row_keeps_its_place(markov, sources, seed):
+    system, limits = markov(6, seed=seed, spread=1.5), torch.tensor([9, 3, 12, 1, 6, 12])
+    memory = system.encode(*sources(6))
+    plain = greedy(system, memory, max_len=limits, length_penalty=1.0, with_weights=True)
+    assert system.n_rows_read == 6 * system.n_steps
+    beam = beam_search(system, memory, beam=1, max_len=limits, length_penalty=1.0, with_weights=True)
+    assert torch.equal(plain.ids, beam.ids)
+    torch.testing.assert_close(plain.scores, beam.scores)
+    assert (plain.weights is None) == (beam.weights is None)
+
+
 # ---- by hand
 
 
@@ -128,7 +140,7 @@ def test_sources_that_are_done_are_worked_on_no_more(markov, sources):
     for source in range(5):
         chain(system, source, 4, EOS)
     chain(system, 5, 4, 5, 6, 4, 4, EOS)
-    found = greedy(system, system.encode(*sources(6)), max_len=24)
+    found = beam_search(system, system.encode(*sources(6)), beam=1, max_len=24)
     assert system.n_steps == 6 and system.n_rows_read == 2 * 6 + 4 * 1
     assert list(map(said, found.ids)) == [(4, EOS)] * 5 + [(4, 5, 6, 4, 4, EOS)]
 

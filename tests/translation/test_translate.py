@@ -20,8 +20,8 @@ from course_lib.translation.pipeline import (
     SAID_NOTHING,
     Translation,
     by_length,
-    notes_on,
-    plainly,
+    clean_text,
+    prepare,
     translate,
 )
 
@@ -110,10 +110,10 @@ def test_a_translation_that_finds_no_end_is_cut_and_that_is_said(system, eos_log
 
 
 def test_words_are_read_as_people_type_them(system):
-    assert plainly("The Cat, sleeps. «dog» chat Zebra", WORDS) == "the cat sleeps dog chat Zebra"
-    assert plainly("the cat  sleeps", WORDS) == "the cat sleeps" and plainly("... !", WORDS) == ""
+    assert clean_text("The Cat, sleeps. «dog» chat Zebra", WORDS) == "the cat sleeps dog chat Zebra"
+    assert clean_text("the cat  sleeps", WORDS) == "the cat sleeps" and clean_text("... !", WORDS) == ""
     asks = WordTokenizer(["the", "cat", "?"])
-    assert plainly("The CAT?!", asks) == "the cat ?" and plainly("?", asks) == "?"
+    assert clean_text("The CAT?!", asks) == "the cat ?" and clean_text("?", asks) == "?"
     typed, plain = translate(["The Cat, sleeps.", "the cat sleeps"], system, WORDS)
     assert (typed.target, typed.notes) == (plain.target, plain.notes) and typed.source == "The Cat, sleeps."
 
@@ -139,15 +139,15 @@ def test_an_unknown_word_labels_its_weights_though_a_sign_was_parted():
     ],
 )
 def test_unknown_words_are_noted(system, text, notes):
-    assert notes_on(text, WORDS) == notes
+    assert prepare(text, WORDS).notes == notes
     (found,) = translate([text], system, WORDS)
     assert found.notes[: len(notes)] == notes and "<unk>" in found.source_tokens
 
 
 def test_notes_with_subwords():
     tokenizer = BpeTokenizer.from_texts(["the cat sleeps, the dog sleeps"], vocab_size=130)
-    assert notes_on("the axolotl sleeps", tokenizer) == ()
-    assert notes_on("the 猫 sleeps", tokenizer) == ("read as <unk>: 猫",)
+    assert prepare("the axolotl sleeps", tokenizer).notes == ()
+    assert prepare("the 猫 sleeps", tokenizer).notes == ("read as <unk>: 猫",)
 
 
 def test_batches_keep_to_the_budget_and_lose_nobody():

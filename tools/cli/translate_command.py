@@ -127,15 +127,15 @@ def sample(args: argparse.Namespace) -> int:
     from course_lib.models.in_use import device_of
     from course_lib.text.special import BOS, EOS
     from course_lib.translation.attentions import Attention
-    from course_lib.translation.pipeline import notes_on, plainly
+    from course_lib.translation.pipeline import prepare
     from course_lib.translation.sample import continue_text
 
     saved = open_as("language model", args)
     model, tokenizer = saved.model, saved.tokenizer
-    text = plainly(args.text, tokenizer)
-    for note in notes_on(text, tokenizer) if text else ():
+    text = prepare(args.text, tokenizer)
+    for note in text.notes if text.ids else ():
         print(f"note: {note}", file=sys.stderr)
-    start = [BOS, *tokenizer.encode(text)]
+    start = [BOS, *text.ids]
     room = model.config.max_len - len(start) + 1
     if room < 1:
         raise Trouble(

@@ -14,7 +14,7 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
     COURSE_BAR          "1" or "0": progress bars on or off, whoever watches
-    COURSE_CALLED       how the course was called; the command line sets it, and messages name it so
+    COURSE_CALLED       how the course was started; the command line sets it, messages quote it
 
 torch is imported where it is needed: what only wants a path answers at once.
 """
@@ -45,6 +45,11 @@ def data_path(*parts: str) -> Path:
             "`git status` shows what is missing, `git checkout -- data` brings it back."
         )
     return path
+
+
+def shipped_weights(system: str) -> Path:
+    """The file with the trained weights of a system that comes with the course."""
+    return PROJECT_ROOT / "data" / "checkpoints" / f"{system}.safetensors"
 
 
 def user_folder() -> Path:
@@ -135,10 +140,15 @@ def switched_on(name: str) -> bool:
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def called() -> str:
-    """The course as it was called: what a message tells to run begins with it.
+def program_name() -> str:
+    """How the course was started, so that a message can name a command as the user would type it.
 
-    >>> f"{called()} data multi30k"
+    >>> f"{program_name()} data multi30k"
     'python3 -m course_lib data multi30k'
     """
-    return os.environ.get("COURSE_CALLED", "python3 -m course_lib")
+    if "COURSE_CALLED" in os.environ:  # set by the process that started this one
+        return os.environ["COURSE_CALLED"]
+    if Path(sys.argv[0]).stem == "course":
+        return "course"
+    by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun and Jupyter start Python otherwise
+    return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"

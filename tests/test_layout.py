@@ -75,7 +75,7 @@ def too_early(root: Path) -> list[str]:
             name = found.full_name
             known = any(name == ours or name.startswith(f"{ours}.") for ours in STANDARD_LIBRARY_ONLY[2:])
             there = known or name in STANDARD_LIBRARY_ONLY or name.split(".")[0] in sys.stdlib_module_names
-            if not there and (found.at_once or path.name in ("__init__.py", "door.py")):
+            if not there and (found.at_once or path.name in ("__init__.py", "environment.py")):
                 problems.append(f"{where}:{found.line}: imports {name}")
     return problems
 
@@ -114,14 +114,14 @@ def test_a_wrong_level_is_found(tmp_path):
         tmp_path,
         {
             "course_lib/__init__": "import os\ndef later():\n    import torch",
-            "course_lib/__main__": "from tools.cli.door import enter\nimport course_lib.theme",
+            "course_lib/__main__": "from tools.cli.environment import enter\nimport course_lib.theme",
             "course_lib/theme": "",
             "course_lib/helpers": "from course_lib import __version__",
             "course_lib/layers/masks": "import course_lib.models.rnn\ndef f():\n  from .. import models",
             "course_lib/models/rnn": "from ..layers import masks",
             "course_lib/views/still": "from course_lib.explore import base\nimport lessons.l01_first",
             "course_lib/explore/base": "from course_lib.views import still",
-            "tools/cli/door": "def later():\n    import torch",
+            "tools/cli/environment": "def later():\n    import torch",
             "tools/cli/lab": "from course_lib.theme import use\ndef later():\n    import jupyterlab",
         },
     )
@@ -135,7 +135,7 @@ def test_a_wrong_level_is_found(tmp_path):
     assert too_early(tmp_path) == [
         "course_lib/__init__.py:3: imports torch",
         "course_lib/__main__.py:2: imports course_lib.theme",
-        "tools/cli/door.py:2: imports torch",
+        "tools/cli/environment.py:2: imports torch",
         "tools/cli/lab.py:1: imports course_lib.theme.use",
     ]
 
@@ -218,8 +218,8 @@ def version(name, real=importlib.metadata.version):
 importlib.metadata.version = version
 for module in {modules}:
     importlib.import_module(module)
-from tools.cli import door, main
-door.set_up = door.restart = lambda *asked: sys.exit("a set-up was started")
+from tools.cli import environment, main
+environment.set_up = environment.restart = lambda *asked: sys.exit("a set-up was started")
 import tools.bench.decoding, tools.bench.training
 for words in (
     ["train", "bahdanau", "--scale", "tiny", "--steps", "2", "--device", "cpu", "--folder", {folder!r}],

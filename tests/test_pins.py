@@ -8,7 +8,7 @@ from importlib.metadata import distributions, version
 import pytest
 import yaml
 
-from tools.cli.door import PROJECT_ROOT, admits, needed, project
+from tools.cli.environment import PROJECT_ROOT, admits, needed, project
 
 PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.]*")
 

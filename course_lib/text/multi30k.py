@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from course_lib import __version__
-from course_lib.runtime import PROJECT_ROOT, called, data_path, user_folder, write_atomically
+from course_lib.runtime import PROJECT_ROOT, data_path, program_name, user_folder, write_atomically
 from course_lib.text.corpus import CorpusError, Sentences, read_split
 
 HOME = "https://github.com/multi30k/dataset"
@@ -73,7 +73,7 @@ def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
 
 def command(folder: str | Path | None = None) -> str:
     """What fills the folder of this name: the command line as it was called."""
-    words = f"{called()} data multi30k --download"
+    words = f"{program_name()} data multi30k --download"
     return words if folder is None else f'{words} "{folder}"'
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from course_lib.models.translator import Translator
-from course_lib.runtime import data_path
+from course_lib.runtime import shipped_weights
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.checkpoint import load_system
 from course_lib.translation.pipeline import Translation, translate
@@ -34,7 +34,7 @@ class Shipped:
 
 def load_shipped(name: str) -> Shipped:
     """The system of that name from data/checkpoints, as the museum has it: a copy of one's own."""
-    saved = load_system(data_path("checkpoints", f"{name}.safetensors"))
+    saved = load_system(shipped_weights(name))
     return Shipped(name, saved.model, saved.tokenizer)
 
 

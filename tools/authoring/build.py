@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.results import UnknownResult, fill
-from course_lib.runtime import PROJECT_ROOT, called, data_path, write_atomically
+from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
@@ -194,7 +194,7 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
         problems = [f"{problem.message} (source line {problem.line})"]
     except (ValueError, KeyError, TypeError):  # a merge conflict in it, for example
         problems = ["this is not a notebook we wrote"]
-    remedy = f"run `{called()} build {made.lesson.number}`"
+    remedy = f"run `{program_name()} build {made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
 
@@ -216,4 +216,4 @@ def stale_glossary(root: Path, page: str) -> list[str]:
     """What to run where docs/glossary.md is not what the lessons say."""
     path = root / "docs" / "glossary.md"
     fresh = path.exists() and path.read_text(encoding="utf-8") == page
-    return [] if fresh else [f"docs/glossary.md: stale; run `{called()} build`"]
+    return [] if fresh else [f"docs/glossary.md: stale; run `{program_name()} build`"]

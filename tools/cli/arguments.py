@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.cli.door import PROJECT_ROOT, Trouble
+from course_lib.runtime import shipped_weights
+from tools.cli.environment import CommandError
 
-SHIPPED = PROJECT_ROOT / "data" / "checkpoints"
 BEST = "best.safetensors"
 WHICH = "--checkpoint takes a .safetensors file or a run's folder, --system NAME what comes with the course."
 
 
 def command(to, name: str, help: str, run: Callable, stage: str = "training") -> argparse.ArgumentParser:
-    """One command: what it is for, what runs it, what must be installed (`door.STAGES`)."""
+    """One command: what it is for, what runs it, what must be installed (`environment.STAGES`)."""
     own = to.add_parser(
         name,
         help=help,
@@ -85,7 +85,9 @@ def find_device(name: str | None):
         torch.zeros(1, device=found)  # knowing its name is not having it
     except (RuntimeError, AssertionError, ValueError) as error:
         why = (str(error).splitlines() or ["torch does not say why"])[0]
-        raise Trouble(f"The device cannot be used here: {why}", "--device cpu is always there.") from error
+        raise CommandError(
+            f"The device cannot be used here: {why}", "--device cpu is always there."
+        ) from error
     return found
 
 
@@ -104,7 +106,7 @@ def add_weights(own: argparse.ArgumentParser, usual: str, nargs: str | None = No
 def find_weights(checkpoint: Path | None, system: str | None) -> Path:
     """The file with the weights; a run's folder stands for its best ones."""
     if checkpoint is None:
-        return SHIPPED / f"{system}.safetensors"
+        return shipped_weights(system)
     return checkpoint / BEST if checkpoint.is_dir() else checkpoint
 
 
@@ -116,8 +118,12 @@ def open_system(path: Path, device):
     try:
         saved = load_system(path, device=device)
     except CheckpointError as error:
-        todo = "`git checkout -- data/checkpoints` brings it back." if path.parent == SHIPPED else WHICH
-        raise Trouble(str(error), todo) from error
+        todo = (
+            "`git checkout -- data/checkpoints` brings it back."
+            if path == shipped_weights(path.stem)
+            else WHICH
+        )
+        raise CommandError(str(error), todo) from error
     return saved, system(saved.name).kind
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 
 from course_lib import __version__
+from course_lib.runtime import program_name
 from tools.cli import (
     bench_command,
     build_command,
@@ -27,7 +28,7 @@ from tools.cli import (
     train_command,
     translate_command,
 )
-from tools.cli.door import Trouble, called, enter, read_no_further
+from tools.cli.environment import CommandError, discard_output, ensure
 
 PARTS = (  # in the order of --help
     *(lab_command, progress_command, build_command, test_command, data_command),
@@ -57,7 +58,7 @@ def run_command(argv: list[str]) -> int:
         args.refuse(f"unrecognized arguments: {' '.join(further)}")
 
     def run() -> int:
-        enter(args.stage, argv)
+        ensure(args.stage, argv)
         return args.run(args)
 
     return ended(run)
@@ -69,19 +70,19 @@ def ended(run: Callable[[], int]) -> int:
         code = run()
         sys.stdout.flush()  # now, while a full disk can still be spoken of
         return code
-    except Trouble as trouble:
+    except CommandError as trouble:
         told = str(trouble)
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
         return 130  # what a shell expects of a program that Ctrl-C ended
     except BrokenPipeError:  # `course_lib progress | head`: nobody reads any further
-        read_no_further()
+        discard_output()
         return 0
     except OSError as error:
         if error.errno not in NO_ROOM + NO_RIGHT:
             raise
         if error.filename is None:
-            read_no_further()
+            discard_output()
         told = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
         full = error.errno in NO_ROOM
         todo = "Make room" if full else "See who may read and write it, or name another place"
@@ -109,7 +110,7 @@ def out_of_memory(error: Exception) -> bool:
 def parser() -> argparse.ArgumentParser:
     """All that can be typed."""
     program = argparse.ArgumentParser(
-        prog=called(),
+        prog=program_name(),
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
         epilog="Start with `lab`. Each command tells more with --help.",
         allow_abbrev=False,

@@ -12,8 +12,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+from course_lib.runtime import program_name
 from tools.cli.arguments import at_least, command, seed
-from tools.cli.door import Trouble, called
+from tools.cli.environment import CommandError
 
 AT_MOST = 20_000  # sentences looked at for a rule
 MULTI30K = """31,014 captions of photographs in German, English and French, from their makers' public
@@ -54,9 +55,9 @@ def show(args: argparse.Namespace) -> int:
         fitting = (pair for pair in islice(pairs, AT_MOST) if not args.rule or args.rule in pair.phenomena)
         shown = ["\n".join(lines(pair)) for pair in islice(fitting, args.n)]
     except ValueError as error:
-        raise Trouble(str(error), f"`{called()} data show --help` lists the options.") from error
+        raise CommandError(str(error), f"`{program_name()} data show --help` lists the options.") from error
     if not shown:
-        raise Trouble(f"No such sentence among {AT_MOST:,}.", "Ask for longer ones, as --length 8 16.")
+        raise CommandError(f"No such sentence among {AT_MOST:,}.", "Ask for longer ones, as --length 8 16.")
     print("\n\n".join(shown))
     return 0
 
@@ -121,7 +122,7 @@ def multi30k(args: argparse.Namespace) -> int:
         try:
             multi30k.fetch(folder)
         except (multi30k.DownloadError, OSError) as error:
-            raise Trouble(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
+            raise CommandError(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
         report(folder, why)
     print("All nine files are there, and every checksum is right.")
     print("Whoever writes about results on them cites Elliott et al. 2016 and 2017.")

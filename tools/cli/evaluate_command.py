@@ -24,7 +24,7 @@ from tools.cli.arguments import (
     find_weights,
     open_system,
 )
-from tools.cli.door import Trouble
+from tools.cli.environment import CommandError
 
 SPLITS = ("test", "long", "depth", "recombination", "coreference", "validation")
 
@@ -48,7 +48,7 @@ def evaluate(args: argparse.Namespace) -> int:
     for path in paths:  # a line as soon as it is known
         try:
             found, page = measured(path, args, device)
-        except Trouble as trouble:
+        except CommandError as trouble:
             if len(paths) == 1:
                 raise
             print(f"{path} is left out: {trouble.args[0]}", file=sys.stderr)
@@ -72,7 +72,9 @@ def measured(path: Path, args: argparse.Namespace, device) -> tuple[dict, str]:
     label = path.parent.name if path.name == BEST else path.stem
     about = {key: saved.about.get(key) for key in ("command", "data", "machine", "versions")}
     if (trained := (about["data"] or {}).get("name")) is None and args.data is None:
-        raise Trouble(f"{label} does not say what it was trained on.", "Name what to measure it on: --data.")
+        raise CommandError(
+            f"{label} does not say what it was trained on.", "Name what to measure it on: --data."
+        )
     data, pairs = find_pairs(args, trained or "")
     warn_of_unknown(label, saved, pairs)
     if kind != "translator":  # a translator reads of a long sentence what it can
@@ -82,7 +84,7 @@ def measured(path: Path, args: argparse.Namespace, device) -> tuple[dict, str]:
         with tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not watched()) as bar:
             found = measure(saved.name, saved.model, saved.tokenizer, pairs, **search, progress=bar.update)
     except ValueError as error:
-        raise Trouble(f"{label}: {error}", "Take more sentences, or another split.") from error
+        raise CommandError(f"{label}: {error}", "Take more sentences, or another split.") from error
     line, results, page = told(found)
     where = data if Path(data).is_file() else f"{data}, {args.split}"
     print(f"{label:24} {where}: {len(pairs):,} sentences  {line}", flush=True)
@@ -97,7 +99,7 @@ def find_pairs(args: argparse.Namespace, trained: str):
 
     data = args.data or trained
     if args.data is None and Path(data).is_file():
-        raise Trouble(f"It was trained on {data} itself.", "Name a test file: --data my/test.tsv.")
+        raise CommandError(f"It was trained on {data} itself.", "Name a test file: --data my/test.tsv.")
     if data == "multi30k" and trained.startswith("multi30k-"):
         data = trained  # in its own languages
     try:
@@ -105,7 +107,7 @@ def find_pairs(args: argparse.Namespace, trained: str):
         found = read_corpus(data, args.split, multi30k=args.multi30k)
     except (ValueError, FileNotFoundError) as error:
         whose = "" if args.data else f"It was trained on {data}; --data names another corpus. "
-        raise Trouble(f"{whose}{error}") from error
+        raise CommandError(f"{whose}{error}") from error
     if isinstance(found, Sentences):
         return data, Sentences(found.src[: args.first], found.tgt[: args.first])
     return data, found[: args.first]
@@ -130,7 +132,7 @@ def fitting(label: str, saved, pairs) -> list[tuple[str, str]]:
     short = [pair for pair in both if max(len(encode(text)) for text in pair) < longest]
     if not short:
         told = f"{label} reads {longest - 1} tokens, but all {len(pairs):,} pairs have more."
-        raise Trouble(told, "Take another split, or shorter sentences.")
+        raise CommandError(told, "Take another split, or shorter sentences.")
     if n := len(pairs) - len(short):
         print(f"{label}: left out, for they have over {longest - 1} tokens: {n:,} pairs", file=sys.stderr)
     return short

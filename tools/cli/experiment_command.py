@@ -8,8 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
+from course_lib.runtime import program_name
 from tools.cli.arguments import add_device, at_least, command, find_device, seed
-from tools.cli.door import Trouble, called
+from tools.cli.environment import CommandError
 
 
 def add(commands) -> None:
@@ -41,12 +42,14 @@ def experiment(args: argparse.Namespace) -> int:
             print(f"{one.name}  (lesson {one.lesson}; {len(one.variants)} variants)\n    {one.asks}")
         return 0
     if unknown := [name for name in args.names if name not in known]:
-        raise Trouble(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")
+        raise CommandError(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")
     if args.table:
         for name in args.names:
             path = results_file(args.out, name, args.n_steps)
             if not path.exists():
-                raise Trouble(f"{path} is not there.", f"Run `{called()} experiment {name}` first.")
+                raise CommandError(
+                    f"{path} is not there.", f"Run `{program_name()} experiment {name}` first."
+                )
             print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
@@ -58,5 +61,5 @@ def experiment(args: argparse.Namespace) -> int:
     try:
         failed = run(args.names, **{name: getattr(args, name) for name in names})
     except ValueError as error:
-        raise Trouble(str(error), f"`{called()} experiment --list` shows them all.") from error
+        raise CommandError(str(error), f"`{program_name()} experiment --list` shows them all.") from error
     return 1 if failed else 0

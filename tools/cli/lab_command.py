@@ -6,8 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
+from course_lib.runtime import PROJECT_ROOT
 from tools.cli.arguments import command
-from tools.cli.door import PROJECT_ROOT, first_in_path
+from tools.cli.environment import first_in_path
 
 SETTINGS = Path(__file__).with_name("lab_settings")
 

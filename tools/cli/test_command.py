@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from course_lib.runtime import PROJECT_ROOT
 from tools.cli.arguments import command
-from tools.cli.door import PROJECT_ROOT
 
 REPORTS = PROJECT_ROOT / "build" / "test"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")

@@ -14,6 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from course_lib.runtime import program_name
 from tools.cli.arguments import (
     add_corpus,
     add_device,
@@ -23,7 +24,7 @@ from tools.cli.arguments import (
     seed,
     system_name,
 )
-from tools.cli.door import Trouble, called, read_no_further
+from tools.cli.environment import CommandError, discard_output
 
 CORPORA = ("toy", "multi30k")
 
@@ -67,9 +68,9 @@ def train(args: argparse.Namespace) -> int:
         command = f"python3 -m course_lib {shlex.join(args.words_typed)}"
         outcome = run_job(job, tell=tell, after_validation=tell_record, command=command)
     except KeyboardInterrupt:
-        raise Trouble("Stopped at once.", "The same command goes on from the last checkpoint.") from None
+        raise CommandError("Stopped at once.", "The same command goes on from the last checkpoint.") from None
     except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
-        raise Trouble(str(error)) from error
+        raise CommandError(str(error)) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun every process comes along here; one talks
         tell("\n".join(farewell(outcome, args.system)))
     return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
@@ -105,7 +106,7 @@ def tell(line: str) -> None:
         tqdm.write(line)
         sys.stdout.flush()
     except BrokenPipeError:
-        read_no_further()
+        discard_output()
 
 
 def tell_record(record) -> None:
@@ -137,4 +138,4 @@ def farewell(outcome, name: str) -> list[str]:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     use = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
     again = use.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
-    return [*lines, f"Try them: {called()} {again}"]
+    return [*lines, f"Try them: {program_name()} {again}"]

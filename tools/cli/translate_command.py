@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from course_lib.runtime import program_name
 from tools.cli.arguments import (
     add_search,
     add_weights,
@@ -20,7 +21,7 @@ from tools.cli.arguments import (
     open_system,
     seed,
 )
-from tools.cli.door import Trouble, called
+from tools.cli.environment import CommandError
 
 GAUSSIAN = "The Gaussian window takes weight away, so a row may add up to less than 1."
 TRANSLATE = """Capitals and full stops do no harm. What is odd about a sentence, such as an unknown word, is
@@ -60,7 +61,9 @@ def open_as(kind: str, args: argparse.Namespace):
     saved, found = open_system(path, find_device(args.device))
     if found != kind:
         use = {"translator": "translate", "language model": "sample"}.get(found, "evaluate")
-        raise Trouble(f"{path} holds {saved.name}, a {found}.", f"For it there is `{called()} {use}`.")
+        raise CommandError(
+            f"{path} holds {saved.name}, a {found}.", f"For it there is `{program_name()} {use}`."
+        )
     args.attention = args.attention or bool(args.layer or args.head)
     if args.attention and not saved.model.attends:
         print(f"{saved.name} has no attention to show.", file=sys.stderr)
@@ -138,7 +141,7 @@ def sample(args: argparse.Namespace) -> int:
     start = [BOS, *text.ids]
     room = model.config.max_len - len(start) + 1
     if room < 1:
-        raise Trouble(
+        raise CommandError(
             f"The text is too long: {saved.name} reads {model.config.max_len} tokens.",
             "Begin with a shorter one.",
         )
@@ -180,7 +183,7 @@ def chosen(weights, args: argparse.Namespace):
     n_layers, n_heads = weights.shape[:2]
     for flag, wanted, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
         if wanted is not None and wanted > n:
-            raise Trouble(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
+            raise CommandError(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
     layer, head = args.layer or n_layers, args.head
     of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
     of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"

@@ -12,7 +12,7 @@ from tools.cli import commands
 @pytest.fixture
 def no_set_up(monkeypatch):
     """The commands run here and now, in the environment that runs the tests."""
-    monkeypatch.setattr(commands, "enter", lambda *_: None)
+    monkeypatch.setattr(commands, "ensure", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from course_lib.teaching.exercises.catalogue import exercises_of
 from tests.browser.lab import lab_server
 from tools.cli import main
 from tools.cli.commands import ended
-from tools.cli.door import PROJECT_ROOT, Trouble
+from tools.cli.environment import PROJECT_ROOT, CommandError
 
 COMMANDS = ("lab", "test", "build", "data", "train", "translate", "sample", "evaluate", "experiment")
 COMMANDS += ("progress", "bench")
@@ -105,7 +105,7 @@ def raising(error: BaseException):
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (Trouble("The disk is full.", "Make room."), 1, "\nThe disk is full.\nMake room.\n"),
+        (CommandError("The disk is full.", "Make room."), 1, "\nThe disk is full.\nMake room.\n"),
         (KeyboardInterrupt(), 130, "\nStopped.\n"),
         (MemoryError(), 1, "\nThere is not enough memory for this."),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), 1, "a smaller --beam"),

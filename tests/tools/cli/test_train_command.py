@@ -17,7 +17,7 @@ from course_lib.text.toy.generate import generate
 from course_lib.training import job
 from course_lib.training.checkpoint import load_checkpoint, load_system, read_about, save_checkpoint
 from tools.cli import commands, main, train_command
-from tools.cli.door import PROJECT_ROOT
+from tools.cli.environment import PROJECT_ROOT
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 RUN = "runs/toy_{}_tiny_0/best.safetensors"

@@ -17,7 +17,7 @@ from course_lib.training.checkpoint import load_checkpoint, load_system, save_ch
 from course_lib.translation.attentions import every_attention
 from course_lib.translation.pipeline import translate as translate_texts
 from tools.cli import arguments, main, translate_command
-from tools.cli.door import PROJECT_ROOT, Trouble
+from tools.cli.environment import PROJECT_ROOT, CommandError
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 
@@ -91,7 +91,7 @@ def test_weights_that_cannot_be_used_are_told_of_with_a_way_out(tmp_path, checkp
 
 
 def test_systems_by_name_and_the_folder_of_a_run(bahdanau, checkpoint, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(arguments, "SHIPPED", bahdanau.parent)
+    monkeypatch.setattr(arguments, "shipped_weights", lambda name: bahdanau.parent / f"{name}.safetensors")
     assert main(["translate", "--system", "bahdanau", "--device", "cpu", TEXT]) == 0
     assert ask(checkpoint("bahdanau", file="best.safetensors").parent, TEXT) == 0
     first, second = capsys.readouterr().out.splitlines()
@@ -209,7 +209,7 @@ def test_the_right_weights_are_taken():
         found, told = translate_command.chosen(weights, argparse.Namespace(layer=layer, head=head))
         assert torch.equal(found, expected) and told == which
     for layer, head, told in ((4, None, "--layer 4 is not there: it has 3"), (None, 5, "--head 5")):
-        with pytest.raises(Trouble, match=told):
+        with pytest.raises(CommandError, match=told):
             translate_command.chosen(weights, argparse.Namespace(layer=layer, head=head))
 
 

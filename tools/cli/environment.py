@@ -1,9 +1,9 @@
-"""The door: the packages a command needs, found where they are, else installed into `.venv` by pip.
+"""The packages that a command needs: found in this Python, or else installed into `.venv` by pip.
 
-    enter("lab", ["lab"])     # comes back in an interpreter that has what the lab needs
+    ensure("lab", ["lab"])     # returns in an interpreter that has what the lab needs
 
-Nothing but Python's standard library is imported here. A set-up ends by writing a stamp into `.venv`; while
-it does not fit the pins, the set-up is repeated. A machine whose own torch is good enough keeps it.
+Nothing but Python's standard library is imported here. A finished set-up writes a stamp into `.venv`: which
+pins it installed and up to which stage. A Python that has good versions of everything is used as it is.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
+from course_lib.runtime import PROJECT_ROOT, program_name
+
 VENV = PROJECT_ROOT / ".venv"
 STAMP = "course.json"  # in it
-STAGES = ("training", "lab", "test")  # each holds what the ones before it hold
-CALLED = "COURSE_CALLED"  # how the person called the course: messages of every floor name it so
+STAGES = ("training", "lab", "test")  # each includes the ones before it
 
 
-class Trouble(Exception):
-    """Something the person at the keyboard can put right: what happened, and what to do about it.
+class CommandError(Exception):
+    """Something the user can put right: what happened, and what to do about it.
 
-    >>> print(Trouble("The disk is full.", "Make room, then run the same command again."))
+    >>> print(CommandError("The disk is full.", "Make room, then run the same command again."))
     The disk is full.
     Make room, then run the same command again.
     """
@@ -41,28 +41,22 @@ class Trouble(Exception):
         return "\n".join(self.args)
 
 
-def called() -> str:
-    """The course as it was called: `python3 -m course_lib`, `py -m course_lib`, or `course`."""
-    if CALLED in os.environ:  # the process that takes over in `.venv` was called by this one
-        return os.environ[CALLED]
-    if Path(sys.argv[0]).stem == "course":
-        return "course"
-    by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun calls it otherwise
-    return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"
-
-
-def read_no_further() -> None:
-    """What is still to be printed goes nowhere; else Python would try again at its end, and complain."""
+def discard_output() -> None:
+    """Send what is still to be printed nowhere: Python would try again when it ends, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def enter(stage: str, argv: list[str]) -> None:
-    """Come back only in an interpreter that has what a stage needs; else run the command anew in `.venv`."""
-    os.environ[CALLED] = called()
+def ensure(stage: str, argv: list[str]) -> None:
+    """Return only in an interpreter that has what a stage needs; else run the command again in `.venv`."""
+    os.environ["COURSE_CALLED"] = program_name()
+    check_complete()
+    inside, ready = Path(sys.prefix) == VENV, is_ready(stage)
+    if inside and ready:
+        return
     lacking = missing(stage)
     if not lacking:
         return
-    if not is_ready() or Path(sys.prefix) == VENV:  # inside: this stage needs more than the last one
+    if not ready:
         set_up(stage, lacking)
     restart(argv)
 
@@ -70,9 +64,17 @@ def enter(stage: str, argv: list[str]) -> None:
 # ---- what is needed, and what is there
 
 
+def check_complete() -> None:
+    """Raise unless this is the whole course: `pip install` without --editable leaves data/ behind."""
+    for name in ("data", "pyproject.toml"):
+        if not (PROJECT_ROOT / name).exists():
+            raise CommandError(
+                f"{PROJECT_ROOT} holds only a part of the course: {name} is missing.",
+                "Get the whole course with git clone, and run the command in its folder.",
+            )
+
+
 def project() -> dict:
-    if not (PROJECT_ROOT / "pyproject.toml").is_file():
-        raise Trouble(f"{PROJECT_ROOT} is not the whole course.", "Get it with git clone, and run it there.")
     return tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -122,26 +124,26 @@ def venv_python() -> Path:
 
 
 def stamp() -> str | None:
-    """What is written in it; None where `.venv` has none."""
+    """The stamp's text; None where `.venv` has none."""
     path = VENV / STAMP
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
-def pins() -> str:
-    """What the stamp says: a hash of the two files that decide what an environment holds."""
+def stamp_for(stage: str) -> str:
+    """The stamp of a set-up: a hash of the two files that decide what is installed, and the stage."""
     files = [(PROJECT_ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
-    return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16]})
+    return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16], "stage": stage})
 
 
-def is_ready() -> bool:
-    """Whether a set-up for these pins came to its end, and the Python it points to is still there."""
-    return stamp() == pins() and venv_python().exists()
+def is_ready(stage: str) -> bool:
+    """Whether a set-up for these pins, up to this stage or further, was finished and its Python exists."""
+    return stamp() in map(stamp_for, STAGES[STAGES.index(stage) :]) and venv_python().exists()
 
 
 def set_up(stage: str, lacking: list[str]) -> None:
     """Make `.venv`, or bring it up to what a stage needs, and stamp it."""
     if VENV.exists() and stamp() is None:
-        raise Trouble(
+        raise CommandError(
             f"The folder .venv was not made by the course, and it lacks {lacking[0]}.",
             "Move it away, then run the same command again. Or activate it, run\n"
             "    python -m pip install -c constraints.txt -e .[lab,test]\nand then the same command.",
@@ -154,18 +156,18 @@ def set_up(stage: str, lacking: list[str]) -> None:
     words = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
     extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
     if run([venv_python(), "-m", "pip", "--no-input", *words, "--editable", f"{PROJECT_ROOT}{extras}"]):
-        raise Trouble(
+        raise CommandError(
             "pip could not install the packages; it says why above.",
             "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
             "same command again: what was fetched is kept.",
         )
-    (VENV / STAMP).write_text(pins(), encoding="utf-8")
+    (VENV / STAMP).write_text(stamp_for(stage), encoding="utf-8")
 
 
 def make_venv() -> None:
     """An empty `.venv`, in place of one whose first set-up never came to its end."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
-        raise Trouble(
+        raise CommandError(
             f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
             "Debian and Ubuntu keep it in a package of its own:\n"
             f"    sudo apt install python3.{sys.version_info.minor}-venv\nThen run the same command again.",
@@ -175,7 +177,9 @@ def make_venv() -> None:
     (VENV / STAMP).touch()  # first of all, so that what is left after a power cut is known to be ours
     # Not by the Python of `.venv` itself, which is gone by now.
     if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
-        raise Trouble("Python could not make .venv; it says why above.", "Then run the same command again.")
+        raise CommandError(
+            "Python could not make .venv; it says why above.", "Then run the same command again."
+        )
 
 
 def run(command: list[str | Path]) -> int:

@@ -1,4 +1,4 @@
-"""The door: old Pythons, what is missing, a set-up with fakes for pip and venv, and the retry after it."""
+"""What a command needs: old Pythons, missing packages, a set-up with fakes for pip and venv, and its retry."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib import runtime
-from tools.cli import commands, door, main
-from tools.cli.door import PROJECT_ROOT, Trouble, enter, is_ready
+from course_lib.runtime import PROJECT_ROOT
+from tools.cli import commands, environment, main
+from tools.cli.environment import CommandError, ensure, is_ready
 
 PYPROJECT = """
 [build-system]
@@ -76,13 +77,13 @@ def test_messages_name_the_command_as_it_was_called(monkeypatch, capsys, argv, o
     monkeypatch.setattr(sys, "argv", [argv])
     monkeypatch.setattr(sys, "orig_argv", orig.split())
     if set_before:
-        monkeypatch.setenv(door.CALLED, set_before)
+        monkeypatch.setenv("COURSE_CALLED", set_before)
     with pytest.raises(SystemExit):
         main(["trian"])
     assert capsys.readouterr().err.startswith(f"usage: {expected} ")
     assert main(["data", "multi30k", "nowhere"]) == 1
     assert f"    {expected} data multi30k --download" in capsys.readouterr().out
-    assert runtime.called() == expected
+    assert runtime.program_name() == expected
 
 
 # ---- a course of nothing but its pins
@@ -92,12 +93,12 @@ def test_messages_name_the_command_as_it_was_called(monkeypatch, capsys, argv, o
 def course(tmp_path, monkeypatch) -> Path:
     """A course folder whose `.venv` would have this very Python."""
     root = tmp_path / "a course"
-    root.mkdir()
+    (root / "data").mkdir(parents=True)
     (root / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
     (root / "constraints.txt").write_text("no-such-package==1.0\n", encoding="utf-8")
-    monkeypatch.setattr(door, "PROJECT_ROOT", root)
-    monkeypatch.setattr(door, "VENV", root / ".venv")
-    monkeypatch.setattr(door, "venv_python", lambda: Path(sys.executable))
+    monkeypatch.setattr(environment, "PROJECT_ROOT", root)
+    monkeypatch.setattr(environment, "VENV", root / ".venv")
+    monkeypatch.setattr(environment, "venv_python", lambda: Path(sys.executable))
     return root
 
 
@@ -124,95 +125,108 @@ class Machine:
 @pytest.fixture
 def machine(course, monkeypatch) -> Machine:
     fake = Machine()
-    monkeypatch.setattr(door, "run", fake.run)
-    monkeypatch.setattr(door, "restart", fake.restarts.append)
+    monkeypatch.setattr(environment, "run", fake.run)
+    monkeypatch.setattr(environment, "restart", fake.restarts.append)
     return fake
 
 
 def trouble(stage: str = "lab") -> str:
-    with pytest.raises(Trouble) as caught:
-        enter(stage, ["lab"])
+    with pytest.raises(CommandError) as caught:
+        ensure(stage, ["lab"])
     return str(caught.value)
 
 
 def test_an_interpreter_whose_versions_are_within_the_ranges_is_used_as_it_is(course, machine, monkeypatch):
     """Though another version is pinned."""
-    monkeypatch.setattr(door, "version", lambda name: "3.0.1+cpu" if "lab" in name else "1.10.0a0+git12")
-    enter("lab", ["lab"])
-    assert not machine.installs and not machine.restarts and not door.VENV.exists()
-    assert door.missing("test") == ["no-such-test-package >=2.0 (has 1.10.0a0+git12)"]
-    enter("test", ["test"])
+    monkeypatch.setattr(
+        environment, "version", lambda name: "3.0.1+cpu" if "lab" in name else "1.10.0a0+git12"
+    )
+    ensure("lab", ["lab"])
+    assert not machine.installs and not machine.restarts and not environment.VENV.exists()
+    assert environment.missing("test") == ["no-such-test-package >=2.0 (has 1.10.0a0+git12)"]
+    ensure("test", ["test"])
     assert machine.restarts == [["test"]] and machine.installs[0][-1] == f"{course}[lab,test]"
 
 
-def test_a_part_of_the_course_is_told_from_the_whole(course, machine):
-    (door.PROJECT_ROOT / "pyproject.toml").unlink()
-    assert "is not the whole course" in trouble() and not machine.installs
+@pytest.mark.parametrize("name", ["data", "pyproject.toml"])
+def test_a_part_of_the_course_is_not_the_whole(course, machine, name):
+    (course / name).rename(course / "elsewhere")
+    assert f"only a part of the course: {name} is missing" in trouble() and not machine.installs
 
 
 def test_the_first_start_sets_up_and_the_second_only_looks(course, machine, capsys):
-    enter("lab", ["lab", "--no-browser"])
+    ensure("lab", ["lab", "--no-browser"])
     (install,) = machine.installs
     pins = str(course / "constraints.txt")
     assert install == ["--only-binary", ":all:", "-c", pins, "--editable", f"{course}[lab]"]
     assert "setting up the course in .venv" in capsys.readouterr().out
-    enter("lab", ["lab"])
+    ensure("lab", ["lab"])
     assert len(machine.installs) == 1 and machine.venvs == 1
     assert machine.restarts == [["lab", "--no-browser"], ["lab"]] and capsys.readouterr().out == ""
 
 
 def test_inside_a_stage_adds_what_the_one_before_did_not_need(course, machine, monkeypatch):
-    """Or what was removed since. What cannot be added leaves the rest as it was."""
-    enter("training", ["train"])
-    monkeypatch.setattr(sys, "prefix", str(door.VENV))
-    enter("lab", ["lab"])
+    """What cannot be added leaves the rest as it was."""
+    ensure("training", ["train"])
+    monkeypatch.setattr(sys, "prefix", str(environment.VENV))
+    ensure("lab", ["lab"])
     machine.pip_fails = 1
     assert "pip could not install the packages; it says why above." in trouble("test")
     assert [one[-1] for one in machine.installs] == [str(course), f"{course}[lab]", f"{course}[lab,test]"]
-    assert machine.venvs == 1 and is_ready() and machine.restarts == [["train"], ["lab"]]
+    assert machine.venvs == 1 and is_ready("lab") and machine.restarts == [["train"], ["lab"]]
+
+
+def test_inside_a_ready_environment_no_file_is_parsed(course, machine, monkeypatch):
+    """Every command starts here: the stamp alone decides, not the versions of thirty packages."""
+    ensure("test", ["test"])
+    monkeypatch.setattr(sys, "prefix", str(environment.VENV))
+    monkeypatch.setattr(environment, "project", lambda: pytest.fail("pyproject.toml was parsed"))
+    for stage in environment.STAGES:
+        ensure(stage, ["train"])
+    assert len(machine.installs) == 1
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml"])
 def test_other_pins_bring_it_up_to_date(course, machine, name):
-    enter("lab", ["lab"])
+    ensure("lab", ["lab"])
     (course / name).write_text((course / name).read_text().replace("1.0", "1.1"))
-    assert not is_ready()
-    enter("lab", ["lab"])
-    assert len(machine.installs) == 2 and machine.venvs == 1 and is_ready()
+    assert not is_ready("lab")
+    ensure("lab", ["lab"])
+    assert len(machine.installs) == 2 and machine.venvs == 1 and is_ready("lab")
 
 
 @pytest.mark.parametrize("fails", [1, KeyboardInterrupt()])
 def test_a_broken_set_up_is_repeated(course, machine, fails):
     machine.pip_fails = fails
-    with pytest.raises((Trouble, KeyboardInterrupt)):
-        enter("lab", ["lab"])
-    assert not is_ready() and not machine.restarts
+    with pytest.raises((CommandError, KeyboardInterrupt)):
+        ensure("lab", ["lab"])
+    assert not is_ready("lab") and not machine.restarts
     machine.pip_fails = 0
-    enter("lab", ["lab"])
-    assert machine.restarts == [["lab"]] and is_ready()
+    ensure("lab", ["lab"])
+    assert machine.restarts == [["lab"]] and is_ready("lab")
     assert machine.venvs == 2, "pip may have been stopped in a package, and would take it for whole"
 
 
 def test_a_python_without_venv_names_the_package_that_has_it(course, machine, monkeypatch):
-    there = door.importlib.util.find_spec
+    there = environment.importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "ensurepip" else there(name))
     told = trouble()
     assert "its venv module is not installed" in told
-    assert f"sudo apt install python3.{sys.version_info.minor}-venv" in told and not door.VENV.exists()
+    assert f"sudo apt install python3.{sys.version_info.minor}-venv" in told and not environment.VENV.exists()
 
 
 def test_a_venv_of_somebody_else_is_left_alone(course, machine):
-    door.VENV.mkdir()
-    (door.VENV / "pyvenv.cfg").write_text("home = /usr/bin")
+    environment.VENV.mkdir()
+    (environment.VENV / "pyvenv.cfg").write_text("home = /usr/bin")
     told = trouble()
     assert "was not made by the course" in told and "Move it away" in told
-    assert (door.VENV / "pyvenv.cfg").exists() and not machine.installs
+    assert (environment.VENV / "pyvenv.cfg").exists() and not machine.installs
 
 
 def test_a_venv_whose_python_was_removed_is_not_ready(course, machine, monkeypatch):
-    enter("lab", ["lab"])
-    monkeypatch.setattr(door, "venv_python", lambda: door.VENV / "gone")
-    assert not is_ready()
+    ensure("lab", ["lab"])
+    monkeypatch.setattr(environment, "venv_python", lambda: environment.VENV / "gone")
+    assert not is_ready("lab")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there it is a child")
@@ -224,7 +238,7 @@ def test_the_environment_takes_the_place_of_the_process(course, monkeypatch):
 
     monkeypatch.setattr(os, "execve", execve)
     with pytest.raises(SystemExit):
-        door.restart(["lab", "--port", "9000"])
+        environment.restart(["lab", "--port", "9000"])
 
 
 def test_what_is_needed_is_asked_for_and_no_more():
@@ -237,8 +251,8 @@ def test_what_is_needed_is_asked_for_and_no_more():
     for stage, lines in stages.items():
         for line in lines.split("|"):
             assert commands.parser().parse_args(line.split()).stage == stage, line
-    training = door.needed("training")
-    assert "torch" in training and training.items() < door.needed("lab").items()
+    training = environment.needed("training")
+    assert "torch" in training and training.items() < environment.needed("lab").items()
     assert not [name for name in training if "jupyter" in name or "ipy" in name or name.startswith("nb")]
 
 
@@ -247,5 +261,5 @@ def test_pip_is_called_with_its_own_words_on_the_screen(monkeypatch):
     monkeypatch.setattr(
         subprocess, "run", lambda *command, **how: seen.append(how) or SimpleNamespace(returncode=3)
     )
-    assert door.run(["pip"]) == 3
+    assert environment.run(["pip"]) == 3
     assert seen[0].keys() == {"env"} and seen[0]["env"]["PIP_USER"] == "0"

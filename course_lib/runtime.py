@@ -38,6 +38,11 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 def data_path(*parts: str) -> Path:
     """A file or folder of the course's own data: `data_path("toy", "lexicon.json")`."""
     path = PROJECT_ROOT.joinpath("data", *parts)
+    if not (PROJECT_ROOT / "data").is_dir():
+        raise FileNotFoundError(
+            "The course's folder data/ is missing here: this is a copy made by `pip install`, not a clone. "
+            "Get the course with `git clone`, and install it with `pip install --editable .` if at all."
+        )
     if not path.exists():
         wanted = path.relative_to(PROJECT_ROOT)
         raise FileNotFoundError(

@@ -37,7 +37,8 @@ def browser():
 
 @pytest.fixture
 def lab(server, lessons_folder, browser):
-    """A page on fresh copies of the notebooks: tests type into cells, and JupyterLab saves by itself."""
+    """A page on fresh copies of the notebooks, for a learner who has done nothing yet."""
+    shutil.rmtree(server.home, ignore_errors=True)
     for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
         shutil.copy(notebook, lessons_folder)
     with lab_page(browser, server) as page:

@@ -47,7 +47,8 @@ CELLS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.m
   for (let i = 0; i < cells.length; i++) { const cell = cells.get(i); const outputs = [];
     for (let j = 0; j < (cell.outputs?.length ?? 0); j++) outputs.push(cell.outputs.get(j).toJSON());
     found.push({index: i, type: cell.type, count: cell.executionCount ?? null, outputs,
-                source: cell.sharedModel.getSource(), course: cell.getMetadata('course') ?? {}}); }
+                source: cell.sharedModel.getSource(), course: cell.getMetadata('course') ?? {},
+                tags: cell.getMetadata('tags') ?? []}); }
   return found; }"""
 
 KINDS = """() => { const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const found = [];
@@ -61,6 +62,7 @@ class LabServer:
 
     url: str
     token: str
+    home: Path  # what the course remembers about the learner
 
 
 def chromium_path() -> str | None:
@@ -105,7 +107,7 @@ def lab_server(
         stdout=log,
         stderr=subprocess.STDOUT,
     )
-    server = LabServer(f"http://127.0.0.1:{port}", token)
+    server = LabServer(f"http://127.0.0.1:{port}", token, state / "home")
     try:
         _wait_until_up(server, process, state / "lab.log")
         yield server

@@ -1,4 +1,4 @@
-"""What a command needs: old Pythons, missing packages, a set-up with fakes for pip and venv, and its retry."""
+"""What a command needs: old Pythons, missing packages, a set-up with fakes for pip and venv."""
 
 from __future__ import annotations
 

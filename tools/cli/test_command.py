@@ -19,7 +19,7 @@ from tools.cli.arguments import command
 REPORTS = PROJECT_ROOT / "build" / "test"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
 # nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
-# loadscope: a notebook keeps to one worker. Three forms of every lesson share them, so that none idles.
+# loadscope: a notebook keeps to one worker. All forms of all lessons share them, so that none idles.
 NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
@@ -104,10 +104,12 @@ def browser(home: Path) -> Part:
 
 
 def notebooks(folder: Path) -> list[Path]:
-    """Every lesson as it is stored, once more for another CPU, and with its solutions filled in.
+    """Every lesson as learners get it, run on another CPU, and with its solutions filled in, on this one.
 
-    `tests/nbval_home.py` knows by the folder which form a notebook has.
+    `tests/nbval_home.py` knows by the folder which form a notebook has. On this CPU the browser's tests run
+    every lesson as learners get it, and compare what it prints; without a browser nbval does that, too.
     """
+    from tests.browser.lab import chromium_path
     from tools.authoring.build import draft
     from tools.authoring.editions import as_text
     from tools.authoring.source import LessonError, sources
@@ -125,4 +127,4 @@ def notebooks(folder: Path) -> list[Path]:
         except LessonError as problem:  # the unit tests fail over it
             where = source.relative_to(PROJECT_ROOT).as_posix()
             print("A lesson has a problem:", problem.at(where), sep="\n", file=sys.stderr)
-    return [*stored, *copies, *solved]
+    return [*([] if chromium_path() else stored), *copies, *solved]

@@ -91,11 +91,16 @@ def test_without_a_browser_it_says_so_and_ci_fails(monkeypatch, tmp_path, ci, co
     assert "NO CHROMIUM FOUND" in done.stdout and done.returncode == (code if sys.platform == "linux" else 0)
 
 
-def test_every_lesson_is_run_in_three_forms(reports):
+@pytest.mark.parametrize("browser", ["/usr/bin/chromium", None])
+def test_every_lesson_is_run_as_learners_get_it_and_solved(reports, monkeypatch, browser):
+    """On this CPU the browser runs it as learners get it, where there is one."""
+    monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: browser)
     found = test_command.notebooks(reports)
     lessons = {source.parent.name[1:] for source in sources(PROJECT_ROOT)}
-    for folder in (PROJECT_ROOT / "notebooks", reports / "another_cpu", reports / "solved"):
+    here = PROJECT_ROOT / "notebooks"
+    for folder in (reports / "another_cpu", reports / "solved", *([] if browser else [here])):
         assert {path.stem for path in found if path.parent == folder} == lessons
+    assert len(found) == (2 if browser else 3) * len(lessons)
 
 
 def test_a_lesson_that_cannot_be_built_is_named_and_the_others_are_run(monkeypatch, reports, capsys):
@@ -103,6 +108,7 @@ def test_a_lesson_that_cannot_be_built_is_named_and_the_others_are_run(monkeypat
         raise LessonError(12, "unbalanced marker")
 
     monkeypatch.setattr("tools.authoring.build.draft", broken)
+    monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: None)
     assert len(test_command.notebooks(reports)) == 2 * len(sources(PROJECT_ROOT))
     assert "08_query_key_value/lesson.py:12: unbalanced marker\n" in capsys.readouterr().err
 

@@ -79,7 +79,7 @@ def run(
                 continue
             kept[one.experiment][one.variant, one.seed] = found
             keep(chosen[one.experiment], kept[one.experiment], files[one.experiment], n_steps)
-            tell(f"{name}: {brief(found)}")
+            tell(f"{name}: {brief(found, chosen[one.experiment].kind)}")
     except BaseException:  # Ctrl-C: some are in the middle of a run
         hands.shutdown(wait=False, cancel_futures=True)
         for child in active_children():

@@ -2,7 +2,7 @@
 
     print(table(json.loads(Path("data/results/positions.json").read_text())))
 
-± is the standard deviation over the seeds. Which columns there are depends on what was measured.
+± is the standard deviation over the seeds. Which columns there are depends on the kind of experiment.
 """
 
 from __future__ import annotations
@@ -13,74 +13,86 @@ from typing import Any, NamedTuple
 
 from course_lib.results import value_at
 from course_lib.text.toy.splits import TESTS
+from tools.experiments.catalogue import experiments
 
 RECALLED = ("1", "5", "10", "20", "50", "100")
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f}"
 
 
 class Measure(NamedTuple):
-    """A heading, where its number stands in a run ("scores", "test", "bleu"), and how it is written."""
+    """A column: its heading, the path of its number in a run, and how the number is written."""
 
     heading: str
     path: tuple[str | int, ...]
     write: Callable[[float], str] = percent
 
     def find(self, run: dict) -> float | None:
-        """None where a run has no such number; of a sign for each sentence, the share."""
-        found = value_at(run, *self.path)
-        return mean(map(int, found)) if isinstance(found, str) else found
+        """None where a run has no such number. A string has a 0 or 1 for each sentence: their mean."""
+        value = value_at(run, *self.path)
+        return mean(map(int, value)) if isinstance(value, str) else value
 
 
-def measures(run: dict) -> list[Measure]:
-    """What can be told of runs like this one."""
-    one, two, right = "{:.1f}".format, "{:.2f}".format, run.get("right")
-    if "gradient" in run:
-        recalled = [Measure(f"{d} steps, %", ("right", d)) for d in RECALLED if d in right]
-        return [*recalled, Measure("gradient at lag 50", ("gradient", "trained", "50"), "{:.1e}".format)]
-    if "ends" in run:
-        losses = {"training loss": "train_loss", "validation loss": "loss"}
-        told = [Measure(heading, ("ends", key), two) for heading, key in losses.items()]
-        return [*told, Measure("right, %", ("ends", "exact"))]
-    if "half_way" in run:
-        return [Measure(f"rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]]
-    if isinstance(right, dict):
-        return [Measure(f"{split}, %", ("right", split)) for split in right]
-    if "scores" not in run:
-        return [Measure("right, %", ("right",))]
-    found = [Measure("parameters", ("parameters",), "{:,.0f}".format)]
-    test = run["scores"].get("test", {})
+def recall_measures(run: dict) -> list[Measure]:
+    recalled = [Measure(f"{d} steps, %", ("right", d)) for d in RECALLED if d in run["right"]]
+    return [*recalled, Measure("gradient at lag 50", ("gradient", "trained", "50"), "{:.1e}".format)]
+
+
+def clinic_measures(run: dict) -> list[Measure]:
+    losses = {"training loss": "train_loss", "validation loss": "loss"}
+    columns = [Measure(heading, ("ends", key), "{:.2f}".format) for heading, key in losses.items()]
+    return [*columns, Measure("right, %", ("ends", "exact"))]
+
+
+def trained_measures(run: dict) -> list[Measure]:
+    """A language model has a perplexity, a sentence encoder one accuracy per class, a translator the rest."""
+    two, test = "{:.2f}".format, run["scores"].get("test", {})
+    columns = [Measure("parameters", ("parameters",), "{:,.0f}".format)]
     if "perplexity" in test:
-        found.append(Measure("perplexity", ("scores", "test", "perplexity"), two))
-        return found + [Measure(key, (key,), "{:,.4g}".format) for key in ("word by word",) if key in run]
-    if "greedy" in run["scores"].get("validation", {}):
-        ways = (("validation", "greedy"), ("test", "greedy"), ("test", "beam"))
-        there = [(split, way) for split, way in ways if way in run["scores"].get(split, {})]
-        return found + [Measure(f"{split}, {way}", ("scores", split, way), one) for split, way in there]
+        columns.append(Measure("perplexity", ("scores", "test", "perplexity"), two))
+        return columns + [Measure(key, (key,), "{:,.4g}".format) for key in ("word by word",) if key in run]
+    if "greedy" in run["scores"].get("validation", {}):  # Multi30k
+        searches = (("validation", "greedy"), ("test", "greedy"), ("test", "beam"))
+        measured = [(split, search) for split, search in searches if search in run["scores"].get(split, {})]
+        return columns + [
+            Measure(f"{split}, {search}", ("scores", split, search), "{:.1f}".format)
+            for split, search in measured
+        ]
     if isinstance(test.get("right"), dict):
-        return found + [Measure(f"{name}, %", ("scores", "test", "right", name)) for name in test["right"]]
-    found += [Measure(split, ("scores", split, "exact")) for split in TESTS]
-    found += [Measure("il/elle", ("scores", "coreference", "pronouns"))]
+        return columns + [Measure(f"{name}, %", ("scores", "test", "right", name)) for name in test["right"]]
+    columns += [Measure(split, ("scores", split, "exact")) for split in TESTS]
+    columns += [Measure("il/elle", ("scores", "coreference", "pronouns"))]
     if "alignment_error" in test:
-        found.append(Measure("alignment error", ("scores", "test", "alignment_error"), two))
+        columns.append(Measure("alignment error", ("scores", "test", "alignment_error"), two))
     if "likeness" in run:
-        found.append(Measure("likeness of words", ("likeness", -1), two))
-    return found
+        columns.append(Measure("similarity of words", ("likeness", -1), two))
+    return columns
 
 
-def table(kept: dict[str, Any]) -> str:
+MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an experiment
+    "train": trained_measures,
+    "recall": recall_measures,
+    "divisor": lambda run: [Measure(f"rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]],
+    "key and value": lambda run: [Measure("right, %", ("right",))],
+    "sick": clinic_measures,
+    "claim": lambda run: [Measure(f"{split}, %", ("right", split)) for split in run["right"]],
+}
+
+
+def table(results: dict[str, Any]) -> str:
     """A row for each variant, in the order of the runs."""
     variants: dict[str, list[dict]] = {}
-    for run in kept["runs"]:
+    for run in results["runs"]:
         variants.setdefault(run["variant"], []).append(run)
-    wide = max((measures(run) for run in kept["runs"]), key=len)
-    lines = [["", "seeds", *(one.heading for one in wide)]]
+    measures = MEASURES[experiments()[results["experiment"]].kind]
+    columns = max((measures(run) for run in results["runs"]), key=len)
+    lines = [["", "seeds", *(column.heading for column in columns)]]
     lines.append(["---"] * len(lines[0]))
     for variant, runs in variants.items():
-        cells = [spread([one.find(run) for run in runs], one.write) for one in wide]
-        lines.append([variant or kept["experiment"], str(len(runs)), *cells])
+        cells = [spread([column.find(run) for run in runs], column.write) for column in columns]
+        lines.append([variant or results["experiment"], str(len(runs)), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -96,10 +108,11 @@ def spread(numbers: Sequence[float | None], write: Callable[[float], str]) -> st
     return f"{write(mean(there))} ± {write(stdev(there))}"
 
 
-def brief(run: dict) -> str:
-    """One run in a line.
+def brief(run: dict, kind: str) -> str:
+    """One run of an experiment of this kind in a line.
 
-    >>> brief({"parameters": 1200, "scores": {"test": {"perplexity": 4.2, "n_tokens": 9}}})
+    >>> brief({"parameters": 1200, "scores": {"test": {"perplexity": 4.2, "n_tokens": 9}}}, "train")
     'parameters 1,200, perplexity 4.20'
     """
-    return ", ".join(f"{one.heading} {spread([one.find(run)], one.write)}" for one in measures(run))
+    columns = MEASURES[kind](run)
+    return ", ".join(f"{column.heading} {spread([column.find(run)], column.write)}" for column in columns)

@@ -99,7 +99,7 @@ def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("tools.cli.commands.enter", lambda *_: None)
+    monkeypatch.setattr("tools.cli.commands.ensure", lambda *_: None)
     assert main(["experiment", "--list"]) == 0
     assert "positions  (lesson 11; 4 variants)" in capsys.readouterr().out
     assert main(["experiment", "positons"]) == 1

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 00, as learners write them: wrong, with what must be said, and right."""
+"""Wrong answers to the exercise of lesson 00, each with the slip or text its verdict must name, and right ones."""
 
 import sys
 import time

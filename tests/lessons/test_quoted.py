@@ -28,14 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "start_here": [
-        (
-            *(LADDER, PRONOUNS, ".0%", {"seq2seq": "87%", "bahdanau": "96%", "transformer": "100%"}),
-            "Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns",
-            "that of 2015 96%, that of 2017 all of them, and all three are of about the same size",
-        ),
-        (LADDER, ("scores", "coreference", "n"), ".0f", {"seq2seq": "400", "transformer": "400"}),
-    ],
     "guessing_the_next_word": [
         (
             *(LM, PERPLEXITY, ".1f", {"ngram_lm": "12.4", "mlp_lm": "9.3", "rnn_lm": "8.1"}),

@@ -42,7 +42,7 @@ Three networks came with the course. Each was trained on the same 20,000 small E
 stations of the road: 2014, 2015 and 2017. Run the cell: they load, and each translates two sentences.
 """
 
-# %% kind="example" name="first pair" minutes=1
+# %% kind="example" minutes=1
 systems = {name: load_shipped(name) for name in ("seq2seq", "bahdanau", "transformer")}
 
 
@@ -66,7 +66,7 @@ Here is another pair of that kind, picked because one network fails on it. A cow
 > **Before you run the cell:** which of the three will it be: 2014, 2015 or 2017? And will it fail on *thirsty* or on *cold*?
 """
 
-# %% kind="example" name="cow pair" minutes=1
+# %% kind="example" minutes=1
 pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
 cow_pair = next(pair for pair in pairs if pair["src"].startswith("a cow"))
 

@@ -28,13 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "guessing_the_next_word": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"ngram_lm": "12.4", "mlp_lm": "9.3", "rnn_lm": "8.1"}),
-            *("12.4, 9.3, 8.1. Is the comparison fair", "12.4 → 9.3 → 8.1"),
-            "n-gram near 12, MLP near 9, RNN near 8",
-        ),
-    ],
     "recurrent_networks": [
         (
             *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "mlp_lm": "9.3"}),

@@ -28,16 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "recurrent_networks": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "mlp_lm": "9.3"}),
-            "an RNN had 8.1 and the network with a window 9.3; these 200 are a little easier",
-        ),
-        ("recall", ("gradient", "fresh", "1"), ".1g", {"rnn_lm": "0.09"}, "0.09 at the word one step back,"),
-        ("recall", ("gradient", "fresh", "10"), ".1g", {"rnn_lm": "0.0002"}, "0.0002 at ten steps and"),
-        ("recall", ("gradient", "fresh", "20"), ".1g", {"rnn_lm": "2e-07"}, "0.0000002 at twenty"),
-        ("recall_one_distance", ("right", "10"), ".0%", {"rnn_lm": "73%"}, "(73% at 10 is a mean"),
-    ],
     "lstm_and_gru": [
         (
             *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "lstm_lm": "7.6", "gru_lm": "7.6"}),
@@ -239,16 +229,6 @@ def test_means_are_as_told(topic):
 
 
 PRINTED = {
-    "recurrent_networks": [
-        (["perplexity 7.9"], "these 200 are a little easier"),
-        (
-            ["le chat dort parce qu' il 0.81", "la souris dort parce qu' il 0.46"],
-            "*il* gets 0.81 after the cat (masculine) and 0.46 after the mouse",
-        ),
-        (["dormi hier parce qu' il 0.82", "dormi hier parce qu' il 0.39"], "it is 0.82 and 0.39"),
-        (["le chat a bu l' eau parce qu' il 0.57 elle 0.43", "il 0.53 elle 0.47"], "It gets 0.47"),
-        (["u = 3 (a memory) 0.031", "u = 0.9 passes on 0.57, u = 3 (a memory) 2.7e-08"],),
-    ],
     "lstm_and_gru": [
         (
             ["qu' → il 54%, elle 45%"],

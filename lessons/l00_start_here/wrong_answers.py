@@ -1,4 +1,8 @@
-"""Wrong answers to the exercise of lesson 00, each with the slip or text its verdict must name, and right ones."""
+"""Answers to the exercise of lesson 00, as learners write them.
+
+WRONG has wrong answers, each with the slip or a part of the text that its verdict must name. RIGHT has
+answers written differently from the reference.
+"""
 
 import sys
 import time

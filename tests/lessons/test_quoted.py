@@ -28,21 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "lstm_and_gru": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "lstm_lm": "7.6", "gru_lm": "7.6"}),
-            "perplexity 8.1 for the plain RNN, 7.6 for the LSTM, 7.6 for the GRU",
-            "7.5 with the right step (7.6 over all 1,000)",
-        ),
-        (
-            *("recall_forget_bias", ("right", "50"), ".0%"),
-            {"bias 1": "9%", "bias 3": "100%", "bias 5": "100%"},
-            "with a forget bias of 1 it has 9% right, with 3 it has 100%, with 5 it has 100%",
-        ),
-        ("recall_forget_bias", ("n_steps",), "", {"bias 1": "400", "bias 3": "400", "bias 5": "400"}),
-        ("recall_one_distance", ("n_steps",), "", dict.fromkeys(("rnn_lm", "lstm_lm", "gru_lm"), "1000")),
-        ("recall", ("n_steps",), "", dict.fromkeys(("rnn_lm", "lstm_lm", "gru_lm"), "4000")),
-    ],
     "encoder_decoder": [
         (LADDER, OLD, ".1%", {"seq2seq": "21.5%"}, "Eighteen: one in five.", "one in five at 16 to 20"),
         (
@@ -229,13 +214,6 @@ def test_means_are_as_told(topic):
 
 
 PRINTED = {
-    "lstm_and_gru": [
-        (
-            ["qu' → il 54%, elle 45%"],
-            "54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43)",
-        ),
-        (["half-life, middle one of 104: 0.9 steps", "cells below 2.2 steps: 79"],),
-    ],
     "bahdanau_attention": [
         (["at il: because 0.04, it 0.07, was 0.14, thirsty 0.46, </s> 0.30"], "*thirsty* (0.46)"),
         (

@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.models.ngram import count_ngrams
-from course_lib.text.special import BOS, EOS
+from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.splits import splits
-from course_lib.translation.sample import continue_text
+from course_lib.translation.search import suppress
 from course_lib.translation.shipped import shared
 from lessons.l01_guessing_the_next_word.exercises import END, START, gradient_step
 
@@ -157,15 +157,24 @@ def unseen_fraction(sentences: Sentences, seen: set[tuple[str, str]]) -> float:
     return fmean(pair not in seen for pair in pairs)
 
 
-def generated_by_rnn(n: int = 1000) -> Sentences:
+@torch.inference_mode()
+def generate(n: int = 1000, longest: int = 40) -> Sentences:
+    """Sentences sampled from the shipped RNN at temperature 1."""
     rnn, generator = shared("rnn_lm"), torch.Generator().manual_seed(1)
-    generated = continue_text(rnn.model, torch.full((n, 1), BOS), n=40, generator=generator)
-    return [rnn.tokenizer.decode(row).split() for row in generated]
+    state, token, tokens = rnn.model.start(n), torch.full((n,), BOS), []
+    ended = torch.zeros(n, dtype=torch.bool)
+    for _ in range(longest):
+        logits, state, _ = rnn.model.step(state, token)
+        probabilities = suppress(logits.float()).softmax(dim=1)
+        token = torch.multinomial(probabilities, 1, generator=generator)[:, 0].masked_fill(ended, PAD)
+        ended |= token == EOS
+        tokens.append(token)
+    return [rnn.tokenizer.decode(row).split() for row in torch.stack(tokens, dim=1)]
 
 
 def measure_unseen_pairs(text: Sentences, new_text: Sentences) -> dict:
     seen = {pair for words in text for pair in pairwise([START, *words, END])}
-    by_rnn = generated_by_rnn()
+    by_rnn = generate()
     unseen = unseen_fraction(by_rnn, seen)
     longest = [words for words in by_rnn if len(words) in LENGTHS["18 to 40"]]
     return {

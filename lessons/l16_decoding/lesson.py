@@ -236,19 +236,20 @@ def beam(step, state, width, alpha=0.0, longest=40):
         # twice as many: up to `width` may have ended, and `width` stay open
         grown = grow(sums, sentences, states, step, 2 * width)
         candidates = list(zip(*grown, strict=True))
-        ended = [candidate for candidate in candidates[:width] if candidate[1][-1] == EOS]
         penalty = ((5 + length) / 6) ** alpha
-        finished += [(total / penalty, sentence) for total, sentence, _ in ended]
-        still_open = [candidate for candidate in candidates if candidate[1][-1] != EOS][:width]
+        for total, sentence, _ in candidates[:width]:
+            if sentence[-1] == EOS:
+                finished.append((total / penalty, sentence))
+        still_open = [c for c in candidates if c[1][-1] != EOS][:width]
         if len(finished) >= width or not still_open:
             break
         sums, sentences, states = map(list, zip(*still_open, strict=True))
     cut_off = (-math.inf, [*sentences[0], EOS])  # nothing has ended
     return max(finished, default=cut_off)[1][1:-1]
 
-
+# %% kind="see" name="two widths" minutes=0.7
 def step_function(system, sentence):
-    """`step` for one source, which returns the 12 likeliest tokens; and the first state."""
+    """`step` for one source, for its 12 likeliest tokens; and the first state."""
     batch = make_batch([system.tokenizer.encode(sentence)], [[]])
     memory = system.model.encode(batch.src, batch.src_lengths)
 
@@ -261,7 +262,7 @@ def step_function(system, sentence):
 
     return step, system.model.start(memory)
 
-# %% kind="see" minutes=0.7
+
 cow = "the cow drank the milk because it was thirsty"
 for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
     for width in (1, 5):
@@ -385,8 +386,7 @@ texts, golds = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 def outputs(system, width):
     """All test sentences with a beam of this width, α = 0."""
     inputs = (texts, system.model, system.tokenizer)
-    found = translate(*inputs, beam=width, length_penalty=0.0)
-    return [translation.target for translation in found]
+    return [t.target for t in translate(*inputs, beam=width, length_penalty=0.0)]
 
 
 print(" k  exact  BLEU    p1  brevity  too short  too long")
@@ -399,7 +399,8 @@ for k in (1, 2, 5, 20):
     exact = sum(a == b for a, b in compared)
     longer = [len(a.split()) - len(b.split()) for a, b in compared]
     short, long = sum(n < 0 for n in longer), sum(n > 0 for n in longer)
-    bleu = f"{fixed(ours, 1)}  {fixed(theirs.precisions[0], 1)}  {fixed(theirs.bp, 3):>7}"
+    p1, brevity = fixed(theirs.precisions[0], 1), fixed(theirs.bp, 3)
+    bleu = f"{fixed(ours, 1)}  {p1}  {brevity:>7}"
     print(f"{k:2}  {exact:5}  {bleu}  {short:9}  {long:8}")
 
 # %% [markdown] kind="text" minutes=2
@@ -467,7 +468,7 @@ multi_head = yours("multi_head")
 
 
 def count_projections(system, memory, n):
-    """For how many words each decoder layer computes keys and values, to output n words."""
+    """For how many words each layer computes keys and values, to output n words."""
     projected, project = [], MultiHead.project
 
     def counting(layer, inputs):
@@ -484,7 +485,8 @@ def count_projections(system, memory, n):
 with torch.no_grad():
     source = make_batch([encode("the cat sleeps")], [[]])
     memory = model.encode(source.src, source.src_lengths)
-estimate("16", "dec-projections", lambda: count_projections(Recompute(model), memory, 60))
+recompute = Recompute(model)
+estimate("16", "dec-projections", lambda: count_projections(recompute, memory, 60))
 
 # %% [markdown] kind="text" minutes=1.5 exercise="cached_attention"
 r"""
@@ -573,7 +575,7 @@ def my_translation(sentence, caches, compare=True):
     while tokens[-1] != EOS and len(tokens) < 40:
         logits = my_step(memory, caches, tokens[-1])
         if compare:
-            expected, _ = model.decode(memory, torch.tensor([tokens]))  # all of it again
+            expected, _ = model.decode(memory, torch.tensor([tokens]))  # recomputed
             assert torch.allclose(logits, expected[0, -1], atol=1e-4)
         tokens.append(int(logits.argmax()))
     return transformer.tokenizer.decode(tokens[1:])
@@ -613,8 +615,7 @@ def seconds(decode):
     return time.perf_counter() - start
 
 
-ways = (without_cache, with_cache)
-slow, fast = (min(seconds(decode) for _ in range(3)) for decode in ways)
+slow, fast = (min(seconds(f) for _ in range(3)) for f in (without_cache, with_cache))
 print(f"{slow / fast:.1f} times faster")
 counted = Mock(side_effect=cached_attention)
 with patch("__main__.cached_attention", counted):

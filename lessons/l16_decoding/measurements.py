@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Sequence
@@ -112,19 +113,19 @@ def misplaced_states(pairs: Sequence[Pair]) -> dict[str, int]:
 def by_the_lessons_beam(grow, pairs: Sequence[Pair], width: int) -> list[str]:
     """RCTM's translations by the lesson's own code cells, with this `grow`."""
     names = vars(special) | {"grow": grow, "math": math, "torch": torch, "make_batch": make_batch}
-    exec(code_cell("beam"), names)
+    for cell in ("beam", "two widths"):
+        exec(functions_of(cell), names)
     rctm, beam, step_function = shared("rctm"), names["beam"], names["step_function"]
     rctm.model.eval()
     return [rctm.tokenizer.decode(beam(*step_function(rctm, pair.src_text), width)) for pair in pairs]
 
 
-def code_cell(name: str) -> str:
-    """A code cell of the lesson, without the lines that ask for the learner's answer."""
+def functions_of(cell: str) -> str:
+    """The functions that a named code cell of the lesson defines."""
     source = Path(__file__).with_name("lesson.py").read_text(encoding="utf-8")
-    [cell] = re.findall(
-        rf'^# %% [^\n]*name="{name}"[^\n]*\n(.*?)(?=^# %%|\Z)', source, re.DOTALL | re.MULTILINE
-    )
-    return "\n".join(line for line in cell.splitlines() if " = yours(" not in line)
+    header = rf'^# %% [^\n]*name="{cell}"[^\n]*\n'
+    [code] = re.findall(rf"{header}(.*?)(?=^# %%|\Z)", source, re.DOTALL | re.MULTILINE)
+    return "\n".join(ast.unparse(node) for node in ast.parse(code).body if isinstance(node, ast.FunctionDef))
 
 
 def beam_scores(pairs: Sequence[Pair], width: int, *, length_penalty: float = 0.0) -> dict[str, float]:

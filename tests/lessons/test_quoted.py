@@ -237,10 +237,6 @@ TOLD = {
             "it is 41.3, with Bahdanau at 40.6 and seq2seq at 30.4",
         ),
     ],
-    "decoding": [
-        ("multi30k_ladder", GREEDY, ".2f", {"transformer": "41.34"}),
-        ("multi30k_ladder", BEAM, ".2f", {"transformer": "42.36"}),
-    ],
 }
 
 
@@ -332,13 +328,6 @@ PRINTED = {
             *("**75 batches become 41**", "padding becomes 1.5%"),
         ),
         (["parce, met 572 times: ▁parce femme, met 139 times: ▁f e m me princes, met 0 times"],),
-    ],
-    "decoding": [
-        (["row of the word it says: alignment error 0.09 row of the word it reads: alignment error 0.91"],),
-        (["1 73 43.5 68.3 0.995 68 47 2 83 47.1 71.3 0.981 77 38 5 81 46.5 71.7 0.966 95 26"],),
-        (["20 81 47.0 72.7 0.947 109 16"],),
-        (["cache for one word: 1,536 bytes; the 2017 base model: 24,576 1,024 words of that: 24 MiB"],),
-        (["without the mask: 70 of 100 right"], "costs 29 sentences"),
     ],
     "what_it_costs": [
         (["averaged: nothing 98.5% right"], "98.5% are right with four"),

@@ -329,15 +329,6 @@ PRINTED = {
         ),
         (["parce, met 572 times: ▁parce femme, met 139 times: ▁f e m me princes, met 0 times"],),
     ],
-    "what_it_costs": [
-        (["averaged: nothing 98.5% right"], "98.5% are right with four"),
-        (["keys 64.0% averaged: values 74.5%"], "keys cost a third", "values a quarter"),
-        (["averaged: both 19.5%"], "both four in five"),
-        (["linear attention: 8% of 16 pairs found"], "close to guessing, 6%"),
-        (["another table: 100% of 16 pairs"], "finds everything"),
-        (["sums, φ less its mean: 88% of 16"], "sums find most"),
-        (["6,291,456 FLOPs of 268,435,456 one part in 43"],),
-    ],
     "the_museum": [
         (["first or level: {'bahdanau': 11, 'transformer': 9, 'luong_concat': 6, 'lstmn_deep': 6,"],),
         (

@@ -329,19 +329,6 @@ PRINTED = {
         ),
         (["parce, met 572 times: ▁parce femme, met 139 times: ▁f e m me princes, met 0 times"],),
     ],
-    "the_museum": [
-        (["first or level: {'bahdanau': 11, 'transformer': 9, 'luong_concat': 6, 'lstmn_deep': 6,"],),
-        (
-            [
-                "21 to 30 words bahdanau level: - 31",
-                "alignment error bahdanau level: -",
-                "rate convs2s level: -",
-            ],
-        ),
-        (["(A) 1 head -0.9 +0.0 open", "(A) 16 heads +0.0 -0.9 no", "(B) d_k 16 -0.7 -0.9 no"],),
-        (["(C) 6 layers - -0.3 no", "(D) no dropout -1.2 -4.4 no"],),
-        (["9 of 15"], "Nine of fifteen"),
-    ],
     "your_own_claim": [
         (
             [

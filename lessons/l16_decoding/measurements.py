@@ -68,11 +68,12 @@ def closed_words() -> dict[str, float]:
 
 def rival_words() -> dict[str, float]:
     """RCTM's two likeliest words at the step where greedy decoding goes wrong."""
-    found = {}
+    probabilities = {}
     for text, step in (("a man runs", 0), (COW, 8)):
         values, tokens = translate_typed(shared("rctm"), text).probabilities[step].topk(2)
-        found |= dict(zip(shared("rctm").tokenizer.tokens(tokens.tolist()), values.tolist(), strict=True))
-    return found
+        words = shared("rctm").tokenizer.tokens(tokens.tolist())
+        probabilities |= dict(zip(words, values.tolist(), strict=True))
+    return probabilities
 
 
 @torch.no_grad()
@@ -166,7 +167,7 @@ def right_without_mask(pairs: Sequence[Pair]) -> dict[str, int]:
     recompute = Recompute(transformer.model)
     texts = sources(pairs)
     with patch.object(TransformerConfig, "hidden_ahead", lambda self, n, device: {}):
-        unmasked = [found.target for found in translate(texts, recompute, transformer.tokenizer)]
+        unmasked = [output.target for output in translate(texts, recompute, transformer.tokenizer)]
     return {
         "with": n_right(translations("transformer", sources(pairs)), golds),
         "without": n_right(unmasked, golds),
@@ -193,7 +194,7 @@ def sources(pairs: Sequence[Pair]) -> list[str]:
 def translations(name: str, texts: Sequence[str], *, beam: int = 1, length_penalty: float = 0.0) -> list[str]:
     """The outputs of a system."""
     system, options = shared(name), {"beam": beam, "length_penalty": length_penalty}
-    return [found.target for found in translate(texts, system.model, system.tokenizer, **options)]
+    return [output.target for output in translate(texts, system.model, system.tokenizer, **options)]
 
 
 def n_right(outputs: Sequence[str], golds: Sequence[str]) -> int:

@@ -74,8 +74,8 @@ def test_a_closed_adjective_is_left_out():
 def test_without_closed_words_almost_every_step_has_the_same_confidence():
     """0.90 to 0.96, and the replacement of the closed dog lies in that range."""
     translated = [translate_typed(shared("transformer"), pair.src_text) for pair in drawn(40)]
-    steps = [found.probabilities.max(dim=1).values for found in translated if found.probabilities is not None]
-    confidence = torch.cat(steps)
+    steps = [sentence.probabilities for sentence in translated if sentence.probabilities is not None]
+    confidence = torch.cat(steps).max(dim=1).values
     assert ((confidence > 0.895) & (confidence < 0.965)).float().mean() > 0.98
     assert 0.90 < STORED["closed"]["dog"] < 0.96
 
@@ -104,10 +104,10 @@ def test_greedy_goes_wrong_by_a_little_and_a_beam_does_not_always_help():
 
 
 def test_the_bug_changes_most_sentences_and_no_score():
-    found = STORED["misplaced states"]
-    assert found["changed"] > found["sentences"] / 2
-    assert found["right with the bug"] == found["right when repaired"]
-    assert abs(found["BLEU with the bug"] - found["BLEU when repaired"]) < 0.5
+    counts = STORED["misplaced states"]
+    assert counts["changed"] > counts["sentences"] / 2
+    assert counts["right with the bug"] == counts["right when repaired"]
+    assert abs(counts["BLEU with the bug"] - counts["BLEU when repaired"]) < 0.5
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def pairs_found() -> dict[str, float]:
         name: torch.cdist(answer, values).argmin(dim=-1) == torch.arange(N_PAIRS)
         for name, answer in answers.items()
     }
-    return {name: found.float().mean().item() for name, found in right.items()}
+    return {name: is_right.float().mean().item() for name, is_right in right.items()}
 
 
 def mean_cosine(vectors: Tensor) -> float:

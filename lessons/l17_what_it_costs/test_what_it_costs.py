@@ -112,10 +112,10 @@ def test_from_256_words_on_times_grow_as_the_flops_do():
 
 
 def test_most_of_the_time_is_what_flops_leave_out():
-    one, four = STORED["steps of attention"]["1 head"], STORED["steps of attention"]["4 heads"]
-    assert one["products"] == pytest.approx(1, abs=0.05), "as counted"
+    single, four = STORED["steps of attention"]["1 head"], STORED["steps of attention"]["4 heads"]
+    assert single["products"] == pytest.approx(1, abs=0.05), "as counted"
     assert 1 < four["products"] < 1.5 < four["softmax"]
-    for steps in (one, four):
+    for steps in (single, four):
         assert steps["exp"] > steps["softmax"] / 2
         assert 0.08 < steps["copy"] / steps["exp"] < 0.12, "a tenth"
 
@@ -178,9 +178,9 @@ def test_causal_linear_attention_at_once_keeps_one_state_for_each_word():
 
 def test_why_linear_attention_finds_so_little():
     """Neither the size of its state nor the sum alone: a positive map makes all keys similar."""
-    found, guessing = STORED["look-up"], 1 / measurements.N_PAIRS
-    assert guessing == pytest.approx(0.06, abs=0.005) and found["linear"] < guessing + 0.05
-    assert found["least squares"] == 1 and found["centred"] > 0.75
+    fraction, guessing = STORED["look-up"], 1 / measurements.N_PAIRS
+    assert guessing == pytest.approx(0.06, abs=0.005) and fraction["linear"] < guessing + 0.05
+    assert fraction["least squares"] == 1 and fraction["centred"] > 0.75
     assert abs(STORED["cosine of keys"]["as they are"]) < 0.02 < 0.6 < STORED["cosine of keys"]["after φ"]
 
 

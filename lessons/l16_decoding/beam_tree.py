@@ -2,11 +2,11 @@
 
     >>> [search(TREES["A"], width=width, alpha=0.0).best.sentence for width in (1, 2)]
     [('the', 'cat', '</s>'), ('a', 'cat', '</s>')]
-    >>> search(TREES["B"], width=5, alpha=0.0).best.sentence              # too wide: it says nothing
+    >>> search(TREES["B"], width=5, alpha=0.0).best.sentence              # too wide: an empty sentence
     ('</s>',)
 
-A tree says how likely each word is after the words before it. `search` does in plain Python what
-`translation/search.py` does, and remembers what it kept. Sums are of log-probabilities; a finished sentence
+A tree holds the probability of each word after the words before it. `search` does in plain Python what
+`translation/search.py` does, and records what it kept. Sums are of log-probabilities; a finished sentence
 is ranked by its sum divided by ((5 + length) / 6)^alpha, the end mark counted.
 """
 
@@ -29,7 +29,7 @@ Words = tuple[str, ...]
 Tree = dict[Words, dict[str, float]]
 END = SPECIAL[EOS]
 LONGEST = 6
-OVER = {END: 1.0}
+ENDED = {END: 1.0}
 TREES: dict[str, Tree] = {
     "A": {
         (): {"the": 0.6, "a": 0.4},
@@ -66,23 +66,23 @@ class Finished(NamedTuple):
 
 @dataclass
 class Trace:
-    """What a search kept open and what it finished; the rest it looked at was dropped."""
+    """What a search kept open, what it considered and what it finished."""
 
     open: list[list[tuple[Words, float]]] = field(default_factory=list)  # by step
-    looked_at: set[Words] = field(default_factory=set)
+    considered: set[Words] = field(default_factory=set)
     finished: list[Finished] = field(default_factory=list)
 
     @property
     def best(self) -> Finished:
-        return max(self.finished, key=lambda one: one.score)
+        return max(self.finished, key=lambda hypothesis: hypothesis.score)
 
 
 def following(tree: Tree, words: Words) -> dict[str, float]:
-    """How likely each next word is; where the tree says nothing, the sentence ends."""
-    return tree.get(words, OVER)
+    """The probability of each next word; a beginning that is not in the tree ends."""
+    return tree.get(words, ENDED)
 
 
-def ranked_by(total: float, length: int, alpha: float) -> float:
+def score_of(total: float, length: int, alpha: float) -> float:
     return total / ((5 + length) / 6) ** alpha
 
 
@@ -91,56 +91,56 @@ def search(tree: Tree, *, width: int, alpha: float) -> Trace:
     trace, going = Trace(), [((), 0.0)]
     for step in range(1, LONGEST + 1):
         candidates = [
-            ((*words, word), total + math.log(share))
+            ((*words, word), total + math.log(probability))
             for words, total in going
-            for word, share in following(tree, words).items()
+            for word, probability in following(tree, words).items()
         ]
-        trace.looked_at |= {words for words, _ in candidates}
+        trace.considered |= {words for words, _ in candidates}
         candidates.sort(key=lambda candidate: (-candidate[1], candidate[0][-1] == END))
-        ended = [one for one in candidates[:width] if one[0][-1] == END]
-        trace.finished += [Finished(words, total, ranked_by(total, step, alpha)) for words, total in ended]
-        going = [one for one in candidates if one[0][-1] != END][:width]
+        ended = [(words, total) for words, total in candidates[:width] if words[-1] == END]
+        trace.finished += [Finished(words, total, score_of(total, step, alpha)) for words, total in ended]
+        going = [(words, total) for words, total in candidates if words[-1] != END][:width]
         trace.open.append(going)
         if len(trace.finished) >= width or not going:
             break
-        if trace.finished and trace.best.score >= ranked_by(going[0][1], LONGEST, alpha):
+        if trace.finished and trace.best.score >= score_of(going[0][1], LONGEST, alpha):
             break
     return trace
 
 
 @cache
-def places(name: str) -> dict[Words, tuple[float, float]]:
-    """Where each beginning of a sentence stands: column by its length, row by the order of the leaves."""
-    tree, spots = TREES[name], {}
+def positions(name: str) -> dict[Words, tuple[float, float]]:
+    """Column and row of each beginning: the column is its length, rows follow the order of the leaves."""
+    tree, coordinates = TREES[name], {}
 
-    def put(words: Words, top: float) -> float:
-        """The row below what was put."""
+    def place(words: Words, top: float) -> float:
+        """Place a beginning and all that follow it; the next free row."""
         below = top
         for word in following(tree, words) if not words or words[-1] != END else ():
-            below = put((*words, word), below)
+            below = place((*words, word), below)
         below = max(below, top + 1)
-        spots[words] = (len(words), (top + below - 1) / 2)
+        coordinates[words] = (len(words), (top + below - 1) / 2)
         return below
 
-    depth = put((), 0.0)
-    return {words: (column, row / (depth - 1)) for words, (column, row) in spots.items()}
+    depth = place((), 0.0)
+    return {words: (column, row / (depth - 1)) for words, (column, row) in coordinates.items()}
 
 
 def compute(*, tree: str, width: int, alpha: float) -> Facts:
     trace = search(TREES[tree], width=width, alpha=alpha)
     best = trace.best
-    status = {words: "dropped" if words in trace.looked_at else "unseen" for words in places(tree)}
+    status = {words: "dropped" if words in trace.considered else "unseen" for words in positions(tree)}
     status |= {words: "kept" for level in trace.open for words, _ in level} | {(): "kept"}
-    status |= {one.sentence: "finished" for one in trace.finished}
+    status |= {hypothesis.sentence: "finished" for hypothesis in trace.finished}
     status |= {best.sentence[:length]: "best" for length in range(1, len(best.sentence) + 1)}
     return {
-        "said": best.sentence[:-1],
+        "output": best.sentence[:-1],
         "total": best.total,
         "score": best.score,
-        "chance": math.exp(best.total),
+        "probability": math.exp(best.total),
         "status": status,
-        "finished": sorted(trace.finished, key=lambda one: -one.score),
-        "n_looked_at": len(trace.looked_at),
+        "finished": sorted(trace.finished, key=lambda hypothesis: -hypothesis.score),
+        "n_considered": len(trace.considered),
     }
 
 
@@ -160,20 +160,20 @@ def draw_tree(axes: Axes) -> Show:
     labels = [quick_text(axes, 0, 0, va="center", size=9.5) for _ in range(MOST_NODES)]
 
     def show(facts: Facts) -> None:
-        tree, spots = TREES[facts["tree"]], places(facts["tree"])
-        stretch = 5.0 / max(column for column, _ in spots.values())
-        named = [words for words in spots if words]
+        tree, coordinates = TREES[facts["tree"]], positions(facts["tree"])
+        stretch = 5.0 / max(column for column, _ in coordinates.values())
+        named = [words for words in coordinates if words]
         colours = [COLOURS[facts["status"][words]] for words in named]
-        segments, told = [], []
+        segments, texts = [], []
         for words, label in zip(named, labels, strict=False):
-            (column, row), (before, its_row) = spots[words], spots[words[:-1]]
-            start = before * stretch + (0.7 if words[:-1] else 0.1)
-            segments.append([(start, its_row), (column * stretch - 0.06, row)])
+            (column, row), (parent_column, parent_row) = coordinates[words], coordinates[words[:-1]]
+            start = parent_column * stretch + (0.7 if words[:-1] else 0.1)
+            segments.append([(start, parent_row), (column * stretch - 0.06, row)])
             label.set_position((column * stretch, row))
-            share = following(tree, words[:-1])[words[-1]]
-            told.append(words[-1] if share == 1 else f"{words[-1]} {fixed(share, 2)[1:]}")
+            probability = following(tree, words[:-1])[words[-1]]
+            texts.append(words[-1] if probability == 1 else f"{words[-1]} {fixed(probability, 2)[1:]}")
         lines.set(segments=segments, color=colours)
-        write(labels, told, colours, bold=[facts["status"][words] == "best" for words in named])
+        write(labels, texts, colours, bold=[facts["status"][words] == "best" for words in named])
 
     return show
 
@@ -193,10 +193,10 @@ def draw_finished(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         finished = facts["finished"]
         colours = [COLOURS["finished" if row else "best"] for row in range(len(finished))]
-        said = [" ".join(one.sentence[:-1]) or "(nothing)" for one in finished]
-        sums, scores = ([minus(fixed(one[i], 3)) for one in finished] for i in (1, 2))
-        for texts, told in zip(columns, (said, sums, scores), strict=True):
-            write(texts, told, colours)
+        outputs = [" ".join(hypothesis.sentence[:-1]) or "(nothing)" for hypothesis in finished]
+        sums, scores = ([minus(fixed(hypothesis[i], 3)) for hypothesis in finished] for i in (1, 2))
+        for column, texts in zip(columns, (outputs, sums, scores), strict=True):
+            write(column, texts, colours)
 
     return show
 
@@ -223,25 +223,31 @@ class BeamTree(Explorable):
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
-        b, less = now["tree"] == "B", search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1))
+        is_b, smaller_alpha = (
+            now["tree"] == "B",
+            search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1)),
+        )
         return {
             "likelier": now["tree"] == "A" and now["total"] > start["total"] + 1e-9,
-            "nothing": b and now["alpha"] == 0 and now["width"] == 4 and not now["said"],
-            "back": b and now["width"] == 5 and len(now["said"]) == 3 and less.best.sentence == (END,),
+            "nothing": is_b and now["alpha"] == 0 and now["width"] == 4 and not now["output"],
+            "back": is_b
+            and now["width"] == 5
+            and len(now["output"]) == 3
+            and smaller_alpha.best.sentence == (END,),
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        said, dials = " ".join(facts["said"]), f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}"
-        return [f"{dials}: {said or '(nothing)'}, p = {fixed(facts['chance'], 3)}"]
+        output, settings = " ".join(facts["output"]), f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}"
+        return [f"{settings}: {output or '(nothing)'}, p = {fixed(facts['probability'], 3)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        said = f"“{' '.join(facts['said'])}”" if facts["said"] else "the empty sentence"
+        output = f"“{' '.join(facts['output'])}”" if facts["output"] else "the empty sentence"
         penalty = fixed(facts["alpha"], 1)
         total, score = (minus(fixed(facts[name], 3)) for name in ("total", "score"))
         return (
             f"Language {facts['tree']}, beam width {facts['width']}, length penalty {penalty}: the best of "
-            f"{len(facts['finished'])} finished is {said}, sum {total}, score {score}; "
-            f"{facts['n_looked_at']} beginnings were looked at."
+            f"{len(facts['finished'])} finished is {output}, sum {total}, score {score}; "
+            f"{facts['n_considered']} beginnings were looked at."
         )

@@ -24,8 +24,8 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 # ---- one step of a beam
 
 
-class Speaker:
-    """A little decoder: its state is what it has read, and its table says what may follow a word."""
+class TableDecoder:
+    """A small decoder: its state is the text that it has read; a table holds what may follow a word."""
 
     def __init__(self, table: dict[str, dict[str, float]]):
         self.table = table
@@ -49,19 +49,19 @@ def grown(
     each: int | None = None,
     new_state: bool = True,
 ) -> tuple[list, list, list]:
-    """One step of a beam, and by its options the ways to get it wrong."""
+    """One step of a beam; the options are ways to get it wrong."""
     candidates = []
     for total, sentence, state in zip(sums, sentences, states, strict=True):
         log_probs, new = step(state, sentence[-1])
-        made = [
+        children = [
             (total * adds + log_prob, [*sentence, word], new if new_state else state)
             for word, log_prob in log_probs.items()
         ]
-        made.sort(key=lambda found: -found[0])
-        candidates += made[:each]
-    candidates.sort(key=lambda found: found[0], reverse=best_first)
+        children.sort(key=lambda candidate: -candidate[0])
+        candidates += children[:each]
+    candidates.sort(key=lambda candidate: candidate[0], reverse=best_first)
     kept = candidates[:width]
-    return [found[0] for found in kept], [found[1] for found in kept], [found[2] for found in kept]
+    return tuple([candidate[i] for candidate in kept] for i in range(3))
 
 
 def first_grow(sums, sentences, states, step, width):
@@ -71,7 +71,7 @@ def first_grow(sums, sentences, states, step, width):
         for word, log_prob in log_probs.items():
             candidates.append((total + log_prob, [*sentence, word]))
             new_states.append(new_state)
-    best = sorted(candidates, key=lambda found: found[0], reverse=True)[:width]
+    best = sorted(candidates, key=lambda candidate: candidate[0], reverse=True)[:width]
     sums = [total for total, _ in best]
     sentences = [sentence for _, sentence in best]
     return sums, sentences, new_states[:width]
@@ -95,7 +95,7 @@ GROW = PlainExercise(
             "sums": [-1.0, -2.0],
             "sentences": [["the"], ["a"]],
             "states": ["", ""],
-            "step": Speaker(ARTICLES),
+            "step": TableDecoder(ARTICLES),
             "width": 2,
         },
         answer=([-2.5, -3.0], [["a", "cat"], ["a", "dog"]], ["a", "a"]),
@@ -107,20 +107,20 @@ GROW = PlainExercise(
             [-0.9, -1.0, -1.2],
             [["le"], ["un"], ["ce"]],
             ["x", "y", "z"],
-            Speaker(FRENCH),
+            TableDecoder(FRENCH),
             3,
         ),
-        lambda: ([0.0], [["le"]], ["start"], Speaker(FRENCH), 2),
+        lambda: ([0.0], [["le"]], ["start"], TableDecoder(FRENCH), 2),
         lambda: (
             [-5.0, -1.0],
             [["vois", "le"], ["vois", "ce"]],
             ["vois", "vois"],
-            Speaker(FRENCH),
+            TableDecoder(FRENCH),
             2,
         ),
-        lambda: ([-1.0, -1.1], [["un"], ["ce"]], ["p", "q"], Speaker(FRENCH), 4),
-        lambda: ([-2.0, -0.1], [["le"], ["un"]], ["p", "q"], Speaker(FRENCH), 1),
-        lambda: ([-1.0, -1.1], [["le", "chat"], ["un", "chat"]], ["p", "q"], Speaker(VERBS), 3),
+        lambda: ([-1.0, -1.1], [["un"], ["ce"]], ["p", "q"], TableDecoder(FRENCH), 4),
+        lambda: ([-2.0, -0.1], [["le"], ["un"]], ["p", "q"], TableDecoder(FRENCH), 1),
+        lambda: ([-1.0, -1.1], [["le", "chat"], ["un", "chat"]], ["p", "q"], TableDecoder(VERBS), 3),
     ),
     slips=(
         Slip(
@@ -161,14 +161,29 @@ def grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
-def matches(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
-    ours, theirs = Counter(grams(said, n)), Counter(grams(reference, n))
-    return sum((ours & theirs).values()), max(len(said) - n + 1, 0)
+def matches(output: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    ours, theirs = Counter(grams(output, n)), Counter(grams(reference, n))
+    return sum((ours & theirs).values()), max(len(output) - n + 1, 0)
 
 
-def not_clipped(said: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
-    known = set(grams(reference, n))
-    return sum(gram in known for gram in grams(said, n)), max(len(said) - n + 1, 0)
+def not_clipped(output: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    theirs = set(grams(reference, n))
+    return sum(gram in theirs for gram in grams(output, n)), max(len(output) - n + 1, 0)
+
+
+def counts_of(
+    translations: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    n: int,
+    counts: Callable = matches,
+) -> tuple[int, int]:
+    """Matches and n-grams of a whole corpus."""
+    pairs = [counts(output, right, n) for output, right in zip(translations, references, strict=True)]
+    return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+
+
+def lengths(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> tuple[int, int]:
+    return sum(map(len, translations)), sum(map(len, references))
 
 
 def words_of(text: str) -> list[str]:
@@ -183,16 +198,15 @@ def score(
     counts: Callable = matches,
     orders: Sequence[int] = (1, 2, 3, 4),
 ) -> float:
-    """BLEU of a corpus, from 0 to 100, and by its options the ways to get it wrong."""
+    """BLEU of a corpus, from 0 to 100; the options are ways to get it wrong."""
     logs = 0.0
     for n in orders:
-        pairs = [counts(said, right, n) for said, right in zip(translations, references, strict=True)]
-        hit, total = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-        if hit == 0:
+        matched, total = counts_of(translations, references, n, counts)
+        if matched == 0:
             return 0.0
-        logs += math.log(hit / total) / len(orders)
-    said, right = sum(map(len, translations)), sum(map(len, references))
-    penalty = min(0.0, 1 - right / said) if brevity else 0.0
+        logs += math.log(matched / total) / len(orders)
+    c, r = lengths(translations, references)
+    penalty = min(0.0, 1 - r / c) if brevity else 0.0
     return 100 * math.exp(logs + penalty)
 
 
@@ -201,38 +215,35 @@ def mean_of_sentences(translations, references):
 
 
 def arithmetic_mean(translations, references):
-    shares = []
-    for n in (1, 2, 3, 4):
-        pairs = [matches(said, right, n) for said, right in zip(translations, references, strict=True)]
-        total = sum(pair[1] for pair in pairs)
-        shares.append(sum(pair[0] for pair in pairs) / total if total else 0.0)
-    said, right = sum(map(len, translations)), sum(map(len, references))
-    if not said:
+    c, r = lengths(translations, references)
+    if not c:
         return 0.0
-    return 100 * sum(shares) / 4 * math.exp(min(0.0, 1 - right / said))
+    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
+    precisions = [matched / total if total else 0.0 for matched, total in counts]
+    return 100 * sum(precisions) / 4 * math.exp(min(0.0, 1 - r / c))
 
 
 def penalty_both_ways(translations, references):
-    said, right = sum(map(len, translations)), sum(map(len, references))
-    bare = score(translations, references, brevity=False)
-    return bare * math.exp(1 - right / said) if bare else 0.0
+    c, r = lengths(translations, references)
+    without_penalty = score(translations, references, brevity=False)
+    return without_penalty * math.exp(1 - r / c) if without_penalty else 0.0
 
 
 def plain_ratio(translations, references):
-    said, right = sum(map(len, translations)), sum(map(len, references))
-    return score(translations, references, brevity=False) * min(1.0, said / right)
+    c, r = lengths(translations, references)
+    return score(translations, references, brevity=False) * min(1.0, c / r)
 
 
 def only_pairs(translations, references):
     return score(translations, references, orders=(1, 2))
 
 
-def as_a_share(translations, references):
+def as_a_fraction(translations, references):
     return score(translations, references) / 100
 
 
 def corpus(*pairs: tuple[str, str]) -> Callable:
-    return lambda: ([words_of(said) for said, _ in pairs], [words_of(right) for _, right in pairs])
+    return lambda: ([words_of(output) for output, _ in pairs], [words_of(right) for _, right in pairs])
 
 
 GARDEN = "le petit chat noir dort dans le grand jardin"
@@ -295,7 +306,7 @@ BLEU = PlainExercise(
         Slip("only-pairs", only_pairs, "only groups of one and two words count. BLEU goes up to four."),
         Slip(
             "as-a-share",
-            as_a_share,
+            as_a_fraction,
             "this is between 0 and 1. Give it from 0 to 100, as everybody writes it.",
         ),
         Slip(
@@ -310,6 +321,11 @@ BLEU = PlainExercise(
 # ---- the cache
 
 Past = tuple[Tensor, Tensor]
+
+
+def split_all(x: Tensor, n_heads: int, *matrices: Tensor) -> list[Tensor]:
+    """The products of x with each matrix, split into heads."""
+    return [split_heads(x @ matrix, n_heads=n_heads) for matrix in matrices]
 
 
 def cached(
@@ -329,16 +345,16 @@ def cached(
     scale: float = 1.0,
     out: bool = True,
 ) -> tuple[Tensor, Past]:
-    """Attention of one new word with a cache, and by its options the ways to get it wrong."""
-    query, key, value = (split_heads(x @ matrix, n_heads=n_heads) for matrix in (w_q, w_k, w_v))
+    """Attention of one new word with a cache; the options are ways to get it wrong."""
+    query, key, value = split_all(x, n_heads, w_q, w_k, w_v)
     parts = [(key, past[0]), (value, past[1] if both else value.new_zeros(past[1].shape))]
     keys, values = (torch.cat([new, old] if front else [old, new], dim=2) for new, old in parts)
-    seen = (keys, values)
+    attended = (keys, values)
     if not sees_past:
-        seen = (key, value)
+        attended = (key, value)
     elif not sees_itself and past[0].shape[2]:
-        seen = past
-    context, _ = multi_head(query * scale, *seen, with_weights=True)
+        attended = past
+    context, _ = multi_head(query * scale, *attended, with_weights=True)
     joined = join_heads(context)
     return joined @ w_o if out else joined, (keys, values) if keeps else past
 

@@ -55,7 +55,7 @@ r"""
 
 Everything you have built is in one picture now. The trained model reads your sentence, and at each **step** gives every word of its vocabulary a chance to come next. The likeliest is said, read in again, and so on until it says `</s>`: greedy decoding, lesson 04.
 
-You may type any sentence. The vocabulary is small (cats, women, gardens, about 680 words with the French ones); a word it does not know is named, and read as `<unk>`. Capitals and a full stop do no harm.
+You may type any sentence. The vocabulary is small (cats, women, gardens, about {result:lesson_16/vocabulary:.0f} words with the French ones); a word it does not know is named, and read as `<unk>`. Capitals and a full stop do no harm.
 
 **A word in [brackets] is closed.** It stays in its place, but a mask hides it from every attention, that of the other English words and that of the decoder. Lesson 09 did this with *thirsty*.
 
@@ -81,11 +81,11 @@ predict("16", "dec-close-dog", LiveTranslator())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-*Un petit jardin dans le jardin*, with a chance of 0.92. Does the word really come from *garden*? Change it and see: with *in the kitchen* it says *une petite cuisine dans la cuisine*, and article and adjective agree two words ahead.
+*Un petit jardin dans le jardin*, with a chance of {result:lesson_16/closed/dog:.2f}. Does the word really come from *garden*? Change it and see: with *in the kitchen* it says *une petite cuisine dans la cuisine*, and article and adjective agree two words ahead.
 
-0.92 is this model's ordinary sureness: with nothing closed it says 0.90 to 0.96 at almost every step. (It was trained to leave a little to the others: label smoothing, lesson 15.) So it is as sure of the wrong word as of a right one.
+{result:lesson_16/closed/dog:.2f} is this model's ordinary sureness: with nothing closed it says 0.90 to 0.96 at almost every step. (It was trained to leave a little to the others: label smoothing, lesson 15.) So it is as sure of the wrong word as of a right one.
 
-That is not a law. Close *small* or *old*, and it is left out. Close *garden*, and it gropes: *dans le chien*, at 0.44. Close the words one by one: you see what the translation **depended** on. How sure it is does not tell whether it is right.
+That is not a law. Close *small* or *old*, and it is left out. Close *garden*, and it gropes: *dans le chien*, at {result:lesson_16/closed/garden:.2f}. Close the words one by one: you see what the translation **depended** on. How sure it is does not tell whether it is right.
 
 Try RCTM (lesson 05), the oldest system of this course, on the same sentence. It has no attention and no map, and from *sees* on it makes up a fluent sentence of its own.
 
@@ -105,19 +105,19 @@ batch = make_batch(
 with torch.no_grad():
     memory = model.encode(batch.src, batch.src_lengths)
     _, weights = model.decode(memory, batch.tgt_in, with_weights=True)
-mean = weights.mean(dim=(1, 2))  # over layers and heads: (100, target, source)
+maps = weights.mean(dim=(1, 2))  # over layers and heads: (100, target, source)
 
 for name, reading in (("says", False), ("reads", True)):
     links = [
-        links_from(table, n_source=len(p.src), n_target=len(p.tgt), reading=reading)
-        for table, p in zip(mean, pairs[:100], strict=True)
+        links_from(weights, n_source=len(p.src), n_target=len(p.tgt), reading=reading)
+        for weights, p in zip(maps, pairs[:100], strict=True)
     ]
-    wrong = error_rate(links, [set(pair.links) for pair in pairs[:100]])
-    print(f"row of the word it {name}: alignment error {fixed(wrong, 2)}")
+    error = error_rate(links, [set(pair.links) for pair in pairs[:100]])
+    print(f"row of the word it {name}: alignment error {fixed(error, 2)}")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-In *our* model a row belongs to the word that the step **says**: error below 0.1, and 0.9 for the other reading. In another model it may be the other way round. Measure, then say.
+In *our* model a row belongs to the word that the step **says**: error below 0.1, and {result:lesson_16/alignment error/read:.1f} for the other reading. In another model it may be the other way round. Measure, then say.
 """
 
 # %% kind="quiz" minutes=0.8
@@ -185,20 +185,20 @@ def grow(sums, sentences, states, step, width):
         for word, log_prob in log_probs.items():
             candidates.append((total + log_prob, [*sentence, word]))
             new_states.append(new_state)
-    best = sorted(candidates, key=lambda found: found[0], reverse=True)[:width]
+    best = sorted(candidates, key=lambda candidate: candidate[0], reverse=True)[:width]
     sums = [total for total, _ in best]
     sentences = [sentence for _, sentence in best]
     return sums, sentences, new_states[:width]
     # end bug
     # solution
-    found = []
+    candidates = []
     for total, sentence, state in zip(sums, sentences, states, strict=True):
         log_probs, new_state = step(state, sentence[-1])
         for word, log_prob in log_probs.items():
-            found.append((total + log_prob, [*sentence, word], new_state))
-    found.sort(key=lambda one: one[0], reverse=True)
-    best = found[:width]
-    return tuple([one[i] for one in best] for i in range(3))
+            candidates.append((total + log_prob, [*sentence, word], new_state))
+    candidates.sort(key=lambda candidate: candidate[0], reverse=True)
+    best = candidates[:width]
+    return tuple([candidate[i] for candidate in best] for i in range(3))
     # end solution
 
 # %% kind="check" exercise="grow"
@@ -220,12 +220,12 @@ Put the new state into the candidate, beside its sum and its sentence. Then sort
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, 60 test sentences: 36 come out otherwise, and 15 are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
+This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, {result:lesson_16/misplaced states/sentences:.0f} test sentences: {result:lesson_16/misplaced states/changed:.0f} come out otherwise, and {result:lesson_16/misplaced states/right with the bug:.0f} are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
 
 The rest of the search is given: it calls your `grow`, moves what has ended to a list, and ranks that list with the length penalty.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" name="beam" minutes=0.5
 grow = yours("grow")
 
 
@@ -233,21 +233,23 @@ def beam(step, state, width, alpha=0.0, longest=40):
     """The tokens of the best finished sentence."""
     sums, sentences, states, finished = [0.0], [[BOS]], [state], []
     for length in range(1, longest + 1):
-        # twice as many: up to `width` may have ended, and `width` shall go on
+        # twice as many: up to `width` may have ended, and `width` stay open
         grown = grow(sums, sentences, states, step, 2 * width)
-        found = list(zip(*grown, strict=True))
-        ended = [one for one in found[:width] if one[1][-1] == EOS]
-        finished += [(one[0] / ((5 + length) / 6) ** alpha, one[1]) for one in ended]
-        going = [one for one in found if one[1][-1] != EOS][:width]
-        if len(finished) >= width or not going:
+        candidates = list(zip(*grown, strict=True))
+        penalty = ((5 + length) / 6) ** alpha
+        for total, sentence, _ in candidates[:width]:
+            if sentence[-1] == EOS:
+                finished.append((total / penalty, sentence))
+        still_open = [c for c in candidates if c[1][-1] != EOS][:width]
+        if len(finished) >= width or not still_open:
             break
-        sums, sentences, states = map(list, zip(*going, strict=True))
+        sums, sentences, states = map(list, zip(*still_open, strict=True))
     cut_off = (-math.inf, [*sentences[0], EOS])  # nothing has ended
     return max(finished, default=cut_off)[1][1:-1]
 
-# %% kind="see" minutes=0.7
-def speaker(system, sentence):
-    """`step` for one source, offering the 12 likeliest tokens; and the first state."""
+# %% kind="see" name="two widths" minutes=0.7
+def step_function(system, sentence):
+    """`step` for one source, for its 12 likeliest tokens; and the first state."""
     batch = make_batch([system.tokenizer.encode(sentence)], [[]])
     memory = system.model.encode(batch.src, batch.src_lengths)
 
@@ -265,16 +267,16 @@ cow = "the cow drank the milk because it was thirsty"
 for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
     for width in (1, 5):
         with torch.no_grad():
-            tokens = beam(*speaker(rctm, sentence), width)
-        spoken = rctm.tokenizer.decode(tokens)
-        given = ([sentence], rctm.model, rctm.tokenizer)
-        (theirs,) = translate(*given, beam=width, length_penalty=0.0)
-        assert spoken == theirs.target, f"the library says: {theirs.target}"
-        print(f"k = {width}: {spoken}")
+            tokens = beam(*step_function(rctm, sentence), width)
+        output = rctm.tokenizer.decode(tokens)
+        inputs = ([sentence], rctm.model, rctm.tokenizer)
+        (expected,) = translate(*inputs, beam=width, length_penalty=0.0)
+        assert output == expected.target, f"the library's output: {expected.target}"
+        print(f"k = {width}: {output}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-RCTM again, and your beam agrees with the library's. Greedy turned *a man* into *une sœur* (*une* had 0.49, *un* 0.39) and the thirsty cow into hot milk (*il* 0.57, *elle* 0.36): one word was a little likelier, and there was no way back. With five beginnings open, both come out right. The third sentence went the other way: greedy had *la robe propre*, right, and the beam prefers *la belle robe*. A likelier sentence, by the model's own opinion, is not always the better one.
+RCTM again, and your beam agrees with the library's. Greedy turned *a man* into *une sœur* (*une* had {result:lesson_16/rival words/une:.2f}, *un* {result:lesson_16/rival words/un:.2f}) and the thirsty cow into hot milk (*il* {result:lesson_16/rival words/il:.2f}, *elle* {result:lesson_16/rival words/elle:.2f}): one word was a little likelier, and there was no way back. With five beginnings open, both come out right. The third sentence went the other way: greedy had *la robe propre*, right, and the beam prefers *la belle robe*. A likelier sentence, by the model's own opinion, is not always the better one.
 
 How often does it matter? For that we need a score, the next section.
 """
@@ -306,21 +308,21 @@ Words: 7 + 7 were said, all 14 are in their references: 14/14. Pairs: 6 + 6 were
 views.diagram(PARTS, ARROWS, lit=("translation", "reference", "BLEU"), title=NAME)
 
 # %% kind="example" minutes=1
-def clipped_matches(said, reference, n):
-    """Lists of words -> how many groups of n are shared (clipped), how many said."""
-    ours = [tuple(said[i : i + n]) for i in range(len(said) - n + 1)]
+def clipped_matches(output, reference, n):
+    """Lists of words -> clipped matches of n-grams, number of n-grams in the output"""
+    ours = [tuple(output[i : i + n]) for i in range(len(output) - n + 1)]
     theirs = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
-    hits = sum(min(ours.count(group), theirs.count(group)) for group in set(ours))
-    return hits, len(ours)
+    matches = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
+    return matches, len(ours)
 
 
 def words(sentences):
     return [sentence.split() for sentence in sentences]
 
 
-said, reference = words(["le le le chat", "le chat dort sur le lit"])
+output, reference = words(["le le le chat", "le chat dort sur le lit"])
 for n in (1, 2, 3, 4):
-    print(f"groups of {n}: {clipped_matches(said, reference, n)}")
+    print(f"groups of {n}: {clipped_matches(output, reference, n)}")
 
 # %% [markdown] kind="formula" minutes=1.5
 r"""
@@ -337,7 +339,7 @@ $$ \text{BLEU} = 100 \cdot \underbrace{\min\left(1,\; e^{\,1 - r/c}\right)}_{\te
 
 In code the root is `exp` of the mean of the four logarithms.
 
-**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(said, reference, n)` from above. If nothing matches for some $n$, BLEU is 0.
+**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)` from above. If nothing matches for some $n$, BLEU is 0.
 """
 
 # %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 minutes=10 track="core"
@@ -347,14 +349,14 @@ def bleu_score(translations, references):
     pairs = list(zip(translations, references, strict=True))
     logs = 0.0
     for n in (1, 2, 3, 4):
-        counts = [clipped_matches(said, right, n) for said, right in pairs]
-        hits = sum(count[0] for count in counts)
+        counts = [clipped_matches(output, reference, n) for output, reference in pairs]
+        matches = sum(count[0] for count in counts)
         total = sum(count[1] for count in counts)
-        if hits == 0:
+        if matches == 0:
             return 0.0
-        logs += math.log(hits / total) / 4
-    c = sum(len(said) for said, _ in pairs)
-    r = sum(len(right) for _, right in pairs)
+        logs += math.log(matches / total) / 4
+    c = sum(len(output) for output, _ in pairs)
+    r = sum(len(reference) for _, reference in pairs)
     return 100 * math.exp(logs + min(0.0, 1 - r / c))
     # end solution
 
@@ -376,38 +378,40 @@ Two loops: over n = 1 to 4, and inside it over the sentences. What is added up i
 
 # %% kind="library" minutes=0.7
 bleu_score = yours("bleu_score")
-# our words are split already; and a precision of 0 shall stay 0
+# our words are split already, and a precision of 0 must stay 0
 sacre = BLEU(tokenize="none", smooth_method="none", force=True)
 texts, golds = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 
 
 def outputs(system, width):
     """All test sentences with a beam of this width, α = 0."""
-    given = (texts, system.model, system.tokenizer)
-    return [one.target for one in translate(*given, beam=width, length_penalty=0.0)]
+    inputs = (texts, system.model, system.tokenizer)
+    return [t.target for t in translate(*inputs, beam=width, length_penalty=0.0)]
 
 
 print(" k  exact  BLEU    p1  brevity  too short  too long")
 for k in (1, 2, 5, 20):
-    said = outputs(rctm, k)
-    ours = bleu_score(words(said), words(golds))
-    found = sacre.corpus_score(said, [golds])
-    assert abs(ours - found.score) < 1e-6, f"sacreBLEU says {found.score}, you {ours}"
-    exact = sum(a == b for a, b in zip(said, golds, strict=True))
-    longer = [len(a.split()) - len(b.split()) for a, b in zip(said, golds, strict=True)]
+    translations = outputs(rctm, k)
+    ours = bleu_score(words(translations), words(golds))
+    theirs = sacre.corpus_score(translations, [golds])
+    assert abs(ours - theirs.score) < 1e-6, f"sacreBLEU: {theirs.score}, yours: {ours}"
+    compared = list(zip(translations, golds, strict=True))
+    exact = sum(a == b for a, b in compared)
+    longer = [len(a.split()) - len(b.split()) for a, b in compared]
     short, long = sum(n < 0 for n in longer), sum(n > 0 for n in longer)
-    told = f"{fixed(ours, 1)}  {fixed(found.precisions[0], 1)}  {fixed(found.bp, 3):>7}"
-    print(f"{k:2}  {exact:5}  {told}  {short:9}  {long:8}")
+    p1, brevity = fixed(theirs.precisions[0], 1), fixed(theirs.bp, 3)
+    bleu = f"{fixed(ours, 1)}  {p1}  {brevity:>7}"
+    print(f"{k:2}  {exact:5}  {bleu}  {short:9}  {long:8}")
 
 # %% [markdown] kind="text" minutes=2
 r"""
 RCTM, 300 sentences, without a length penalty; and your BLEU equals that of sacreBLEU (Post, 2018), the tool that papers use.
 
-**What a wider beam does.** Two beginnings in place of one: both scores gain. After that hardly anything. The words get better ($p_1$ rises), the sentences get shorter (at 20 many more are too short and fewer too long; with $\alpha = 1$ it is 83 in place of 109), and the brevity penalty takes back what the words have won. The Transformer is so sure of itself here that beam and greedy say the same.
+**What a wider beam does.** Two beginnings in place of one: both scores gain. After that hardly anything. The words get better ($p_1$ rises), the sentences get shorter (at 20 many more are too short and fewer too long; with $\alpha = 1$ it is {result:lesson_16/beam with penalty/too short:.0f} in place of {result:lesson_16/beam/20/too short:.0f}), and the brevity penalty takes back what the words have won. The Transformer is so sure of itself here that beam and greedy say the same.
 
-On real captions (Multi30k, width 5, $\alpha$ chosen on the validation set) all of our 14 systems gain, 0.6 to 2.0 points; the Transformer goes from 41.34 to 42.36. On large systems a beam that is too wide does harm (Koehn and Knowles, 2017). Stahlberg and Byrne (2019) searched *exactly*: for more than half of their sentences, the likeliest translation of all was the empty one.
+On real captions (Multi30k, width 5, $\alpha$ chosen on the validation set) all of our {result:lesson_16/beam on captions/systems:.0f} systems gain, {result:lesson_16/beam on captions/least:.1f} to {result:lesson_16/beam on captions/most:.1f} points; the Transformer goes from {result:multi30k_ladder/transformer/scores/test/greedy:.2f} to {result:multi30k_ladder/transformer/scores/test/beam:.2f}. On large systems a beam that is too wide does harm (Koehn and Knowles, 2017). Stahlberg and Byrne (2019) searched *exactly*: for more than half of their sentences, the likeliest translation of all was the empty one.
 
-**What BLEU is not.** A quarter of the sentences is right, and BLEU says 47. It is **no percentage of anything that is right**, and a gain of a point on 300 sentences may be chance. It is good for comparing systems on the same test.
+**What BLEU is not.** A quarter of the sentences is right, and BLEU says {result:lesson_16/beam/20/BLEU:.0f}. It is **no percentage of anything that is right**, and a gain of a point on 300 sentences may be chance. It is good for comparing systems on the same test.
 
 **What it cannot see.** The reference is *la femme ne voit pas le petit chien dans le jardin*: the woman does not see the small dog in the garden. Three translations:
 
@@ -419,15 +423,15 @@ Which one gets the lowest BLEU?
 """
 
 # %% kind="predict" minutes=1.5
-right = "la femme ne voit pas le petit chien dans le jardin"
-trials = {
-    "wrong animal": right.replace("chien", "chat"),
-    "other verb": right.replace("ne voit", "n' aperçoit"),
-    "the opposite": right.replace("voit pas", "voit que"),
+gold = "la femme ne voit pas le petit chien dans le jardin"
+altered = {
+    "wrong animal": gold.replace("chien", "chat"),
+    "other verb": gold.replace("ne voit", "n' aperçoit"),
+    "the opposite": gold.replace("voit pas", "voit que"),
 }
-heights = [bleu_score(words([trial]), words([right])) for trial in trials.values()]
+scores = [bleu_score(words([text]), words([gold])) for text in altered.values()]
 figure = views.bars(
-    heights, labels=list(trials), name="BLEU", high=100, digits=1,
+    scores, labels=list(altered), name="BLEU", high=100, digits=1,
     title="One reference, three translations",
 )
 predict("16", "dec-bleu-blind", figure)
@@ -436,7 +440,7 @@ predict("16", "dec-bleu-blind", figure)
 r"""
 BLEU compares words on paper. A wrong animal costs one word, and so does the opposite; a good verb costs two, since the reference happens to have another. (With thousands of sentences, or with several references, much of this averages out.)
 
-And it depends on how a text is cut into words: *Le chat n'a pas bu l'eau, parce qu'elle était froide*, scored against the same without the comma and with *trop froide*, gets 49 when it is cut at spaces and 84 when it is cut into letters. So sacreBLEU gives a **signature** with every score: tokeniser, case, smoothing. Print it, too.
+And it depends on how a text is cut into words: *Le chat n'a pas bu l'eau, parce qu'elle était froide*, scored against the same without the comma and with *trop froide*, gets {result:lesson_16/BLEU/cut at spaces:.0f} when it is cut at spaces and {result:lesson_16/BLEU/cut into letters:.0f} when it is cut into letters. So sacreBLEU gives a **signature** with every score: tokeniser, case, smoothing. Print it, too.
 """
 
 # %% kind="quiz" minutes=0.8
@@ -463,25 +467,26 @@ split_heads, join_heads = yours("split_heads"), yours("join_heads")
 multi_head = yours("multi_head")
 
 
-def counted(system, memory, n):
-    """For how many words each decoder layer makes keys and values, to say n words."""
-    made, project = [], MultiHead.project
+def count_projections(system, memory, n):
+    """For how many words each layer computes keys and values, to output n words."""
+    projected, project = [], MultiHead.project
 
-    def watched(part, inputs):
-        made.append(inputs.shape[1])
-        return project(part, inputs)
+    def counting(layer, inputs):
+        projected.append(inputs.shape[1])
+        return project(layer, inputs)
 
-    with torch.no_grad(), patch.object(MultiHead, "project", watched):
+    with torch.no_grad(), patch.object(MultiHead, "project", counting):
         state = system.start(memory)
         for _ in range(n):
             _, state, _ = system.step(memory, state, torch.tensor([BOS]))
-    return sum(made) // 3
+    return sum(projected) // 3
 
 
 with torch.no_grad():
     source = make_batch([encode("the cat sleeps")], [[]])
     memory = model.encode(source.src, source.src_lengths)
-estimate("16", "dec-projections", lambda: counted(Recompute(model), memory, 60))
+recompute = Recompute(model)
+estimate("16", "dec-projections", lambda: count_projections(recompute, memory, 60))
 
 # %% [markdown] kind="text" minutes=1.5 exercise="cached_attention"
 r"""
@@ -544,16 +549,16 @@ def my_step(memory, caches, token):
     x = model.words.target(torch.tensor([[token]]))
     x = model.target_positions.add(x, first=caches[0][0].shape[2])
     for layer, block in enumerate(model.decoder.blocks):
-        part = block.attention  # 1. the words so far
-        matrices = (part.w_query.T, part.w_key.T, part.w_value.T, part.w_output.T)
+        own = block.attention  # 1. the words so far
+        matrices = (own.w_query.T, own.w_key.T, own.w_value.T, own.w_output.T)
         normed = block.around_attention.before(x)
-        heard, caches[layer] = cached_attention(normed, caches[layer], *matrices, 4)
-        x = block.around_attention.after(x, heard)
+        context, caches[layer] = cached_attention(normed, caches[layer], *matrices, 4)
+        x = block.around_attention.after(x, context)
         # 2. the source
         query = block.cross.project_query(block.around_cross.before(x))
         keys, values = memory["keys"][:, layer], memory["values"][:, layer]
-        heard, _ = block.cross.look(query, keys, values, may_look=memory["may_look"])
-        x = block.around_cross.after(x, heard)
+        context, _ = block.cross.look(query, keys, values, may_look=memory["may_look"])
+        x = block.around_cross.after(x, context)
         # 3. feed-forward
         x = block.around_feed_forward(x, block.feed_forward)
     return model.words.logits(model.decoder.last_norm(x))[0, 0]
@@ -566,14 +571,14 @@ def empty_caches():
 @torch.no_grad()
 def my_translation(sentence, caches, compare=True):
     batch = make_batch([encode(sentence)], [[]])
-    memory, said = model.encode(batch.src, batch.src_lengths), [BOS]
-    while said[-1] != EOS and len(said) < 40:
-        logits = my_step(memory, caches, said[-1])
+    memory, tokens = model.encode(batch.src, batch.src_lengths), [BOS]
+    while tokens[-1] != EOS and len(tokens) < 40:
+        logits = my_step(memory, caches, tokens[-1])
         if compare:
-            whole, _ = model.decode(memory, torch.tensor([said]))  # all of it again
-            assert torch.allclose(logits, whole[0, -1], atol=1e-4)
-        said.append(int(logits.argmax()))
-    return transformer.tokenizer.decode(said[1:])
+            expected, _ = model.decode(memory, torch.tensor([tokens]))  # recomputed
+            assert torch.allclose(logits, expected[0, -1], atol=1e-4)
+        tokens.append(int(logits.argmax()))
+    return transformer.tokenizer.decode(tokens[1:])
 
 
 for sentence in (cow, "the old woman sees a small dog in the garden"):
@@ -585,7 +590,7 @@ for sentence in (cow, "the old woman sees a small dog in the garden"):
 r"""
 The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
 
-**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: 2.6 times for this small model, 7.3 times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said 1.3 in one run and 1.8 in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
+**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: {result:lesson_16/cache speed-up/toy:.1f} times for this small model, {result:lesson_16/cache speed-up/multi30k:.1f} times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said {result:lesson_16/cache speed-up/16 cores, earlier:.1f} in one run and {result:lesson_16/cache speed-up/16 cores, later:.1f} in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
 
 **The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles them, the caches must move along. You have repaired what happens otherwise.
 """
@@ -597,30 +602,30 @@ def without_cache():
         _, state, _ = Recompute(model).step(memory, state, torch.tensor([BOS]))
 
 
-def with_mine():
+def with_cache():
     caches = empty_caches()
     for _ in range(60):
         my_step(memory, caches, BOS)
 
 
 def seconds(decode):
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with torch.no_grad():
         decode()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
-slow, fast = (min(seconds(way) for _ in range(3)) for way in (without_cache, with_mine))
+slow, fast = (min(seconds(f) for _ in range(3)) for f in (without_cache, with_cache))
 print(f"{slow / fast:.1f} times faster")
-watched = Mock(side_effect=cached_attention)
-with patch("__main__.cached_attention", watched):
-    with_mine()
-assert sum(call.args[0].shape[1] for call in watched.mock_calls) == 3 * 60  # 3 layers
+counted = Mock(side_effect=cached_attention)
+with patch("__main__.cached_attention", counted):
+    with_cache()
+assert sum(call.args[0].shape[1] for call in counted.mock_calls) == 3 * 60  # 3 layers
 
 # %% kind="see" minutes=0.7
 with torch.no_grad():
     _, state, _ = model.step(memory, model.start(memory), torch.tensor([BOS]))
-ours = sum(part.numel() * part.element_size() for part in state.values())
+ours = sum(tensor.nbytes for tensor in state.values())
 paper = 2 * 6 * 512 * 4
 assert ours == 2 * 3 * 64 * 4
 print("keys of one word: layers, heads, words, d_k =", tuple(state["keys"].shape[1:]))
@@ -638,7 +643,7 @@ r"""
 
 **Two.** "When I decode without a cache, nothing later exists. So I may drop the causal mask."
 
-> **Before you run it:** what does the second sentence become? And of 100 sentences translated without the mask, how many are right? (With it, 99.)
+> **Before you run it:** what does the second sentence become? And of 100 sentences translated without the mask, how many are right? (With it, {result:lesson_16/causal mask/with:.0f}.)
 """
 
 # %% kind="break" minutes=1.5
@@ -649,15 +654,15 @@ for first in ("the cat sleeps", "the woman sleeps"):
 print("second, empty ones: ", my_translation(cow, empty_caches()))
 
 with patch.object(TransformerConfig, "hidden_ahead", lambda self, n, device: {}):
-    found = translate(texts[:100], Recompute(model), transformer.tokenizer)
-same = sum(one.target == gold for one, gold in zip(found, golds[:100], strict=True))
-print(f"without the mask: {same} of 100 right")
+    unmasked = translate(texts[:100], Recompute(model), transformer.tokenizer)
+right = sum(a.target == b for a, b in zip(unmasked, golds[:100], strict=True))
+print(f"without the mask: {right} of 100 right")
 
 # %% [markdown] kind="text" minutes=1
 r"""
 The first is the classic bug of a server that answers two people in turn. The cow's sentence goes on where the cat's had ended, fluently, and the cow is now *il*, like *le chat*; after *la femme* she is *elle*. No error, and something of one reader's text decides a word in the answer to another.
 
-The second costs 29 sentences in a hundred. In the first layer the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in the second layer the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
+The second costs {result:lesson_16/causal mask/with - lesson_16/causal mask/without:.0f} sentences in a hundred. In the first layer the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in the second layer the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
 
 ## Check yourself
 
@@ -669,14 +674,14 @@ quiz("16", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**The bet before the live translator (3 min).** Show the sentence on the projector, close *dog*, and let people say what comes. Many say "it stops" or "unk". Then *un petit jardin dans le jardin*. Ask: "how sure is it?" and open the step: 0.92. Follow-up: write *kitchen* for *garden*; then let the room call out words to close: *woman* gives *le vieux chien*, *small* is left out.
+**The bet before the live translator (3 min).** Show the sentence on the projector, close *dog*, and let people say what comes. Many say "it stops" or "unk". Then *un petit jardin dans le jardin*. Ask: "how sure is it?" and open the step: {result:lesson_16/closed/dog:.2f}. Follow-up: write *kitchen* for *garden*; then let the room call out words to close: *woman* gives *le vieux chien*, *small* is left out.
 
 **Ask the room.** "Your beam of 50 finds better sentences, by its own score, and users complain that half is missing. Who is wrong?" Expected: the score. Then α, and why 0.6 and not 5.
 
 | they say | what it is | answer |
 |---|---|---|
 | "wider can only be better" | M45 | Language B: k = 4 says nothing. |
-| "BLEU 47, so nearly half is right" | M48 | RCTM: a quarter is exact. |
+| "BLEU {result:lesson_16/beam/20/BLEU:.0f}, so nearly half is right" | M48 | RCTM: a quarter is exact. |
 | "the cache keeps queries, too" | M44 | Who would ask with them? |
 | "no future at inference, so no mask" | M24 | Break it, two. |
 | "the map shows why" | M46 | Close the word it looks at, and see. |

@@ -3,9 +3,10 @@
     >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
     'le chat a bu le chat'
 
-A word in brackets is closed: nobody can look at it (`typed_sentence.py`). `rows` and `columns` label the
-map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps count from 1.
-`changed` is how many French words are others than without brackets; −1 where their number changed, too.
+A word in brackets is closed: it is masked in every attention (`typed_sentence.py`). `rows` and `columns`
+label the map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps
+count from 1. `changed` is the number of French words that differ from the translation without brackets, −1 if
+the two lengths differ.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from course_lib.translation.shipped import shared
 from course_lib.views.bars import Blocks, LyingBars
 from course_lib.views.heatmap import MASKED, Heatmap
 from course_lib.views.quick_text import quick_text, write
-from lessons.l16_decoding.typed_sentence import MOST_READ, MOST_SAID, Live, live
+from lessons.l16_decoding.typed_sentence import MAX_INPUT, MAX_OUTPUT, TypedTranslation, translate_typed
 
 RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
 USE = {ACROSS: "cross", SOURCE: "encoder", TARGET: "decoder"}
 HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
-N_TOP, N_GRID, FEWEST = 5, MOST_SAID, 8  # words shown; rows and columns there are, and that are always seen
-LETTERS, LINE, N_LINES = 11, 30, 6  # signs of a label, of a line below the bars; such lines
+N_TOP, N_GRID, FEWEST = 5, MAX_OUTPUT, 8  # words shown; rows and columns in all, and those always visible
+LETTERS, LINE, N_LINES = 11, 30, 6  # characters of a label and of a line below the bars; lines
 END = SPECIAL[EOS]
 WOMAN = "The old woman sees a small dog in the garden."
 SAMPLES = (
@@ -49,57 +50,59 @@ SAMPLES = (
 
 
 @lru_cache(maxsize=256)
-def seen(name: str, text: str) -> Live:
-    """A slider asks for the same sentence again and again."""
-    return live(shared(name), text)
+def translation_of(name: str, text: str) -> TypedTranslation:
+    """Cached, because a slider asks for the same sentence again and again."""
+    return translate_typed(shared(name), text)
 
 
 @lru_cache(maxsize=256)
 def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
-    """For each step the five likeliest tokens that may be said, and their chances."""
-    chances = seen(name, text).chances
-    if chances is None:
+    """For each step the five likeliest tokens that may be output, and their probabilities."""
+    probabilities = translation_of(name, text).probabilities
+    if probabilities is None:
         return [(("",) * N_TOP, np.zeros(N_TOP))]
-    chances = chances.clone()
-    chances[:, list(NEVER_SAID)] = 0.0
-    shares, tokens = chances.topk(N_TOP, dim=1)
-    named = shared(name).tokenizer.tokens
-    return [(tuple(named(row)), share.double().numpy()) for row, share in zip(tokens, shares, strict=True)]
+    probabilities = probabilities.clone()
+    probabilities[:, list(NEVER_SAID)] = 0.0
+    largest, tokens = probabilities.topk(N_TOP, dim=1)
+    words = map(shared(name).tokenizer.tokens, tokens)
+    return [(tuple(row), values.double().numpy()) for row, values in zip(words, largest, strict=True)]
 
 
 def drawable(word: str) -> str:
-    """A word as it fits a label: short, and only signs that the font has."""
-    known = "".join(sign if ord(sign) < 0x530 or sign in "…’œŒ" else "□" for sign in printable(word))
-    return known if len(known) <= LETTERS else known[: LETTERS - 1] + "…"
+    """A word that fits a label: shortened, and only with characters that the font has."""
+    text = "".join(sign if ord(sign) < 0x530 or sign in "…’œŒ" else "□" for sign in printable(word))
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
 
 
 def compute(*, text: str, system: str, head: str, step: int) -> Facts:
     name = "rctm" if system == RCTM else "transformer"
-    now, words = seen(name, text), likeliest(name, text)
-    place = min(step, len(words)) - 1
+    translation, likeliest_words = translation_of(name, text), likeliest(name, text)
+    position = min(step, len(likeliest_words)) - 1
     weights = np.zeros((N_GRID, N_GRID))
-    rows, columns = (now.source if system == SOURCE else now.said), now.source
+    source, output = translation.source, translation.output
+    rows, columns = (source if system == SOURCE else output), source
     if system == TARGET:
-        columns = ("<s>", *now.said[:-1])
-    if now.looked:
-        tables = now.looked[USE[system]]
+        columns = ("<s>", *output[:-1])
+    if translation.attention:
+        tables = translation.attention[USE[system]]
         table = tables.mean(dim=(0, 1)) if head == "mean" else tables[int(head[0]), int(head[2])]
         weights[: len(rows), : len(columns)] = table[: len(rows)].double().numpy()
-    before = seen(name, text.replace("[", " ").replace("]", " ")).said if now.closed else now.said
-    differ = sum(a != b for a, b in zip(now.said, before, strict=False))
+    plain_text = text.replace("[", " ").replace("]", " ")
+    unmasked = translation_of(name, plain_text).output if translation.closed else output
+    differ = sum(a != b for a, b in zip(output, unmasked, strict=False))
     return {
-        "source": now.source,
-        "said": now.said,
-        "closed_words": now.closed,
-        "french": now.french,
-        "notes": now.notes,
-        "place": place,
-        "top": words[place][0],
-        "shares": words[place][1],
-        "rows": rows if now.looked else (),
-        "columns": columns if now.looked else (),
+        "source": source,
+        "output": output,
+        "closed_words": translation.closed,
+        "french": translation.french,
+        "notes": translation.notes,
+        "position": position,
+        "top": likeliest_words[position][0],
+        "probabilities": likeliest_words[position][1],
+        "rows": rows if translation.attention else (),
+        "columns": columns if translation.attention else (),
         "weights": weights,
-        "changed": differ if len(now.said) == len(before) else -1,
+        "changed": differ if len(output) == len(unmasked) else -1,
     }
 
 
@@ -111,16 +114,17 @@ def draw_top(axes: Axes) -> Show:
     below = [quick_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
 
     def show(facts: Facts) -> None:
-        spoken = [drawable(word) for word in facts["said"][: facts["place"]]]
-        lead = " ".join(["…", *spoken[-4:]] if len(spoken) > 4 else spoken or ["(nothing yet)"])
-        after.set_text(f"step {facts['place'] + 1}, after: {lead}" if facts["said"] else "")
-        shares = zip(facts["top"], facts["shares"], strict=True)
-        bars.show(facts["shares"], [fixed(share, 3) if word else "" for word, share in shares])
+        prefix = [drawable(word) for word in facts["output"][: facts["position"]]]
+        lead = " ".join(["…", *prefix[-4:]] if len(prefix) > 4 else prefix or ["(nothing yet)"])
+        after.set_text(f"step {facts['position'] + 1}, after: {lead}" if facts["output"] else "")
+        likeliest_words = zip(facts["top"], facts["probabilities"], strict=True)
+        readings = [fixed(probability, 3) if word else "" for word, probability in likeliest_words]
+        bars.show(facts["probabilities"], readings)
         write(bars.words, map(drawable, facts["top"]))
-        said = textwrap.wrap(plain(facts["french"]), LINE)
-        told = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), LINE)]
-        inks = [theme.INK] * len(said) + [theme.ORANGE] * len(told)
-        write(below, said + told, inks, bold=[ink == theme.INK for ink in inks])
+        french = textwrap.wrap(plain(facts["french"]), LINE)
+        notes = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), LINE)]
+        inks = [theme.INK] * len(french) + [theme.ORANGE] * len(notes)
+        write(below, french + notes, inks, bold=[ink == theme.INK for ink in inks])
 
     return show
 
@@ -135,11 +139,11 @@ def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_GRID, [""] * N_GRID)
     axes.set_aspect("auto")
     axes.set(xticks=(), yticks=(), ylabel=" ")
-    blank, grey = Blocks(axes, 2, theme.PAPER), Blocks(axes, MOST_READ, MASKED)
+    blank, grey = Blocks(axes, 2, theme.PAPER), Blocks(axes, MAX_INPUT, MASKED)
     blank.set_zorder(3)
     grey.set_zorder(2.5)
-    across = [quick_text(axes, place + 0.5, -0.2, ha="left", va="center", size=10) for place in range(N_GRID)]
-    down = [quick_text(axes, -0.1, place + 0.5, ha="right", va="center", size=10) for place in range(N_GRID)]
+    across = [quick_text(axes, i + 0.5, -0.2, ha="left", va="center", size=10) for i in range(N_GRID)]
+    down = [quick_text(axes, -0.1, i + 0.5, ha="right", va="center", size=10) for i in range(N_GRID)]
     middle = {"ha": "center", "va": "center", "of": "axes"}
     nothing = quick_text(axes, 0.5, 0.5, " ", size=11, colour=theme.SOFT_INK, **middle)
     for text in across:
@@ -152,16 +156,16 @@ def draw_map(axes: Axes) -> Show:
         cells.show(facts["weights"])
         low = [-0.03, n_rows + 0.03]
         blank.place(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
-        shut = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
-        left = np.full(MOST_READ, N_GRID + 1.0)
-        left[: len(shut)] = shut
+        closed = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
+        left = np.full(MAX_INPUT, N_GRID + 1.0)
+        left[: len(closed)] = closed
         grey.place(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
-        words = [f"{'✕ ' * (i in shut)}{drawable(word)}" for i, word in enumerate(facts["columns"])]
-        write(across, words, [theme.ORANGE if i in shut else theme.INK for i in range(n_columns)])
-        lit = -1 if facts["system"] == SOURCE else facts["place"]
+        words = [f"{'✕ ' * (i in closed)}{drawable(word)}" for i, word in enumerate(facts["columns"])]
+        write(across, words, [theme.ORANGE if i in closed else theme.INK for i in range(n_columns)])
+        lit = -1 if facts["system"] == SOURCE else facts["position"]
         write(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
-        mute = facts["system"] == RCTM and facts["said"]
-        nothing.set_text("RCTM has no attention: there is nothing to show" if mute else "")
+        no_attention = facts["system"] == RCTM and facts["output"]
+        nothing.set_text("RCTM has no attention: there is nothing to show" if no_attention else "")
 
     return show
 
@@ -173,7 +177,7 @@ class LiveTranslator(Explorable):
     text = Writing("English", SAMPLES)
     system = Choice("system, look", (RCTM, ACROSS, SOURCE, TARGET), ACROSS, buttons=True)
     head = Choice("layer.head", HEADS, "mean")
-    step = Whole("step", 1, MOST_SAID, 1)
+    step = Whole("step", 1, MAX_OUTPUT, 1)
     presets = {
         "[dog] closed": {"text": SAMPLES[1], "step": 7},
         "the cat": {"text": SAMPLES[4], "step": 8},
@@ -193,11 +197,11 @@ class LiveTranslator(Explorable):
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         one_head = now["system"] == ACROSS and now["head"] != "mean"
-        to_the_end = now["weights"][now["place"], len(now["source"]) - 1]
-        return {  # the first by brackets of one's own: what a preset closes does not count
+        to_the_end = now["weights"][now["position"], len(now["source"]) - 1]
+        return {  # a word that a preset closes does not count for the first
             "one": now["text"] != SAMPLES[1] and len(now["closed_words"]) == 1 and now["changed"] == 1,
-            "unsure": bool(now["said"]) and now["shares"][0] < 0.6 and not now["notes"],
-            "end": bool(one_head and now["said"]) and now["top"][0] != END and to_the_end > 0.5,
+            "unsure": bool(now["output"]) and now["probabilities"][0] < 0.6 and not now["notes"],
+            "end": bool(one_head and now["output"]) and now["top"][0] != END and to_the_end > 0.5,
         }
 
     @staticmethod
@@ -210,13 +214,13 @@ class LiveTranslator(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        shut = ", ".join(f"“{facts['source'][place]}”" for place in facts["closed_words"][:3])
+        closed = ", ".join(f"“{facts['source'][i]}”" for i in facts["closed_words"][:3])
         notes = f" ({textwrap.shorten('; '.join(facts['notes']), 70)})" if facts["notes"] else ""
-        if not facts["said"]:
+        if not facts["output"]:
             return f"The live translator has nothing to say{notes}: type an English sentence."
-        first, second = (f"“{facts['top'][i]}” {fixed(facts['shares'][i], 2)}" for i in (0, 1))
+        first, second = (f"“{facts['top'][i]}” {fixed(facts['probabilities'][i], 2)}" for i in (0, 1))
         return (
-            f"{facts['system']}{', closed: ' + shut if shut else ''}: "
+            f"{facts['system']}{', closed: ' + closed if closed else ''}: "
             f"“{textwrap.shorten(facts['french'], 90)}”{notes}. "
-            f"Likeliest at step {facts['place'] + 1}: {first}, {second}."
+            f"Likeliest at step {facts['position'] + 1}: {first}, {second}."
         )

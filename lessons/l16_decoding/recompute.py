@@ -1,10 +1,10 @@
 """Decoding without a cache: at every step the whole sentence so far is decoded again.
 
-    slow = Recompute(system)                                # searches like `system`, and remembers nothing
+    slow = Recompute(system)                                # same outputs as `system`, no cache
     greedy(slow, memory, max_len=40)
 
-A sentence of 64 words costs 1 + 2 + … + 64 = 2,080 word computations in place of 64. It is what a
-beginner writes first, and what the cached search must equal: the tests and `bench decoding` use it.
+A sentence of 64 words costs 1 + 2 + … + 64 = 2,080 word computations instead of 64. The cached search
+must equal it: the tests and `bench decoding` compare the two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from course_lib.shapes import Int, Tensor
 
 
 class Recompute(Translator):
-    """A system whose state is nothing but the words so far."""
+    """A system whose state holds only the words so far."""
 
     def __init__(self, system: Translator):
         super().__init__(system.config)

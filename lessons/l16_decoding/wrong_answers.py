@@ -1,60 +1,53 @@
-"""Answers to the exercises of lesson 16, as learners write them: wrong, with what must be said, and right.
+"""Answers to the exercises of lesson 16, as learners write them: wrong ones and right ones.
 
-After each come the slip that must be named, or a part of the text; None where no slip may be named.
+After each wrong one: the slip that must be named, or a part of the message; None if no slip may be named.
 """
 
 import heapq
 import math
-from collections import Counter
 
 import torch
 import torch.nn.functional as F
 
-
-def split(x, n_heads):
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-
-def join(x):
-    return x.transpose(1, 2).flatten(2)
-
-
-def attend(q, k, v):
-    return (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1) @ v
-
+from course_lib.layers.multi_head import join_heads
+from lessons.l16_decoding.exercises import counts_of, lengths, matches, not_clipped, split_all
 
 # ---- grow
 
 
-def grow_made_order(sums, sentences, states, step, width):
-    made, read = [], []
+def children(sums, sentences, states, step):
+    """Every continuation: its sum, its words and the decoder's new state."""
+    made = []
     for total, sentence, state in zip(sums, sentences, states, strict=True):
         log_probs, new = step(state, sentence[-1])
-        made += [(total + log_prob, [*sentence, word]) for word, log_prob in log_probs.items()]
-        read += [new] * len(log_probs)
-    best = sorted(made, key=lambda one: -one[0])[:width]
-    return [one[0] for one in best], [one[1] for one in best], read[:width]
+        made += [(total + log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
+    return made
+
+
+def best(made, width, reverse=True):
+    """Three lists: sums, sentences and states of the best."""
+    made = sorted(made, key=lambda child: child[0], reverse=reverse)[:width]
+    return tuple(list(part) for part in zip(*made, strict=True))
+
+
+def grow_made_order(sums, sentences, states, step, width):
+    made = children(sums, sentences, states, step)
+    totals, kept, _ = best(made, width)
+    return totals, kept, [state for _, _, state in made[:width]]
 
 
 def grow_by_last_word(sums, sentences, states, step, width):
-    made, read = [], {}
-    for total, sentence, state in zip(sums, sentences, states, strict=True):
-        log_probs, read[sentence[-1]] = step(state, sentence[-1])
-        made += [(total + log_prob, [*sentence, word]) for word, log_prob in log_probs.items()]
-    best = sorted(made, key=lambda one: -one[0])[:width]
-    return [one[0] for one in best], [one[1] for one in best], [read[one[1][-2]] for one in best]
+    read = {
+        sentence[-1]: step(state, sentence[-1])[1] for sentence, state in zip(sentences, states, strict=True)
+    }
+    totals, kept, _ = best(children(sums, sentences, states, step), width)
+    return totals, kept, [read[sentence[-2]] for sentence in kept]
 
 
 def grow_parents_order(sums, sentences, states, step, width):
-    read = [step(state, sentence[-1]) for state, sentence in zip(states, sentences, strict=True)]
-    made = [
-        (total + log_prob, [*sentence, word])
-        for total, sentence, (log_probs, _) in zip(sums, sentences, read, strict=True)
-        for word, log_prob in log_probs.items()
-    ]
-    made.sort(key=lambda one: -one[0])
-    best = made[:width]
-    return [one[0] for one in best], [one[1] for one in best], [state for _, state in read][:width]
+    read = [step(state, sentence[-1])[1] for state, sentence in zip(states, sentences, strict=True)]
+    totals, kept, _ = best(children(sums, sentences, states, step), width)
+    return totals, kept, read[:width]
 
 
 def grow_old_states(sums, sentences, states, step, width):
@@ -63,26 +56,15 @@ def grow_old_states(sums, sentences, states, step, width):
         log_probs, _ = step(states[i], sentences[i][-1])
         for word, log_prob in log_probs.items():
             made.append((sums[i] + log_prob, [*sentences[i], word], states[i]))
-    made = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(made, width)
 
 
 def grow_last_word_only(sums, sentences, states, step, width):
-    made = []
-    for sentence, state in zip(sentences, states, strict=True):
-        log_probs, new = step(state, sentence[-1])
-        made += [(log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
-    made = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(children([0] * len(sums), sentences, states, step), width)
 
 
 def grow_ascending(sums, sentences, states, step, width):
-    made = []
-    for total, sentence, state in zip(sums, sentences, states, strict=True):
-        log_probs, new = step(state, sentence[-1])
-        made += [(total + log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
-    made = sorted(made, key=lambda one: one[0])[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(children(sums, sentences, states, step), width, reverse=False)
 
 
 def grow_best_child_each(sums, sentences, states, step, width):
@@ -91,8 +73,7 @@ def grow_best_child_each(sums, sentences, states, step, width):
         log_probs, new = step(state, sentence[-1])
         word = max(log_probs, key=log_probs.get)
         made.append((total + log_probs[word], [*sentence, word], new))
-    made = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(made, width)
 
 
 def grow_appends_in_place(sums, sentences, states, step, width):
@@ -102,8 +83,7 @@ def grow_appends_in_place(sums, sentences, states, step, width):
         for word, log_prob in log_probs.items():
             sentence.append(word)
             made.append((total + log_prob, sentence, new))
-    made = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(made, width)
 
 
 def grow_multiplies(sums, sentences, states, step, width):
@@ -111,32 +91,24 @@ def grow_multiplies(sums, sentences, states, step, width):
     for total, sentence, state in zip(sums, sentences, states, strict=True):
         log_probs, new = step(state, sentence[-1])
         made += [(total * log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
-    made = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return tuple(list(part) for part in zip(*made, strict=True))
+    return best(made, width)
 
 
-def grow_with_places(sums, sentences, states, step, width):
+def grow_with_indices(sums, sentences, states, step, width):
     made, new_states = [], []
-    for place, sentence in enumerate(sentences):
-        log_probs, new = step(states[place], sentence[-1])
+    for i, sentence in enumerate(sentences):
+        log_probs, new = step(states[i], sentence[-1])
         new_states.append(new)
-        made += [(sums[place] + log_prob, place, word) for word, log_prob in log_probs.items()]
-    best = sorted(made, key=lambda one: one[0], reverse=True)[:width]
-    return (
-        [total for total, _, _ in best],
-        [[*sentences[place], word] for _, place, word in best],
-        [new_states[place] for _, place, _ in best],
-    )
+        made += [(sums[i] + log_prob, i, word) for word, log_prob in log_probs.items()]
+    totals, parents, words = best(made, width)
+    kept = [[*sentences[i], word] for i, word in zip(parents, words, strict=True)]
+    return totals, kept, [new_states[i] for i in parents]
 
 
 def grow_with_heap(sums, sentences, states, step, width):
-    made = []
-    for total, sentence, state in zip(sums, sentences, states, strict=True):
-        log_probs, new = step(state, sentence[-1])
-        for word in log_probs:
-            made.append((total + log_probs[word], [*sentence, word], new))
-    best = heapq.nlargest(width, made, key=lambda one: one[0])
-    return [a for a, _, _ in best], [b for _, b, _ in best], [c for _, _, c in best]
+    made = children(sums, sentences, states, step)
+    kept = heapq.nlargest(width, made, key=lambda child: child[0])
+    return [a for a, _, _ in kept], [b for _, b, _ in kept], [c for _, _, c in kept]
 
 
 def grow_by_dicts(sums, sentences, states, step, width):
@@ -151,53 +123,30 @@ def grow_by_dicts(sums, sentences, states, step, width):
     return tuple([child[name] for child in children[:width]] for name in ("sum", "words", "state"))
 
 
-# ---- the groups that are shared
+# ---- bleu_score
 
 
-def matches_all(said, reference, n):
-    ours = [said[i : i + n] for i in range(len(said) - n + 1)]
-    theirs = [reference[i : i + n] for i in range(len(reference) - n + 1)]
-    return sum(1 for group in ours if group in theirs), len(ours)
-
-
-def matches_counter(said, reference, n):
-    ours = Counter(zip(*(said[i:] for i in range(n)), strict=False))
-    theirs = Counter(zip(*(reference[i:] for i in range(n)), strict=False))
-    return sum(min(count, theirs[group]) for group, count in ours.items()), ours.total()
-
-
-def matches_crossing_out(said, reference, n):
+def matches_crossing_out(output, reference, n):
     left = [reference[i : i + n] for i in range(len(reference) - n + 1)]
     hits = total = 0
-    for i in range(len(said) - n + 1):
+    for i in range(len(output) - n + 1):
         total += 1
-        if said[i : i + n] in left:
-            left.remove(said[i : i + n])
+        if output[i : i + n] in left:
+            left.remove(output[i : i + n])
             hits += 1
     return hits, total
 
 
-def matches_joined(said, reference, n):
+def matches_joined(output, reference, n):
     def groups(words):
         return [" ".join(words[i : i + n]) for i in range(max(len(words) - n + 1, 0))]
 
-    ours, theirs = groups(said), groups(reference)
+    ours, theirs = groups(output), groups(reference)
     return sum(min(ours.count(g), theirs.count(g)) for g in dict.fromkeys(ours)), len(ours)
 
 
-# ---- bleu_score
-
-
-def precisions(translations, references, count=matches_counter):
-    found = []
-    for n in range(1, 5):
-        pairs = [count(a, b, n) for a, b in zip(translations, references, strict=True)]
-        found.append((sum(p[0] for p in pairs), sum(p[1] for p in pairs)))
-    return found
-
-
-def lengths(translations, references):
-    return sum(map(len, translations)), sum(map(len, references))
+def precisions(translations, references, count=matches):
+    return [counts_of(translations, references, n, count) for n in range(1, 5)]
 
 
 def bleu_of(hits, c, r):
@@ -231,12 +180,12 @@ def bleu_ratio(translations, references):
     return bleu_of(precisions(translations, references), 1, 1) * min(1, c / r)
 
 
-def bleu_share(translations, references):
+def bleu_fraction(translations, references):
     return bleu_of(precisions(translations, references), *lengths(translations, references)) / 100
 
 
 def bleu_unclipped(translations, references):
-    hits = precisions(translations, references, matches_all)
+    hits = precisions(translations, references, not_clipped)
     return bleu_of(hits, *lengths(translations, references))
 
 
@@ -269,10 +218,10 @@ def bleu_with_root(translations, references):
 
 def bleu_one_pass(translations, references):
     hits, totals, c, r = [0] * 4, [0] * 4, 0, 0
-    for said, right in zip(translations, references, strict=True):
-        c, r = c + len(said), r + len(right)
+    for output, right in zip(translations, references, strict=True):
+        c, r = c + len(output), r + len(right)
         for n in range(4):
-            hit, total = matches_joined(said, right, n + 1)
+            hit, total = matches_joined(output, right, n + 1)
             hits[n] += hit
             totals[n] += total
     if 0 in hits:
@@ -284,64 +233,72 @@ def bleu_one_pass(translations, references):
 # ---- cached_attention
 
 
+def attend(q, k, v):
+    return (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1) @ v
+
+
+def appended(past, key, value, dim=2):
+    return torch.cat([past[0], key], dim), torch.cat([past[1], value], dim)
+
+
 def cached_alone(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    return join(attend(q, k, v)) @ w_o, (torch.cat([past[0], k], 2), torch.cat([past[1], v], 2))
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    return join_heads(attend(q, k, v)) @ w_o, appended(past, k, v)
 
 
 def cached_same_past(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    return join(attend(q, keys, values)) @ w_o, past
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    return join_heads(attend(q, keys, values)) @ w_o, past
 
 
 def cached_new_first(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([k, past[0]], 2), torch.cat([v, past[1]], 2)
-    return join(attend(q, keys, values)) @ w_o, (keys, values)
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended((k, v), *past)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
 
 
 def cached_query_as_key(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, v = split(x @ w_q, n_heads), split(x @ w_v, n_heads)
-    keys, values = torch.cat([past[0], q], 2), torch.cat([past[1], v], 2)
-    return join(attend(q, keys, values)) @ w_o, (keys, values)
+    q, v = split_all(x, n_heads, w_q, w_v)
+    keys, values = appended(past, q, v)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
 
 
 def cached_no_output(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    return join(attend(q, keys, values)), (keys, values)
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    return join_heads(attend(q, keys, values)), (keys, values)
 
 
 def cached_wrong_axis(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
-    return join(attend(q, keys, values)) @ w_o, (keys, values)
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v, dim=1)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
 
 
 def cached_three(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    return join(attend(q, keys, values)) @ w_o, keys, values
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    return join_heads(attend(q, keys, values)) @ w_o, keys, values
 
 
 def cached_unscaled(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    return join((q @ keys.mT).softmax(-1) @ values) @ w_o, (keys, values)
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    return join_heads((q @ keys.mT).softmax(-1) @ values) @ w_o, (keys, values)
 
 
 def cached_right(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
-    keys, values = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
-    return join(attend(q, keys, values)) @ w_o, (keys, values)
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v, dim=-2)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
 
 
 def cached_fused(x, past, w_q, w_k, w_v, w_o, n_heads):
-    q, k, v = (split(x @ w, n_heads) for w in (w_q, w_k, w_v))
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = (torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True))
     context = F.scaled_dot_product_attention(q, keys, values)
-    return F.linear(join(context), w_o.T), (keys, values)
+    return F.linear(join_heads(context), w_o.T), (keys, values)
 
 
 def cached_by_loop(x, past, w_q, w_k, w_v, w_o, n_heads):
@@ -374,7 +331,7 @@ WRONG = {
         (bleu_no_penalty, "no-brevity"),
         (bleu_bonus, "rewards-length"),
         (bleu_ratio, "plain-ratio"),
-        (bleu_share, "as-a-share"),
+        (bleu_fraction, "as-a-share"),
         (bleu_unclipped, "not-clipped"),
         (bleu_no_root, None),
         (bleu_log_of_zero, "raises"),
@@ -392,7 +349,7 @@ WRONG = {
 }
 
 RIGHT = {
-    "grow": [grow_with_places, grow_with_heap, grow_by_dicts],
+    "grow": [grow_with_indices, grow_with_heap, grow_by_dicts],
     "bleu_score": [bleu_right, bleu_with_root, bleu_one_pass],
     "cached_attention": [cached_right, cached_fused, cached_by_loop],
 }

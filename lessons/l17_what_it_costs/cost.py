@@ -2,10 +2,10 @@
 
     >>> bytes_written(lambda: torch.zeros(10, 10) + 1)         # two tensors of 100 numbers, 4 bytes each
     800
-    >>> round(meeting([1, 2, 4], [0.25, 0.5, 2.0]), 3)          # a ratio that passes 1 between 2 and 4
+    >>> round(crossover([1, 2, 4], [0.25, 0.5, 2.0]), 3)        # a ratio that passes 1 between 2 and 4
     2.828
 
-FLOPs tell neither: they count products alone, and a hundred small products take longer than a large one.
+FLOPs measure neither: they count products only, and many small products take longer than a large one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lessons.l17_what_it_costs.timing import conditions, in_turn
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 WIDTHS = (64, 128)
 N_HEADS, ROUNDS = 4, 7
-SIDE_BY_SIDE = (8, 32)
+BATCHES = (8, 32)
 STEPS = 256
 LONG, RADIUS = 1024, 8
 
@@ -46,58 +46,59 @@ programs ran meanwhile (load): only ratios are told."""
 
 
 def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
-    """The seconds of one core that each way takes at its quickest; other programs' do not count."""
+    """The CPU seconds that each way takes at its fastest, on one thread."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with torch.no_grad():
-            found = in_turn(ways, rounds=rounds, clock=time.thread_time)
+            times = in_turn(ways, rounds=rounds, clock=time.thread_time)
     finally:
         torch.set_num_threads(before)
-    return {name: max(min(taken), 1e-9) for name, taken in found.items()}
+    return {name: max(min(of_one), 1e-9) for name, of_one in times.items()}
 
 
-def meeting(places: Sequence[float], ratios: Sequence[float]) -> float:
-    """Where a ratio passes 1 for good, by straight lines on log axes; the first or last place if never."""
-    pairs = list(zip(places, ratios, strict=True))
+def crossover(lengths: Sequence[float], ratios: Sequence[float]) -> float:
+    """The length from which a ratio stays above 1, interpolated on log axes; if never, the first or last."""
+    pairs = list(zip(lengths, ratios, strict=True))
     for (left, low), (right, high) in reversed(list(pairwise(pairs))):
         if low < 1 <= high:
-            part = log(1 / low) / log(high / low)
-            return exp(log(left) + part * log(right / left))
-    return float(places[0] if ratios[-1] >= 1 else places[-1])
+            fraction = log(1 / low) / log(high / low)
+            return exp(log(left) + fraction * log(right / left))
+    return float(lengths[0] if ratios[-1] >= 1 else lengths[-1])
 
 
-class _Written(TorchDispatchMode):
-    """Adds up the bytes of every new piece of memory that torch's functions fill."""
+class _WrittenBytes(TorchDispatchMode):
+    """Adds up the bytes of all storage that torch's functions allocate."""
 
     total = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        answer = function(*args, **kwargs or {})
-        given, made = (
-            {one.untyped_storage()._cdata: one for one in tree_leaves(tree) if isinstance(one, Tensor)}
-            for tree in ((args, kwargs), answer)
+        result = function(*args, **kwargs or {})
+        inputs, outputs = (
+            {leaf.untyped_storage()._cdata: leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)}
+            for tree in ((args, kwargs), result)
         )
-        self.total += sum(made[key].untyped_storage().nbytes() for key in made.keys() - given.keys())
-        return answer
+        new = outputs.keys() - inputs.keys()
+        self.total += sum(outputs[key].untyped_storage().nbytes() for key in new)
+        return result
 
 
 def bytes_written(work: Callable[[], Any]) -> int:
-    """The bytes of all tensors that `work` makes, results in between included; a view makes none."""
-    with torch.no_grad(), _Written() as meter:
+    """The bytes of all tensors that `work` computes, intermediate ones too; a view has none of its own."""
+    with torch.no_grad(), _WrittenBytes() as meter:
         work()
     return meter.total
 
 
 def explicit(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """Attention step by step, as the formula has it."""
-    turned = keys.mT.contiguous()  # as a mere view, torch takes many times as long for short narrow heads
-    scores = query @ turned / query.shape[-1] ** 0.5
+    """Attention step by step, as in the formula."""
+    transposed = keys.mT.contiguous()  # with a view, torch takes many times as long for short narrow heads
+    scores = query @ transposed / query.shape[-1] ** 0.5
     return scores.softmax(dim=-1) @ values
 
 
 def block_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
-    """What one block does for n words, in three parts that can be timed: the rest, and attention twice."""
+    """The work of one block for n words, in parts to time: attention in two ways, and the rest."""
     torch.manual_seed(0)
     x, heads = torch.randn(1, n, d), torch.randn(3, 1, N_HEADS, n, d // N_HEADS)
     w_in, w_out = torch.randn(d, 3 * d), torch.randn(d, d)
@@ -110,7 +111,7 @@ def block_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
 
 
 def recurrent_ways(n: int, d: int, batch: int = 1) -> dict[str, Callable[[], Any]]:
-    """One layer that reads n words: a recurrent network, and attention with one head."""
+    """One layer over n words: a recurrent network, and attention with one head."""
     torch.manual_seed(0)
     words, heads = torch.randn(batch, n, d), torch.randn(3, batch, n, d)
     reader = torch.nn.RNN(d, d, batch_first=True)
@@ -118,7 +119,7 @@ def recurrent_ways(n: int, d: int, batch: int = 1) -> dict[str, Callable[[], Any
 
 
 def step_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
-    """n steps of a reader: each waits for the last; none waits; and all of them in one product."""
+    """n steps of a recurrent network: each waits for the last; none waits; and all of them in one product."""
     torch.manual_seed(0)
     words, w, u = torch.randn(n, d), torch.randn(d, d) / d**0.5, torch.randn(d, d) / d**0.5
 
@@ -137,38 +138,38 @@ def step_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
 
 def block_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Seconds of attention over seconds of the rest of the block, explicit and fused, for each length."""
-    taken = [fastest(block_ways(n, d), rounds=rounds) for n in lengths]
-    return {way: [one[way] / one["rest"] for one in taken] for way in ("explicit", "fused")}
+    times = [fastest(block_ways(n, d), rounds=rounds) for n in lengths]
+    return {way: [of_n[way] / of_n["rest"] for of_n in times] for way in ("explicit", "fused")}
 
 
 def recurrent_ratios(
     d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS, batch: int = 1
 ) -> list[float]:
     """Seconds of attention over seconds of a recurrent network, for each length."""
-    taken = [fastest(recurrent_ways(n, d, batch), rounds=rounds) for n in lengths]
-    return [one["attention"] / one["recurrent"] for one in taken]
+    times = [fastest(recurrent_ways(n, d, batch), rounds=rounds) for n in lengths]
+    return [of_n["attention"] / of_n["recurrent"] for of_n in times]
 
 
 def part_ways(n: int, d: int, n_heads: int) -> dict[str, Callable[[], Any]]:
     """The steps of explicit attention one by one, and the rest of the block.
 
-    `exp` and `copy` tell arithmetic from bytes: both read the table and write one that is there already.
+    `exp` and `copy` separate arithmetic from memory traffic: both read a table and write an existing one.
     """
     torch.manual_seed(0)
     query, keys, values = torch.randn(3, 1, n_heads, n, d // n_heads)
     table = torch.rand(1, n_heads, n, n)
-    filled = torch.empty_like(table)
+    target = torch.empty_like(table)
     return {
         "rest": block_ways(n, d)["rest"],
         "products": lambda: (query @ keys.mT.contiguous(), table @ values),
         "softmax": lambda: (table / 4).softmax(dim=-1),
-        "exp": lambda: torch.exp(table, out=filled),
-        "copy": lambda: filled.copy_(table),
+        "exp": lambda: torch.exp(table, out=target),
+        "copy": lambda: target.copy_(table),
     }
 
 
 def cheaper_ways(n: int) -> dict[str, Callable[[], Any]]:
-    """Attention with 4 heads of 16 numbers, and what may stand in for it."""
+    """Attention with 4 heads of width 16, and its alternatives."""
     torch.manual_seed(0)
     heads = torch.randn(3, 1, N_HEADS, n, 16)
     return {
@@ -197,25 +198,26 @@ def run() -> None:
     head = "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS)
     print(f"{head}   meet at  FLOPs say")
     for d in WIDTHS:
-        rows = {f"the rest, {way}": (found, 6 * d) for way, found in block_ratios(d).items()}
+        rows = {f"the rest, {way}": (ratios, 6 * d) for way, ratios in block_ratios(d).items()}
         rows["a recurrent network"] = (recurrent_ratios(d), d)
-        for batch in SIDE_BY_SIDE:
+        for batch in BATCHES:
             rows[f"a recurrent network, {batch}"] = (recurrent_ratios(d, LENGTHS[:5], batch=batch), d)
-        for name, (found, said) in rows.items():
-            ratios = "".join(f"{ratio:>8.2f}" for ratio in found).ljust(8 * len(LENGTHS))
-            print(f"{d:<6}{name:<28}{ratios}{meeting(LENGTHS[: len(found)], found):>10.0f}{said:>11}")
+        for name, (ratios, by_flops) in rows.items():
+            cells = "".join(f"{ratio:>8.2f}" for ratio in ratios).ljust(8 * len(LENGTHS))
+            by_clock = crossover(LENGTHS[: len(ratios)], ratios)
+            print(f"{d:<6}{name:<28}{cells}{by_clock:>10.0f}{by_flops:>11}")
     print(f"\nExplicit attention at n = {6 * 64}, d = 64: each step over the rest of the block")
     for n_heads in (1, N_HEADS):
-        taken = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
-        tell(f"{n_heads} head{'s' * (n_heads > 1)}", "rest", taken)
+        times = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
+        print_ratios(f"{n_heads} head{'s' * (n_heads > 1)}", "rest", times)
     print(f"\n{STEPS} steps of a reader, d = 64: each over all of them in one product")
-    tell("one by one", "joined", fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS))
+    print_ratios("one by one", "joined", fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS))
     print(f"\n{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit")
     for n in (64, LONG):
-        tell(f"{n} words", "explicit", fastest(cheaper_ways(n)))
+        print_ratios(f"{n} words", "explicit", fastest(cheaper_ways(n)))
 
 
-def tell(name: str, over: str, taken: Mapping[str, float]) -> None:
-    """Every way's seconds over those of one of them, in a line."""
-    ways = [f"{way} {taken[way] / taken[over]:.2f}" for way in taken if way != over]
-    print(f"{name}: {', '.join(ways)}", flush=True)
+def print_ratios(name: str, over: str, times: Mapping[str, float]) -> None:
+    """Print each way's seconds over those of one of them, in a line."""
+    ratios = [f"{way} {times[way] / times[over]:.2f}" for way in times if way != over]
+    print(f"{name}: {', '.join(ratios)}", flush=True)

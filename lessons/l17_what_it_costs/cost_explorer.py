@@ -1,7 +1,7 @@
-"""The cost explorer: where n² overtakes, inside a block and against a recurrent network.
+"""The cost explorer: where n² dominates, inside a block and against a recurrent network.
 
-    >>> found = compute(n=512, d=512, heads=8)
-    >>> round(100 * found["share"], 1), found["against_recurrent"]
+    >>> facts = compute(n=512, d=512, heads=8)
+    >>> round(100 * facts["fraction"], 1), facts["against_recurrent"]
     (14.3, 1.0)
 
 FLOPs of one block with a feed-forward network four times as wide, for one sentence: the four projections take
@@ -37,13 +37,13 @@ def recurrent_flops(n: int, d: int) -> int:
 
 
 def compute(*, n: int, d: int, heads: int) -> Facts:
-    """Everything the picture shows at one setting."""
+    """The facts that the panels show."""
     parts = flops(n, d)
     total, recurrent = sum(parts.values()), recurrent_flops(n, d)
     return {
         "parts": parts,
         "total": total,
-        "share": parts["attention"] / total,
+        "fraction": parts["attention"] / total,
         "recurrent": recurrent,
         "against_recurrent": parts["attention"] / recurrent,
         "table_bytes": BYTES * heads * n**2,
@@ -51,7 +51,7 @@ def compute(*, n: int, d: int, heads: int) -> Facts:
     }
 
 
-def draw_shares(axes: Axes) -> Show:
+def draw_fractions(axes: Axes) -> Show:
     axes.set(xlim=(0, 1), ylim=(1.45, -0.3), yticks=(), xlabel="share of the block's FLOPs")
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100%"))
     axes.spines["left"].set_visible(False)
@@ -61,10 +61,11 @@ def draw_shares(axes: Axes) -> Show:
     table = quick_text(axes, 0, 1.36, colour=theme.SOFT_INK, size=9, va="center")
 
     def show(facts: Facts) -> None:
-        shares = np.array([facts["parts"][name] / facts["total"] for name in PARTS])
-        edges = np.concatenate([[0], np.cumsum(shares)])
+        fractions = np.array([facts["parts"][name] / facts["total"] for name in PARTS])
+        edges = np.concatenate([[0], np.cumsum(fractions)])
         strip.place(left=edges[:-1], right=edges[1:], low=0, high=0.5)
-        write(lines, [f"{name}  {fixed(100 * share, 1)}%" for name, share in zip(PARTS, shares, strict=True)])
+        percent = [f"{fixed(100 * fraction, 1)}%" for fraction in fractions]
+        write(lines, [f"{name}  {text}" for name, text in zip(PARTS, percent, strict=True)])
         tables, words = megabytes(facts["table_bytes"]), megabytes(facts["words_bytes"])
         table.set_text(f"tables of weights: {tables} MB (the words: {words} MB)")
 
@@ -83,19 +84,19 @@ def draw_growth(axes: Axes) -> Show:
     dots = {name: marked_point(axes) for name in colours}
     named = {"rest": "rest of the block", "attention": "scores and mix", "recurrent": "recurrent layer"}
     look = {"fontweight": "bold", "transform": axes.transAxes}
-    for place, (name, words) in enumerate(named.items()):
-        axes.text(0.03, 0.93 - 0.09 * place, words, color=colours[name], **look)
+    for i, (name, words) in enumerate(named.items()):
+        axes.text(0.03, 0.93 - 0.09 * i, words, color=colours[name], **look)
 
     def show(facts: Facts) -> None:
         lengths, d = np.array(LENGTHS, dtype=float), facts["d"]
         work = flops(lengths, d)
         rest = work["projections"] + work["feed-forward"]
         heights = {"rest": rest, "attention": work["attention"], "recurrent": recurrent_flops(lengths, d)}
-        place = LENGTHS.index(facts["n"])
-        read = slice(place + 1)  # no further than the sentence: where lines meet is to be found
+        index = LENGTHS.index(facts["n"])
+        drawn = slice(index + 1)  # up to this length only: the learner has to find where lines cross
         for name, curve in curves.items():
-            curve.set_data(lengths[read], heights[name][read])
-            dots[name].set(data=([facts["n"]], [heights[name][place]]), markerfacecolor=colours[name])
+            curve.set_data(lengths[drawn], heights[name][drawn])
+            dots[name].set(data=([facts["n"]], [heights[name][index]]), markerfacecolor=colours[name])
 
     return show
 
@@ -121,15 +122,15 @@ class CostExplorer(Explorable):
         "dearer": "d = 1024: scores and mix above recurrence, yet under 25% of the block",
         "tables": "Tables 10 times as large as the words, attention under 15%",
     }
-    panels = (Panel("One block", draw_shares), Panel("As sentences grow", draw_growth, 1.05))
+    panels = (Panel("One block", draw_fractions), Panel("As sentences grow", draw_growth, 1.05))
     compute = staticmethod(compute)
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "half": abs(now["share"] - 0.5) < 1e-9 and now["d"] < start["d"],
-            "dearer": now["against_recurrent"] > 1 and now["share"] < 0.25 and now["d"] == 1024,
-            "tables": now["table_bytes"] >= 10 * now["words_bytes"] and now["share"] < 0.15,
+            "half": abs(now["fraction"] - 0.5) < 1e-9 and now["d"] < start["d"],
+            "dearer": now["against_recurrent"] > 1 and now["fraction"] < 0.25 and now["d"] == 1024,
+            "tables": now["table_bytes"] >= 10 * now["words_bytes"] and now["fraction"] < 0.15,
         }
 
     @staticmethod
@@ -138,8 +139,9 @@ class CostExplorer(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
+        percent = fixed(100 * facts["fraction"], 1)
         return (
-            f"{facts['n']} words, width {facts['d']}: scores and mix do {fixed(100 * facts['share'], 1)}% of "
+            f"{facts['n']} words, width {facts['d']}: scores and mix do {percent}% of "
             f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent "
             f"layer. The tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
             f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."

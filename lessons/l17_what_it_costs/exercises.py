@@ -29,16 +29,16 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 # ---- the FLOPs of a block
 
 
-def counted(n: int, d: int, d_ff: int) -> dict[str, int]:
+def count(n: int, d: int, d_ff: int) -> dict[str, int]:
     return {"projections": 8 * n * d**2, "attention": 4 * n**2 * d, "feed-forward": 4 * n * d * d_ff}
 
 
 def with_parts(**changed: Callable[[int, int, int], int]) -> Callable:
-    """The right count with some parts counted otherwise; `_` in a name stands for `-`."""
+    """The right count, with other counts for some parts; `_` in a name means `-`."""
 
     def wrong(n: int, d: int, d_ff: int) -> dict[str, int]:
-        parts = {name.replace("_", "-"): count(n, d, d_ff) for name, count in changed.items()}
-        return counted(n, d, d_ff) | parts
+        parts = {name.replace("_", "-"): part(n, d, d_ff) for name, part in changed.items()}
+        return count(n, d, d_ff) | parts
 
     return wrong
 
@@ -53,7 +53,7 @@ def exact(n: int, d: int, d_ff: int) -> dict[str, int]:
 
 
 def has_the_keys(inputs: tuple, answer: Any) -> str:
-    wanted = set(counted(1, 1, 1))
+    wanted = set(count(1, 1, 1))
     if isinstance(answer, dict) and set(answer) != wanted:
         return f"The keys are {sorted(answer)}; {sorted(wanted)} are wanted, spelt like this."
     return ""
@@ -63,7 +63,7 @@ BLOCK_FLOPS = PlainExercise(
     name="block_flops",
     lesson=LESSON,
     inputs=("n", "d", "d_ff"),
-    reference=counted,
+    reference=count,
     by_hand=ByHand(
         inputs={"n": 3, "d": 2, "d_ff": 5},
         answer={"projections": 96, "attention": 72, "feed-forward": 120},
@@ -96,7 +96,7 @@ BLOCK_FLOPS = PlainExercise(
         ),
         Slip(
             "multiplications-only",
-            lambda n, d, d_ff: {name: count // 2 for name, count in counted(n, d, d_ff).items()},
+            lambda n, d, d_ff: {name: part // 2 for name, part in count(n, d, d_ff).items()},
             "every count is half of what it should be: each multiplication comes with an addition.",
         ),
         Slip(
@@ -156,15 +156,15 @@ def to_the_left(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Ten
 
 
 def in_a_ring(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    n, apart = len(keys), torch.arange(len(keys))
-    apart = (apart[:, None] - apart).abs()
-    return under(torch.minimum(apart, n - apart) <= radius, query, keys, values)
+    n, positions = len(keys), torch.arange(len(keys))
+    distance = (positions[:, None] - positions).abs()
+    return under(torch.minimum(distance, n - distance) <= radius, query, keys, values)
 
 
 def with_zeros(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    """Words of zeros beyond both ends, which get weights like all others."""
-    around = [F.pad(x, (0, 0, radius, radius)) for x in (query, keys, values)]
-    return under(window_mask(len(around[0]), radius), *around)[radius : len(keys) + radius]
+    """Words of zeros beyond both ends, which get weights like all other words."""
+    padded = [F.pad(x, (0, 0, radius, radius)) for x in (query, keys, values)]
+    return under(window_mask(len(padded[0]), radius), *padded)[radius : len(keys) + radius]
 
 
 def hidden_too_late(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
@@ -178,10 +178,10 @@ def own_block_only(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> 
 
 
 def rest_forgotten(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    """Whole blocks only: what is left over at the end gets nothing."""
-    blends = near(query, keys, values, radius)
+    """Whole blocks only: the words left over at the end get zeros."""
+    context = near(query, keys, values, radius)
     whole = len(keys) // radius * radius
-    return torch.cat([blends[:whole], torch.zeros_like(blends[whole:])])
+    return torch.cat([context[:whole], torch.zeros_like(context[whole:])])
 
 
 def by_mask(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
@@ -189,12 +189,12 @@ def by_mask(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
 
 
 def word_by_word(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    blends = []
-    for i, asks in enumerate(query):
-        seen = slice(max(0, i - radius), i + radius + 1)
-        weights = (keys[seen] @ asks / len(asks) ** 0.5).softmax(dim=0)
-        blends.append(weights @ values[seen])
-    return torch.stack(blends)
+    context = []
+    for i, q in enumerate(query):
+        window = slice(max(0, i - radius), i + radius + 1)
+        weights = (keys[window] @ q / len(q) ** 0.5).softmax(dim=0)
+        context.append(weights @ values[window])
+    return torch.stack(context)
 
 
 NEARBY = PlainExercise(
@@ -282,13 +282,13 @@ def reads(
     least=0.0,
     divisor=lambda q, k, z: q @ z,
 ):
-    """The loop, with a few things that can be done wrongly."""
+    """The loop; the options are ways to get it wrong."""
     s, z = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
     outputs = []
     for q, k, v in zip(phi_query(query), phi(keys), values, strict=True):
-        asked = q @ s / (q @ z).clamp(min=least)
+        before_writing = q @ s / (q @ z).clamp(min=least)
         s, z = s + torch.outer(k, v), z + k
-        outputs.append(asked if first else q @ s / divisor(q, k, z))
+        outputs.append(before_writing if first else q @ s / divisor(q, k, z))
     return torch.stack(outputs), s
 
 
@@ -319,9 +319,9 @@ def are_tensors(inputs: tuple, answer: Any) -> str:
     if not isinstance(answer[0], Tensor):
         return "The outputs must be one tensor, (n, d_v): `torch.stack(outputs)`."
     wanted = (len(query), values.shape[1]), (keys.shape[1], values.shape[1])
-    given = tuple(tuple(getattr(one, "shape", ())) for one in answer)
-    if given != wanted:
-        return f"The shapes are {given[0]} and {given[1]}; {wanted[0]} and {wanted[1]} are wanted."
+    shapes = tuple(tuple(getattr(part, "shape", ())) for part in answer)
+    if shapes != wanted:
+        return f"The shapes are {shapes[0]} and {shapes[1]}; {wanted[0]} and {wanted[1]} are wanted."
     return ""
 
 
@@ -413,11 +413,11 @@ LINEAR_READER = PlainExercise(
 # ---- the cache, and heads that share
 
 
-def cached(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+def bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     return 2 * n_layers * n_words * n_kv_heads * (d_model // n_heads) * bytes_each
 
 
-def first_cached(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+def first_bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     d_k = d_model // n_kv_heads
     numbers = 2 * n_layers * n_words * n_kv_heads * d_k
     return numbers * bytes_each
@@ -427,8 +427,8 @@ CACHE_BYTES = PlainExercise(
     name="cache_bytes",
     lesson=LESSON,
     inputs=("n_words", "n_layers", "d_model", "n_heads", "n_kv_heads", "bytes_each"),
-    reference=cached,
-    unrepaired=first_cached,
+    reference=bytes_of_cache,
+    unrepaired=first_bytes_of_cache,
     by_hand=ByHand(
         inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 8, "n_kv_heads": 2, "bytes_each": 4},
         answer=3840,
@@ -444,23 +444,25 @@ CACHE_BYTES = PlainExercise(
     slips=(
         Slip(
             "keys-only",
-            lambda *given: cached(*given) // 2,
+            lambda *given: bytes_of_cache(*given) // 2,
             "this is half of it: keys are kept, and values too.",
         ),
         Slip(
             "with-queries",
-            lambda n, layers, d, heads, kv, b: cached(n, layers, d, heads, kv, b) + layers * n * d * b,
+            lambda n, layers, d, heads, kv, b: (
+                bytes_of_cache(n, layers, d, heads, kv, b) + layers * n * d * b
+            ),
             "the queries are kept too. An old query is never asked again: keys and values are enough.",
             misconception="M44",
         ),
         Slip(
             "counts-numbers",
-            lambda n, layers, d, heads, kv, b: cached(n, layers, d, heads, kv, 1),
+            lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, kv, 1),
             "these are numbers, not bytes: each takes `bytes_each`.",
         ),
         Slip(
             "one-layer",
-            lambda n, layers, d, heads, kv, b: cached(n, 1, d, heads, kv, b),
+            lambda n, layers, d, heads, kv, b: bytes_of_cache(n, 1, d, heads, kv, b),
             "this is one layer. Every layer keeps keys and values of its own.",
         ),
         Slip(
@@ -476,18 +478,18 @@ NARROWEST, WIDEST = 32, 128
 
 
 def divisors(number: int) -> list[int]:
-    return [part for part in range(1, number + 1) if number % part == 0]
+    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
-def chosen(budget, n_words, n_layers, d_model, bytes_each):
-    """The widest heads for which any sharing fits, and as little of it as fits."""
+def choose(budget, n_words, n_layers, d_model, bytes_each):
+    """The widest heads for which some sharing fits the budget, with as little sharing as possible."""
     for n_heads in divisors(d_model):
         if not NARROWEST <= d_model // n_heads <= WIDEST:
             continue
         fits = [
-            shared
-            for shared in divisors(n_heads)
-            if cached(n_words, n_layers, d_model, n_heads, shared, bytes_each) <= budget
+            n_kv_heads
+            for n_kv_heads in divisors(n_heads)
+            if bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each) <= budget
         ]
         if fits:
             return n_heads, max(fits)
@@ -519,27 +521,27 @@ def wide_enough(inputs: tuple, answer: Any) -> str:
 def fits_the_budget(inputs: tuple, answer: Any) -> str:
     budget, n_words, n_layers, d_model, bytes_each = inputs
     n_heads, n_kv_heads = map(int, answer)
-    takes = cached(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
-    if takes <= budget:
+    size = bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
+    if size <= budget:
         return ""
-    return f"With {n_heads} and {n_kv_heads} heads the cache takes {takes:,} bytes; the budget is {budget:,}."
+    return f"With {n_heads} and {n_kv_heads} heads the cache takes {size:,} bytes; the budget is {budget:,}."
 
 
 def wastes_nothing(inputs: tuple, answer: Any) -> str:
     budget, n_words, n_layers, d_model, bytes_each = inputs
     n_heads, n_kv_heads = map(int, answer)
     for more in divisors(n_heads):
-        takes = cached(n_words, n_layers, d_model, n_heads, more, bytes_each)
-        if more > n_kv_heads and takes <= budget:
+        size = bytes_of_cache(n_words, n_layers, d_model, n_heads, more, bytes_each)
+        if more > n_kv_heads and size <= budget:
             return (
                 f"It fits, and shares more than it must: with {n_heads} query heads, {more} key heads would "
-                f"fit too ({takes:,} bytes of {budget:,})."
+                f"fit too ({size:,} bytes of {budget:,})."
             )
     return ""
 
 
 class Search(PlainExercise):
-    """A search may come back with nothing: then it is told for which budget."""
+    """A search may find nothing: the message then names the budget."""
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         if value is not None:
@@ -556,7 +558,7 @@ CHOOSE_HEADS = Search(
     lesson=LESSON,
     inputs=("budget", "n_words", "n_layers", "d_model", "bytes_each"),
     design=True,
-    reference=chosen,
+    reference=choose,
     by_hand=ByHand(
         inputs={
             "budget": 40_000_000,

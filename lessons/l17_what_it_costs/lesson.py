@@ -153,40 +153,40 @@ Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is w
 
 ## 3 · By the clock
 
-A prediction is worth something if it can fail. `cost.recurrent_ratios` times scores and mix of one head and `torch.nn.RNN`, for one sentence, in turn, the quickest of three rounds each, on one core. `cost.meeting` reads off where the ratio of seconds passes 1 (64 and 2,048, the ends, mean: not in between). By FLOPs: at 64.
+A prediction is worth something if it can fail. `cost.recurrent_ratios` times scores and mix of one head and `torch.nn.RNN`, for one sentence, in turn, the quickest of three rounds each, on one core. `cost.crossover` reads off where the ratio of seconds passes 1 (64 and 2,048, the ends, mean: not in between). By FLOPs: at 64.
 """
 
 # %% kind="estimate" minutes=1.5
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 
 
-def by_the_clock():
+def recurrent_crossover():
     ratios = cost.recurrent_ratios(64, LENGTHS, rounds=3)
-    return cost.meeting(LENGTHS, ratios)
+    return cost.crossover(LENGTHS, ratios)
 
 
-estimate("17", "cost-recurrent", by_the_clock)
+estimate("17", "cost-recurrent", recurrent_crossover)
 
 # %% kind="explain" minutes=2
 explain("17", "cost-why-late")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-On the machine of our record (`bench_cost_cpu.txt`: one of two ARM cores, shared with other programs) they met near **900** words instead of 64, and for $d$ = 128 near **800** instead of 128. Is it the waiting? Not on one core: 256 steps of a reader (`cost.step_ways`) took 18 times as long as all of them in one product, and 256 steps that do *not* wait for each other 18 times as well. What costs is that they are small and many, and waiting forbids to join them. Hence *steps in a row* has a column of its own. (How late depends on the batch: 8 sentences side by side met near 230 words, 32 near 700.)
+On the machine of our record (`bench_cost_cpu.txt`: one of two ARM cores, shared with other programs) they met near **{result:lesson_17/crossover/recurrent, d = 64:.0f}** words instead of 64, and for $d$ = 128 near **{result:lesson_17/crossover/recurrent, d = 128:.0f}** instead of 128. Is it the waiting? Not on one core: 256 steps of a reader (`cost.step_ways`) took {result:lesson_17/steps of a reader/waiting:.0f} times as long as all of them in one product, and 256 steps that do *not* wait for each other {result:lesson_17/steps of a reader/not waiting:.0f} times as well. What costs is that they are small and many, and waiting forbids to join them. Hence *steps in a row* has a column of its own. (How late depends on the batch: 8 sentences side by side met near {result:lesson_17/crossover/recurrent, 8 sentences:.0f} words, 32 near {result:lesson_17/crossover/recurrent, 32 sentences:.0f}.)
 
 Now the other crossover, inside the block: explicit attention (scores, softmax, mix, one after another; 4 heads) against all other products. By FLOPs the ratio is $n / 6d$: level at 384 words for $d$ = 64.
 """
 
 # %% kind="estimate" minutes=1
-def in_the_block():
+def explicit_crossover():
     ratios = cost.block_ratios(64, LENGTHS, rounds=3)["explicit"]
-    return cost.meeting(LENGTHS, ratios)
+    return cost.crossover(LENGTHS, ratios)
 
 
-estimate("17", "cost-explicit", in_the_block)
+estimate("17", "cost-explicit", explicit_crossover)
 
 # %% kind="see" minutes=0.5
-parts = []
+panels = []
 for d in (64, 128):
     curves = {"FLOPs say": [n / (6 * d) for n in cost.LENGTHS]}
     curves["explicit"] = cost.recorded(d, "the rest, explicit")
@@ -194,19 +194,19 @@ for d in (64, 128):
     curves["level"] = [1.0] * len(cost.LENGTHS)
     title = f"d = {d}, level at {6 * d}?"
     limits = (0.06, 70)
-    part = views.Part(title, cost.LENGTHS, curves, "time / rest", True, True, limits)
-    parts.append(part)
-views.panels(parts, x_name="words, n")
+    panel = views.Part(title, cost.LENGTHS, curves, "time / rest", True, True, limits)
+    panels.append(panel)
+views.panels(panels, x_name="words, n")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Our record. Explicit attention is level with the rest at 64 words, the fewest we tried, instead of 384; for $d$ = 128 near 310 instead of 768. (torch's own attention lies between; more of it in section 4.) From 256 words on the lines run beside the prediction: the *growth* is as counted, the *factor* is not. Whom to blame? At 384 words and $d$ = 64, over the time of the rest:
+Our record. Explicit attention is level with the rest at {result:lesson_17/crossover/explicit, d = 64:.0f} words, the fewest we tried, instead of 384; for $d$ = 128 near {result:lesson_17/crossover/explicit, d = 128:.0f} instead of 768. (torch's own attention lies between; more of it in section 4.) From 256 words on the lines run beside the prediction: the *growth* is as counted, the *factor* is not. Whom to blame? At 384 words and $d$ = 64, over the time of the rest:
 
 | | the two products | scaling and softmax | $e^x$ alone | copying the table |
 |---|---|---|---|---|
 | FLOPs say | 1 | 0 | 0 | 0 |
-| one head of width 64 | 0.99 | 0.56 | 0.38 | 0.04 |
-| four heads of width 16 | 1.30 | 2.02 | 1.42 | 0.13 |
+| one head of width 64 | {result:lesson_17/steps of attention/1 head/products:.2f} | {result:lesson_17/steps of attention/1 head/softmax:.2f} | {result:lesson_17/steps of attention/1 head/exp:.2f} | {result:lesson_17/steps of attention/1 head/copy:.2f} |
+| four heads of width 16 | {result:lesson_17/steps of attention/4 heads/products:.2f} | {result:lesson_17/steps of attention/4 heads/softmax:.2f} | {result:lesson_17/steps of attention/4 heads/exp:.2f} | {result:lesson_17/steps of attention/4 heads/copy:.2f} |
 
 One head's products take what was counted. Narrow heads are a little slower, and there are four tables to fill. But most of it is what we **left out of the count**: an $e^x$ for each of 590,000 cells. Copying the same table, all reading and writing and no arithmetic, takes a tenth of that.
 
@@ -223,15 +223,15 @@ The result is the same. In training it even makes the scores a *second time*, on
 fused = F.scaled_dot_product_attention
 
 
-def million_bytes(attention, heads):
+def megabytes(attention, heads):
     return fixed(cost.bytes_written(lambda: attention(*heads)) / 1e6, 2)
 
 
 print("words   explicit    fused   (million bytes; 4 heads of 16)")
 for n in (256, 512, 1024, 2048):
     heads = torch.randn(3, 1, 4, n, 16)  # queries, keys and values
-    ours, torchs = (million_bytes(way, heads) for way in (cost.explicit, fused))
-    print(f"{n:>5} {ours:>10} {torchs:>8}")
+    sizes = [megabytes(attention, heads) for attention in (cost.explicit, fused)]
+    print(f"{n:>5} {sizes[0]:>10} {sizes[1]:>8}")
     assert torch.allclose(cost.explicit(*heads), fused(*heads), atol=1e-5)
 
 # %% [markdown] kind="text" minutes=1
@@ -275,7 +275,7 @@ Two ways to the same result: the slow one with a mask, and the one you are given
 Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, may_look=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see" name="nearby" minutes=0.5
 def flops_of(work):
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         work()
@@ -283,14 +283,14 @@ def flops_of(work):
 
 
 query, keys, values = torch.randn(3, 1, 4, 1024, 16)
-everything = flops_of(lambda: cost.explicit(query, keys, values))
-few = flops_of(lambda: attend_nearby(query, keys, values, radius=8))
-print(f"1,024 words, 8 neighbours on either side: {few:,} FLOPs of {everything:,}")
-print(f"one part in {fixed(everything / few, 0)}: each word meets 3 blocks of 8")
+explicit = flops_of(lambda: cost.explicit(query, keys, values))
+nearby = flops_of(lambda: attend_nearby(query, keys, values, radius=8))
+print(f"1,024 words, 8 neighbours on either side: {nearby:,} FLOPs of {explicit:,}")
+print(f"one part in {fixed(explicit / nearby, 0)}: each word meets 3 blocks of 8")
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-By the clock of our record it took a fifth of the time of explicit attention, not a 43rd (fused: a half), and at 64 words three times as long: small products again. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
+By the clock of our record it took a fifth of the time of explicit attention, not a {printed:nearby/one part in}rd (fused: a half), and at 64 words three times as long: small products again. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
 
 ## 6 · A state of fixed size
 
@@ -346,39 +346,39 @@ query, keys, values = torch.randn(100, 8), torch.randn(100, 8), torch.randn(100,
 
 weights = (feature_map(query) @ feature_map(keys).T).tril()  # (n, n), causal
 weights = weights / weights.sum(dim=-1, keepdim=True)
-as_attention = weights @ values
-as_reader, state = read(query, keys, values)
+by_weights = weights @ values
+by_state, state = read(query, keys, values)
 at_once = causal_linear_attend(query, keys, values)
 
-assert torch.allclose(as_attention, as_reader, atol=1e-5)
-assert torch.allclose(as_attention, at_once, atol=1e-5)
+assert torch.allclose(by_weights, by_state, atol=1e-5)
+assert torch.allclose(by_weights, at_once, atol=1e-5)
 table, size = tuple(weights.shape), tuple(state.shape)
 print(f"a table of {table} or a state of {size}: the same outputs")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The same outputs: once as attention over all words, once as a recurrent network whose state never grows. (By the clock of our record, at 1,024 words, it took 6% of the time of explicit attention. `causal_linear_attend`, which makes all words at once for training, took 44%, and one $S$ for *each* word.) The road has come full circle, and so has its old question: what does a state of fixed size hold? Put in 16 random keys of 16 numbers with a value each, ask with every key, and count an answer if the *nearest* of the values is the right one.
+The same outputs: once as attention over all words, once as a recurrent network whose state never grows. (By the clock of our record, at 1,024 words, it took {result:lesson_17/over explicit/1024 words/linear:.0%} of the time of explicit attention. `causal_linear_attend`, which makes all words at once for training, took {result:lesson_17/over explicit/1024 words/causal linear:.0%}, and one $S$ for *each* word.) The road has come full circle, and so has its old question: what does a state of fixed size hold? Put in 16 random keys of 16 numbers with a value each, ask with every key, and count an answer if the *nearest* of the values is the right one.
 """
 
 # %% kind="see" minutes=0.5
 torch.manual_seed(16)
 keys, values = torch.randn(2, 50, 16, 16)  # 50 times 16 pairs
 phi = feature_map(keys)
-apart = F.normalize(phi - phi.mean(dim=1, keepdim=True), dim=-1)
+centred = F.normalize(phi - phi.mean(dim=1, keepdim=True), dim=-1)
 answers = {
     "linear attention": linear_attend(keys, keys, values),
     "the same φ, another table": phi @ (torch.linalg.pinv(phi) @ values),
-    "sums, φ less its mean": apart @ (apart.mT @ values),
+    "sums, φ less its mean": centred @ (centred.mT @ values),
     "softmax attention": (keys @ keys.mT / 4).softmax(dim=-1) @ values,
 }
 for name, answer in answers.items():
     nearest = torch.cdist(answer, values).argmin(dim=-1)
-    share = 100 * (nearest == torch.arange(16)).float().mean()
-    print(f"{name}: {fixed(share, 0)}% of 16 pairs found")
+    percent = 100 * (nearest == torch.arange(16)).float().mean()
+    print(f"{name}: {fixed(percent, 0)}% of 16 pairs found")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Linear attention is close to guessing, 6%. Its size is not to blame: another table of 16 × 16 from the same $\phi$ (least squares, all pairs at once) finds everything. Nor is adding alone: take the mean off $\phi$, and sums find most. It is both. A positive $\phi$ makes random keys alike (a cosine of 0.70 on average), and a sum cannot take apart what is alike. So the search is for better maps and better *updates*: write only what the state does not know yet (Schlag, Irie and Schmidhuber, 2021, after Schmidhuber's fast weights of 1992), or let the state be a small network that learns while it reads (test-time training, see Reading).
+Linear attention is close to guessing, 6%. Its size is not to blame: another table of 16 × 16 from the same $\phi$ (least squares, all pairs at once) finds everything. Nor is adding alone: take the mean off $\phi$, and sums find most. It is both. A positive $\phi$ makes random keys alike (a cosine of {result:lesson_17/cosine of keys/after φ:.2f} on average), and a sum cannot take apart what is alike. So the search is for better maps and better *updates*: write only what the state does not know yet (Schlag, Irie and Schmidhuber, 2021, after Schmidhuber's fast weights of 1992), or let the state be a small network that learns while it reads (test-time training, see Reading).
 
 ## 7 · The cache, and heads that share
 
@@ -428,8 +428,8 @@ cache_bytes = yours("cache_bytes")
 words = torch.randn(1, 100, 64)
 for n_kv_heads in (4, 2, 1):
     block = Block(d_model=64, n_heads=4, n_kv_heads=n_kv_heads, d_ff=256)
-    _, kept, _ = block(words, causal=True)
-    measured = kept.keys.nbytes + kept.values.nbytes
+    _, cache, _ = block(words, causal=True)
+    measured = cache.keys.nbytes + cache.values.nbytes
     assert measured == cache_bytes(100, 1, 64, 4, n_kv_heads, 4)
     print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
@@ -484,14 +484,14 @@ You stopped at the first that fits. Go on to the largest.
 
 # %% kind="see" minutes=0.5
 choose = yours("choose_heads")
-plain = cache_bytes(4096, 16, 1024, 16, 16, 2)
-print(f"16 heads, none shared: {plain / 1e6:.0f} million bytes")
+unshared = cache_bytes(4096, 16, 1024, 16, 16, 2)
+print(f"16 heads, none shared: {unshared / 1e6:.0f} million bytes")
 for budget in (300, 140, 40, 10):
     n_heads, n_kv_heads = choose(budget * 10**6, 4096, 16, 1024, 2)
-    takes = cache_bytes(4096, 16, 1024, n_heads, n_kv_heads, 2)
-    assert takes <= budget * 10**6 and n_heads % n_kv_heads == 0
+    size = cache_bytes(4096, 16, 1024, n_heads, n_kv_heads, 2)
+    assert size <= budget * 10**6 and n_heads % n_kv_heads == 0
     print(f"budget {budget} million: {n_heads} heads, {n_kv_heads} of keys,", end=" ")
-    print(f"{takes / 1e6:.1f} million bytes")
+    print(f"{size / 1e6:.1f} million bytes")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -499,7 +499,7 @@ r"""
 
 What does sharing do to quality? Take the trained translator, whose decoder has four heads, average its keys in pairs, its values, or both, and hope. Counted: test sentences of 200 whose every word is right, the words before it given. (`patch.multiple` puts another function in place of the library's, as in lesson 12.)
 
-> **Before you run it:** 98.5% are right with four. And with two?
+> **Before you run it:** {result:lesson_17/averaged heads/nothing:.1%} are right with four. And with two?
 """
 
 # %% kind="code" minutes=0
@@ -510,35 +510,35 @@ texts = [(encode(pair.src_text), encode(pair.tgt_text)) for pair in pairs]
 batch = make_batch([src for src, _ in texts], [tgt for _, tgt in texts])
 with torch.no_grad():
     memory = model.encode(batch.src, batch.src_lengths)
-attend_fully, PLACE = library.multi_head, "course_lib.layers.multi_head"
+attend_fully, MODULE = library.multi_head, "course_lib.layers.multi_head"
 
 
 def in_pairs(heads):
     return heads.unflatten(1, (2, -1)).mean(dim=2).repeat_interleave(2, dim=1)
 
 
-def right_share(of_keys, of_values):
+def percent_right(of_keys, of_values):
     def shared(query, keys, values, **options):
         return attend_fully(query, of_keys(keys), of_values(values), **options)
 
-    with torch.no_grad(), patch.multiple(PLACE, multi_head=shared):
-        words = model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
-    right = (words == batch.tgt_out) | (batch.tgt_out == PAD)
+    with torch.no_grad(), patch.multiple(MODULE, multi_head=shared):
+        predicted = model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
+    right = (predicted == batch.tgt_out) | (batch.tgt_out == PAD)
     return fixed(100 * right.all(dim=1).float().mean(), 1)
 
 # %% kind="break" minutes=0.5
-def as_they_are(heads):
+def unchanged(heads):
     return heads
 
 
-print(f"averaged: nothing {right_share(as_they_are, as_they_are)}% right")
-print(f"averaged: keys {right_share(in_pairs, as_they_are)}%")
-print(f"averaged: values {right_share(as_they_are, in_pairs)}%")
-print(f"averaged: both {right_share(in_pairs, in_pairs)}%")
+print(f"averaged: nothing {percent_right(unchanged, unchanged)}% right")
+print(f"averaged: keys {percent_right(in_pairs, unchanged)}%")
+print(f"averaged: values {percent_right(unchanged, in_pairs)}%")
+print(f"averaged: both {percent_right(in_pairs, in_pairs)}%")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Ruin, and no part alone is to blame: keys cost a third of the sentences, values a quarter, both four in five. Each head has a language of its own (lesson 12), and the mean of two is neither. (Nor do the keys merely shrink: scaled up again by √2, 67.5% are right.) Sharing has to be **learned**: Ainslie and others start from just such means and train on for a twentieth of the original steps; then eight key heads come close to the quality of no sharing, at nearly the speed of one.
+Ruin, and no part alone is to blame: keys cost a third of the sentences, values a quarter, both four in five. Each head has a language of its own (lesson 12), and the mean of two is neither. (Nor do the keys merely shrink: scaled up again by √2, {result:lesson_17/averaged heads/keys, scaled up:.1%} are right.) Sharing has to be **learned**: Ainslie and others start from just such means and train on for a twentieth of the original steps; then eight key heads come close to the quality of no sharing, at nearly the speed of one.
 
 ## Check yourself
 
@@ -552,7 +552,7 @@ quiz("17", "closing")
 r"""
 **Crossover on the board (5 min).** Let everybody derive $n = 6d$ before the explorable opens. Usual slips: $n = d$ (compared with a recurrent layer), $n = 3d$ (the mix forgotten, or the feed-forward network halved).
 
-**The estimates.** Collect guesses for the recurrent crossover; most stay near 64. Then run it, twice. Numbers differ from machine to machine, under load, and with the batch (8 side by side: near 230). Ask: "would it help if the steps did not wait?" Expected: on one core no; it helps only if they may then be joined. "What does a GPU change?" Large products gain, a queue of tiny ones does not; $e^x$ gets cheap and bytes dear.
+**The estimates.** Collect guesses for the recurrent crossover; most stay near 64. Then run it, twice. Numbers differ from machine to machine, under load, and with the batch (8 side by side: near {result:lesson_17/crossover/recurrent, 8 sentences:.0f}). Ask: "would it help if the steps did not wait?" Expected: on one core no; it helps only if they may then be joined. "What does a GPU change?" Large products gain, a queue of tiny ones does not; $e^x$ gets cheap and bytes dear.
 
 | they say | what it is | answer |
 |---|---|---|

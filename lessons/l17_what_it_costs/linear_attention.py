@@ -1,4 +1,4 @@
-"""Linear attention: without the softmax, the sum over keys can be made once, or carried along like a state.
+"""Linear attention: without the softmax, the sum over keys is computed once, or kept as a state.
 
     >>> query, keys = torch.zeros(2, 1), torch.zeros(2, 1)
     >>> values = torch.tensor([[2.0], [4.0]])
@@ -6,10 +6,10 @@
     tensor([[3.],
             [3.]])
 
-Softmax attention weighs a value by exp(qᵀk / √key_dim). Weigh it by φ(q)ᵀφ(k) instead, and the query can be
-moved out of the sum over keys: Σ φ(q)ᵀφ(k) vᵀ = φ(q)ᵀ (Σ φ(k) vᵀ). The bracket is key_dim × value_dim
-numbers, however many keys there are. Summed from left to right, it is the state of a recurrent network: the
-fixed-size memory is back, and with it the question of how much goes in.
+Softmax attention weights a value by exp(qᵀk / √key_dim). With the weight φ(q)ᵀφ(k) instead, the query can be
+moved out of the sum over keys: Σ φ(q)ᵀφ(k) vᵀ = φ(q)ᵀ (Σ φ(k) vᵀ). The bracket has key_dim × value_dim
+numbers, for any number of keys. Summed from left to right, it is the state of a recurrent network, whose size
+is fixed.
 
     Katharopoulos et al. 2020    Transformers are RNNs: Fast Autoregressive Transformers with Linear Attention
 """
@@ -43,13 +43,13 @@ def linear_attend(
     keys: Float[Tensor, "... keys key_dim"],
     values: Float[Tensor, "... keys value_dim"],
 ) -> Float[Tensor, "... queries value_dim"]:
-    """Every query looks at every key, in time queries + keys.
+    """Every query attends to every key, in time queries + keys.
 
         >>> keys, values = torch.tensor([[0.0], [2.0]]), torch.tensor([[4.0], [8.0]])
         >>> linear_attend(torch.zeros(1, 1), keys, values)          # φ is 1 and 3: weights 1/4 and 3/4
         tensor([[7.]])
 
-    No query can have a mask of its own: the sum is one for all.
+    A query cannot have a mask of its own, because all queries share one sum.
     """
     phi_query, phi_keys = _features(query, keys, values)
     summary = phi_keys.mT @ values  # (..., key_dim, value_dim)
@@ -62,25 +62,25 @@ def causal_linear_attend(
     keys: Float[Tensor, "... len key_dim"],
     values: Float[Tensor, "... len value_dim"],
 ) -> Float[Tensor, "... len value_dim"]:
-    """Each position looks at itself and at what came before: running sums in place of one sum.
+    """Each position attends to itself and to earlier positions: running sums instead of one sum.
 
         >>> same = torch.zeros(3, 1)
         >>> causal_linear_attend(same, same, torch.tensor([[2.0], [4.0], [9.0]]))[:, 0]
         tensor([2., 3., 5.])
 
-    All positions at once, and one summary for each kept in memory: quick to train where that fits.
+    It computes all positions at once and keeps one summary for each of them in memory.
     """
     check_same_length(query, keys)
     phi_query, phi_keys = _features(query, keys, values)
     pairs = phi_keys.unsqueeze(-1) * values.unsqueeze(-2)  # (..., len, key_dim, value_dim)
     summaries = pairs.cumsum(dim=-3)
     totals = phi_keys.cumsum(dim=-2).unsqueeze(-1)  # (..., len, key_dim, 1)
-    asks = phi_query.unsqueeze(-2)
-    return _divide(asks @ summaries, asks @ totals).squeeze(-2)
+    query_rows = phi_query.unsqueeze(-2)
+    return _divide(query_rows @ summaries, query_rows @ totals).squeeze(-2)
 
 
 def linear_start(keys: Float[Tensor, "... len key_dim"], values: Float[Tensor, "... len value_dim"]) -> Rows:
-    """The state before the first word, of the size that such keys and values need.
+    """The state before the first word, for keys and values of these widths.
 
     >>> linear_start(torch.ones(7, 2), torch.ones(7, 3))["summary"].shape
     torch.Size([2, 3])
@@ -104,8 +104,8 @@ def linear_step(
     phi_query, phi_key = feature_map(query), feature_map(key)
     summary = state["summary"] + phi_key.unsqueeze(-1) * value.unsqueeze(-2)  # (..., key_dim, value_dim)
     total = state["total"] + phi_key
-    asks = phi_query.unsqueeze(-2)
-    context = _divide(asks @ summary, asks @ total.unsqueeze(-1)).squeeze(-2)
+    query_rows = phi_query.unsqueeze(-2)
+    context = _divide(query_rows @ summary, query_rows @ total.unsqueeze(-1)).squeeze(-2)
     return context, {"summary": summary, "total": total}
 
 
@@ -118,5 +118,5 @@ def _features(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
 
 def _divide(context: Tensor, total: Tensor) -> Tensor:
     """The weighted mean from weighted sum and sum of weights."""
-    # φ is positive, but rounds to 0 below -17 or so: 0/1 in place of 0/0, and finite gradients.
+    # φ is positive, but rounds to 0 below -17 or so: 0/1 instead of 0/0, and finite gradients.
     return context / torch.where(total > 0, total, 1.0)

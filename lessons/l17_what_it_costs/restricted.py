@@ -1,4 +1,4 @@
-"""Restricted attention: each word looks at its neighbours only, so the cost grows with n, not with n².
+"""Restricted attention: each word attends to its neighbours only, so the cost grows with n, not with n².
 
     >>> window_mask(5, 1)                                  # one neighbour on each side
     tensor([[ True,  True, False, False, False],
@@ -7,8 +7,9 @@
             [False, False,  True,  True,  True],
             [False, False, False,  True,  True]])
 
-A mask alone saves nothing: all n² scores are made, and most thrown away. `attend_nearby` makes only those
-near the diagonal, at most 3r for each word. The price: word i hears of word j only after |i - j| / r layers.
+A mask alone saves nothing: all n² scores are computed and most are discarded. `attend_nearby` computes only
+those near the diagonal, at most 3r for each word. The price: word j influences word i only after |i - j| / r
+layers.
 
     Vaswani et al. 2017    Attention Is All You Need, section 4 (proposed there)
 """
@@ -25,7 +26,7 @@ from course_lib.shapes import Bool, Float, Tensor
 
 
 def window_mask(n: int, radius: int) -> Bool[Tensor, "n n"]:
-    """Each position may look at itself and at `radius` neighbours on each side.
+    """Each position may attend to itself and to `radius` neighbours on each side.
 
     >>> window_mask(3, 0)
     tensor([[ True, False, False],
@@ -42,14 +43,14 @@ def attend_nearby(
     *,
     radius: int,
 ) -> Float[Tensor, "... len value_dim"]:
-    """What `attend` gives under `window_mask`, without ever making n × n scores.
+    """What `attend` returns under `window_mask`, without n × n scores.
 
         >>> same, values = torch.zeros(4, 1), torch.tensor([[0.0], [3.0], [6.0], [60.0]])
         >>> attend_nearby(same, same, values, radius=1)[:, 0]          # means of neighbours
         tensor([ 1.5000,  3.0000, 23.0000, 33.0000])
 
-    The sentence is cut into blocks of `radius` words. Whatever a word may look at lies in its own block
-    or in one of the two beside it: each block attends to three.
+    The sentence is cut into blocks of `radius` words. Everything that a word may attend to lies in its own
+    block or in one of the two beside it, so each block attends to three.
     """
     check_query_and_keys(query, keys)
     check_same_length(query, keys)
@@ -57,15 +58,15 @@ def attend_nearby(
         raise ValueError(f"Expected a radius of at least 1 neighbour on each side, but got {radius}.")
     n = query.shape[-2]
     n_blocks = -(-n // radius)
-    rest = n_blocks * radius - n  # what the last block lacks
+    rest = n_blocks * radius - n  # padding of the last block
 
     def three_blocks(x: Tensor) -> Tensor:
-        """For each block the rows of it and its neighbours: (..., blocks, 3 · radius, width)."""
+        """For each block, its rows and those of its neighbours: (..., blocks, 3 · radius, width)."""
         return F.pad(x, (0, 0, radius, radius + rest)).unfold(-2, 3 * radius, radius).mT
 
     real = three_blocks(query.new_ones(n, 1, dtype=torch.bool)).mT  # (blocks, 1, 3 · radius)
-    places = torch.arange(3 * radius, device=query.device)  # within the three blocks
-    may_look = real & near(places[radius : 2 * radius], places, half_width=radius)
+    positions = torch.arange(3 * radius, device=query.device)  # within the three blocks
+    may_look = real & near(positions[radius : 2 * radius], positions, half_width=radius)
     may_look = may_look[(None,) * (query.ndim - 2)]  # an axis of 1 for each in front
     blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
     context, _ = attend(blocks, three_blocks(keys), three_blocks(values), may_look=may_look)

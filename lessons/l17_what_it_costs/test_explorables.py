@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 17 show."""
+"""What the explorable of lesson 17 computes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from course_lib.layers.block import Block
 from lessons.l17_what_it_costs import cost_explorer
 
 
-def cost(n: int, d: int = 512) -> dict:
+def facts(n: int, d: int = 512) -> dict:
     return cost_explorer.compute(n=n, d=d, heads=8)
 
 
-def test_where_attention_meets_the_rest_and_torch_counts_the_same():
+def test_the_crossovers_are_at_d_and_at_6d():
     for d in cost_explorer.WIDTHS:
-        assert cost(d, d)["against_recurrent"] == 1
+        assert facts(d, d)["against_recurrent"] == 1
     for d in (64, 512):
-        assert cost(6 * d, d)["share"] == 0.5
+        assert facts(6 * d, d)["fraction"] == 0.5
+
+
+def test_torch_counts_the_same():
     n, d = 48, 64
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         Block(d_model=d, n_heads=4, d_ff=4 * d)(torch.randn(1, n, d), with_weights=True)
@@ -27,19 +30,16 @@ def test_where_attention_meets_the_rest_and_torch_counts_the_same():
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         nn.RNN(d, d, batch_first=True)(torch.randn(1, n, d))
     assert counter.get_total_flops() == cost_explorer.recurrent_flops(n, d)
-    found = [cost(n, d) for n in cost_explorer.LENGTHS for d in cost_explorer.WIDTHS]
-    parts = [size for one in found for size in (one["parts"]["attention"], one["recurrent"])]
-    rest = [one["total"] - one["parts"]["attention"] for one in found]
-    assert min(parts) > 6e4 and max(*parts, *rest) < 1e13, "every curve stays in its picture"
 
 
-# Where a number is estimated from random draws, the tolerance is about four standard errors.
-NUMBERS = [
-    *((lambda n=n: 100 * cost(n)["share"], share, 0.05) for n, share in
-      [(64, 2.0), (512, 14.3), (3072, 50.0), (8192, 72.7)]),
-]  # fmt: skip
+def test_every_curve_stays_inside_its_panel():
+    settings = [facts(n, d) for n in cost_explorer.LENGTHS for d in cost_explorer.WIDTHS]
+    attention = [setting["parts"]["attention"] for setting in settings]
+    rest = [setting["total"] - setting["parts"]["attention"] for setting in settings]
+    recurrent = [setting["recurrent"] for setting in settings]
+    assert min(*attention, *recurrent) > 6e4 and max(*attention, *recurrent, *rest) < 1e13
 
 
-@pytest.mark.parametrize(("number", "expected", "tolerance"), NUMBERS)
-def test_numbers_quoted_in_the_lesson(number, expected, tolerance):
-    assert number() == pytest.approx(expected, abs=tolerance, rel=0)
+@pytest.mark.parametrize(("n", "percent"), [(64, 2.0), (512, 14.3), (3072, 50.0), (8192, 72.7)])
+def test_the_fraction_of_attention(n, percent):
+    assert 100 * facts(n)["fraction"] == pytest.approx(percent, abs=0.05)

@@ -1,4 +1,4 @@
-"""The one timer of all benches, the conditions it ran under, and a table of what came out.
+"""The timer of lesson 17 and of all benches in tools/bench, the conditions of a run, and a table of times.
 
     conditions("torch")         # Linux x86_64, 8 cores, load 0.4, Python 3.12.3, torch 2.13.0
 
@@ -7,7 +7,8 @@
     cached         0.90
     recomputed    12.00
 
-A bench informs. A figure without its machine says nothing, and on a busy one it says little.
+`tools/bench` imports it from here: the lesson times with the same code as `course_lib bench`. A measured time
+means little without its machine and its load, so print `conditions` with it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import torch
 
 
 def conditions(*packages: str) -> str:
-    """The machine, how many programs wanted a core in the last minute, and the versions that matter."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # Windows does not say
+    """The machine, its load in the last minute, and the versions of these packages."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0  # not known on Windows
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load:.1f}, "
@@ -32,7 +33,7 @@ def conditions(*packages: str) -> str:
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """How long a piece of work takes; a GPU is waited for."""
+    """The time that a piece of work takes, with what it started on a GPU."""
     start = clock()
     work()
     if torch.cuda.is_initialized():
@@ -43,19 +44,19 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_c
 def in_turn(
     ways: Mapping[str, Callable[[], object]], *, rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """The seconds of each way in every round, after one to warm up.
+    """The seconds of each way in every round, after a round to warm up.
 
-    All take turns, so that a busy moment of the machine meets them all.
+    All ways take turns, so that a busy moment of the machine affects them all.
     """
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, work in ways.items():
-            taken[name].append(seconds(work, clock))
-    return {name: each[1:] for name, each in taken.items()}
+            times[name].append(seconds(work, clock))
+    return {name: of_one[1:] for name, of_one in times.items()}
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for the screen: names at the left, figures at the right of their columns."""
+    """A table for the screen: names aligned left, figures aligned right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
     for name, *figures in (head, *rows):

@@ -1,4 +1,4 @@
-"""Answers to lesson 17 as learners write them: wrong ones with what the verdict must say, and right ones."""
+"""Answers to lesson 17 as learners write them: wrong ones with what the message must say, and right ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
+from lessons.l17_what_it_costs.exercises import count, random
 from lessons.l17_what_it_costs.linear_attention import feature_map, linear_start, linear_step
 from lessons.l17_what_it_costs.restricted import window_mask
 
@@ -17,19 +18,19 @@ def flops_without_additions(n, d, d_ff):
 
 
 def flops_of_qkv(n, d, d_ff):
-    return {"projections": 3 * 2 * n * d * d, "attention": 4 * n * n * d, "feed-forward": 4 * n * d * d_ff}
+    return count(n, d, d_ff) | {"projections": 3 * 2 * n * d * d}
 
 
 def flops_of_scores(n, d, d_ff):
-    return {"projections": 8 * n * d * d, "attention": 2 * n * n * d, "feed-forward": 4 * n * d * d_ff}
+    return count(n, d, d_ff) | {"attention": 2 * n * n * d}
 
 
 def flops_one_layer(n, d, d_ff):
-    return {"projections": 8 * n * d * d, "attention": 4 * n * n * d, "feed-forward": 2 * n * d * d_ff}
+    return count(n, d, d_ff) | {"feed-forward": 2 * n * d * d_ff}
 
 
 def flops_linear_in_n(n, d, d_ff):
-    return {"projections": 8 * n * d * d, "attention": 4 * n * d * d, "feed-forward": 4 * n * d * d_ff}
+    return count(n, d, d_ff) | {"attention": 4 * n * d * d}
 
 
 def flops_as_total(n, d, d_ff):
@@ -37,23 +38,28 @@ def flops_as_total(n, d, d_ff):
 
 
 def flops_square_in_d(n, d, d_ff):
-    return {"projections": 8 * n * d * d, "attention": 4 * n * n * d * d, "feed-forward": 4 * n * d * d_ff}
+    return count(n, d, d_ff) | {"attention": 4 * n * n * d * d}
+
+
+def flops_by(product):
+    """A block by its eight products."""
+
+    def flops(n, d, d_ff):
+        return {
+            "projections": 4 * product(n, d, d),
+            "attention": product(n, d, n) + product(n, n, d),
+            "feed-forward": product(n, d, d_ff) + product(n, d_ff, d),
+        }
+
+    return flops
 
 
 def flops_with_b_minus_1(n, d, d_ff):
-    def product(a, b, c):
-        return a * c * (2 * b - 1)
-
-    return {
-        "projections": 4 * product(n, d, d),
-        "attention": product(n, d, n) + product(n, n, d),
-        "feed-forward": product(n, d, d_ff) + product(n, d_ff, d),
-    }
+    return flops_by(lambda a, b, c: a * c * (2 * b - 1))(n, d, d_ff)
 
 
 def flops_w_o_with_attention(n, d, d_ff):
-    attention = 4 * n * n * d + 2 * n * d * d
-    return {"projections": 6 * n * d * d, "attention": attention, "feed-forward": 4 * n * d * d_ff}
+    return count(n, d, d_ff) | {"projections": 6 * n * d * d, "attention": 4 * n * n * d + 2 * n * d * d}
 
 
 def flops_other_key(n, d, d_ff):
@@ -61,14 +67,7 @@ def flops_other_key(n, d, d_ff):
 
 
 def flops_by_product(n, d, d_ff):
-    def product(rows, inner, columns):
-        return 2 * rows * inner * columns
-
-    return {
-        "projections": 4 * product(n, d, d),
-        "attention": product(n, d, n) + product(n, n, d),
-        "feed-forward": product(n, d, d_ff) + product(n, d_ff, d),
-    }
+    return flops_by(lambda rows, inner, columns: 2 * rows * inner * columns)(n, d, d_ff)
 
 
 def flops_by_word(n, d, d_ff):
@@ -85,18 +84,24 @@ def flops_other_order(n, d, d_ff):
 # ---- test_nearby
 
 
-def meets(nearby, n, radius, seed=0):
-    query, keys, values = torch.randn(3, n, 4, generator=torch.Generator().manual_seed(seed))
-    expected, _ = attend(query, keys, values, may_look=window_mask(n, radius))
+def expected_nearby(n, radius):
+    """Random queries, keys and values, and what a mask gives for them."""
+    query, keys, values = random(3, n, 4)
+    context, _ = attend(query, keys, values, may_look=window_mask(n, radius))
+    return query, keys, values, context
+
+
+def compare(nearby, n, radius):
+    query, keys, values, expected = expected_nearby(n, radius)
     torch.testing.assert_close(nearby(query, keys, values, radius), expected)
 
 
 def neighbours_of_two_words(nearby):
-    meets(nearby, 2, 3)
+    compare(nearby, 2, 3)
 
 
 def neighbours_of_whole_blocks(nearby):
-    meets(nearby, 8, 2)
+    compare(nearby, 8, 2)
 
 
 def neighbours_of_equal_words(nearby):
@@ -105,8 +110,7 @@ def neighbours_of_equal_words(nearby):
 
 
 def neighbours_in_the_middle(nearby):
-    query, keys, values = torch.randn(3, 7, 4, generator=torch.Generator().manual_seed(0))
-    expected, _ = attend(query, keys, values, may_look=window_mask(7, 2))
+    query, keys, values, expected = expected_nearby(7, 2)
     torch.testing.assert_close(nearby(query, keys, values, 2)[3], expected[3])
 
 
@@ -115,20 +119,19 @@ def neighbours_by_shape(nearby):
 
 
 def neighbours_to_the_bit(nearby):
-    query, keys, values = torch.randn(3, 7, 4, generator=torch.Generator().manual_seed(0))
+    query, keys, values = random(3, 7, 4)
     weights = (query @ keys.T / 2).masked_fill(~window_mask(7, 2), -torch.inf).softmax(-1)
     assert torch.equal(nearby(query, keys, values, 2) + 1e-7, weights @ values)
 
 
-def neighbours_told(nearby):
-    query, keys, values = torch.randn(3, 7, 4, generator=torch.Generator().manual_seed(0))
-    expected, _ = attend(query, keys, values, may_look=window_mask(7, 2))
+def neighbours_returned(nearby):
+    query, keys, values, expected = expected_nearby(7, 2)
     return torch.allclose(nearby(query, keys, values, 2), expected, atol=1e-5)
 
 
 def neighbours_at_several_sizes(nearby):
     for n, radius in ((5, 1), (7, 2), (10, 3)):
-        meets(nearby, n, radius)
+        compare(nearby, n, radius)
 
 
 def neighbours_by_means(nearby):
@@ -139,14 +142,14 @@ def neighbours_by_means(nearby):
 
 
 def neighbours_by_one_large_word(nearby):
-    """Where each word is heard: only there may the output change."""
-    query, keys, values = torch.randn(3, 7, 4, generator=torch.Generator().manual_seed(0))
+    """A changed value may change the output of its neighbours only."""
+    query, keys, values = random(3, 7, 4)
     before = nearby(query, keys, values, 2)
     for j in range(7):
-        louder = values.clone()
-        louder[j] += 10
-        heard = (nearby(query, keys, louder, 2) - before).abs().sum(-1) > 1e-4
-        assert heard.tolist() == [abs(i - j) <= 2 for i in range(7)]
+        larger = values.clone()
+        larger[j] += 10
+        changed = (nearby(query, keys, larger, 2) - before).abs().sum(-1) > 1e-4
+        assert changed.tolist() == [abs(i - j) <= 2 for i in range(7)]
     ones = torch.ones(7, 4)
     assert torch.allclose(nearby(query, keys, ones, 2), ones, atol=1e-5)
 
@@ -154,53 +157,52 @@ def neighbours_by_one_large_word(nearby):
 # ---- linear_reader
 
 
-def reader_without_total(query, keys, values):
-    state, outputs = torch.zeros(keys.shape[1], values.shape[1]), []
-    for t in range(len(query)):
-        state = state + torch.outer(feature_map(keys[t]), values[t])
-        outputs.append(feature_map(query[t]) @ state)
-    return torch.stack(outputs), state
+def reader_with(
+    *,
+    divisor=lambda q, k, z, t: q @ z,
+    phi=feature_map,
+    phi_query=feature_map,
+    gather=torch.stack,
+    ask_first=False,
+):
+    """A reader's loop, with one part written in another way."""
 
-
-def reader_by_count(query, keys, values):
-    state, outputs = torch.zeros(keys.shape[1], values.shape[1]), []
-    for t in range(len(query)):
-        state = state + torch.outer(feature_map(keys[t]), values[t])
-        outputs.append(feature_map(query[t]) @ state / (t + 1))
-    return torch.stack(outputs), state
-
-
-def reader_asks_first(query, keys, values):
-    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
-    outputs = []
-    for t in range(len(query)):
-        q, k = feature_map(query[t]), feature_map(keys[t])
-        outputs.append(q @ state / max(q @ total, torch.tensor(1e-9)))
-        state, total = state + torch.outer(k, values[t]), total + k
-    return torch.stack(outputs), state
-
-
-def reader_asks_an_empty_state(query, keys, values):
-    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
-    outputs = []
-    for t in range(len(query)):
-        q, k = feature_map(query[t]), feature_map(keys[t])
-        outputs.append(q @ state / (q @ total))
-        state, total = state + torch.outer(k, values[t]), total + k
-    return torch.stack(outputs), state
-
-
-def reader_with(divide=lambda q, k, z: q @ z, phi=feature_map, gather=torch.stack):
     def read(query, keys, values):
         state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
         outputs = []
         for t in range(len(query)):
-            q, k = feature_map(query[t]), phi(keys[t])
+            q, k = phi_query(query[t]), phi(keys[t])
+            if ask_first:
+                outputs.append(q @ state / divisor(q, k, total, t))
             state, total = state + torch.outer(k, values[t]), total + k
-            outputs.append(q @ state / divide(q, k, total))
+            if not ask_first:
+                outputs.append(q @ state / divisor(q, k, total, t))
         return gather(outputs), state
 
     return read
+
+
+def same(x):
+    return x
+
+
+def reader_without_total(query, keys, values):
+    return reader_with(divisor=lambda q, k, z, t: 1)(query, keys, values)
+
+
+def reader_by_count(query, keys, values):
+    return reader_with(divisor=lambda q, k, z, t: t + 1)(query, keys, values)
+
+
+def reader_asks_first(query, keys, values):
+    def divisor(q, k, z, t):
+        return max(q @ z, torch.tensor(1e-9))
+
+    return reader_with(divisor=divisor, ask_first=True)(query, keys, values)
+
+
+def reader_asks_an_empty_state(query, keys, values):
+    return reader_with(ask_first=True)(query, keys, values)
 
 
 def reader_of_lists(query, keys, values):
@@ -208,34 +210,23 @@ def reader_of_lists(query, keys, values):
 
 
 def reader_over_sum(query, keys, values):
-    return reader_with(lambda q, k, z: z.sum())(query, keys, values)
+    return reader_with(divisor=lambda q, k, z, t: z.sum())(query, keys, values)
 
 
 def reader_over_own_weight(query, keys, values):
-    return reader_with(lambda q, k, z: q @ k)(query, keys, values)
+    return reader_with(divisor=lambda q, k, z, t: q @ k)(query, keys, values)
 
 
 def reader_raw_keys(query, keys, values):
-    return reader_with(phi=lambda x: x)(query, keys, values)
+    return reader_with(phi=same)(query, keys, values)
 
 
 def reader_raw_query(query, keys, values):
-    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
-    outputs = []
-    for t in range(len(query)):
-        k = feature_map(keys[t])
-        state, total = state + torch.outer(k, values[t]), total + k
-        outputs.append(query[t] @ state / (query[t] @ total))
-    return torch.stack(outputs), state
+    return reader_with(phi_query=same)(query, keys, values)
 
 
 def reader_without_map(query, keys, values):
-    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
-    outputs = []
-    for q, k, v in zip(query, keys, values, strict=True):
-        state, total = state + torch.outer(k, v), total + k
-        outputs.append(q @ state / (q @ total))
-    return torch.stack(outputs), state
+    return reader_with(phi=same, phi_query=same)(query, keys, values)
 
 
 def reader_of_all(query, keys, values):
@@ -298,8 +289,8 @@ def reader_with_ones(query, keys, values):
     state, outputs = torch.zeros(keys.shape[1], wide.shape[1]), []
     for q, k, v in zip(feature_map(query), feature_map(keys), wide, strict=True):
         state = state + torch.outer(k, v)
-        found = q @ state
-        outputs.append(found[:-1] / found[-1])
+        sums = q @ state
+        outputs.append(sums[:-1] / sums[-1])
     return torch.stack(outputs), state[:, :-1]
 
 
@@ -358,7 +349,7 @@ def bytes_of_a_tensor(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_eac
 # ---- choose_heads
 
 
-def takes(n_words, n_layers, d_k, n_kv_heads, bytes_each):
+def size_of(n_words, n_layers, d_k, n_kv_heads, bytes_each):
     return 2 * n_layers * n_words * n_kv_heads * d_k * bytes_each
 
 
@@ -380,19 +371,19 @@ def heads_too_narrow(budget, n_words, n_layers, d_model, bytes_each):
 
 def heads_that_do_not_divide(budget, n_words, n_layers, d_model, bytes_each):
     n_heads = d_model // 64
-    return n_heads, min(n_heads, int(budget // takes(n_words, n_layers, 64, 1, bytes_each)) or 1)
+    return n_heads, min(n_heads, int(budget // size_of(n_words, n_layers, 64, 1, bytes_each)) or 1)
 
 
 def heads_of_64_only(budget, n_words, n_layers, d_model, bytes_each):
     n_heads = d_model // 64
     fits = [k for k in range(1, n_heads + 1) if n_heads % k == 0]
-    fits = [k for k in fits if takes(n_words, n_layers, 64, k, bytes_each) <= budget]
+    fits = [k for k in fits if size_of(n_words, n_layers, 64, k, bytes_each) <= budget]
     return n_heads, max(fits, default=1)
 
 
 def heads_of_32_that_do_not_divide(budget, n_words, n_layers, d_model, bytes_each):
     n_heads = kv = d_model // 32
-    while takes(n_words, n_layers, d_model // n_heads, kv, bytes_each) > budget:
+    while size_of(n_words, n_layers, d_model // n_heads, kv, bytes_each) > budget:
         kv -= 1
     return n_heads, kv
 
@@ -400,7 +391,7 @@ def heads_of_32_that_do_not_divide(budget, n_words, n_layers, d_model, bytes_eac
 def heads_of_32(budget, n_words, n_layers, d_model, bytes_each):
     n_heads = d_model // 32
     for kv in range(n_heads, 0, -1):
-        if n_heads % kv == 0 and takes(n_words, n_layers, d_model // n_heads, kv, bytes_each) <= budget:
+        if n_heads % kv == 0 and size_of(n_words, n_layers, d_model // n_heads, kv, bytes_each) <= budget:
             return n_heads, kv
 
 
@@ -408,7 +399,7 @@ def heads_strictly_less(budget, n_words, n_layers, d_model, bytes_each):
     return heads_of(*range(128, 31, -1))(budget - 1, n_words, n_layers, d_model, bytes_each)
 
 
-def heads_found_for_64(budget, n_words, n_layers, d_model, bytes_each):
+def heads_searched_for_64(budget, n_words, n_layers, d_model, bytes_each):
     return heads_of(64)(budget, n_words, n_layers, d_model, bytes_each)
 
 
@@ -428,7 +419,7 @@ def heads_of(*widths):
             if n_heads * width != d_model:
                 continue
             for k in range(n_heads, 0, -1):
-                if n_heads % k == 0 and takes(n_words, n_layers, width, k, bytes_each) <= budget:
+                if n_heads % k == 0 and size_of(n_words, n_layers, width, k, bytes_each) <= budget:
                     return n_heads, k
 
     return choose
@@ -443,14 +434,14 @@ def heads_wide_first(budget, n_words, n_layers, d_model, bytes_each):
 
 
 def heads_that_use_most(budget, n_words, n_layers, d_model, bytes_each):
-    found = []
+    fitting = []
     for n_heads in range(1, d_model + 1):
         for k in range(1, n_heads + 1):
             width = d_model // n_heads
             whole = d_model % n_heads == 0 and n_heads % k == 0 and 32 <= width <= 128
-            if whole and takes(n_words, n_layers, width, k, bytes_each) <= budget:
-                found.append((width * k, n_heads, k))
-    _, n_heads, k = max(found)
+            if whole and size_of(n_words, n_layers, width, k, bytes_each) <= budget:
+                fitting.append((width * k, n_heads, k))
+    _, n_heads, k = max(fitting)
     return n_heads, k
 
 
@@ -474,7 +465,7 @@ WRONG = {
         (neighbours_in_the_middle, "one that joins both ends into a ring"),
         (neighbours_by_shape, "It lets every function through"),
         (neighbours_to_the_bit, "It rejects the right function"),
-        (neighbours_told, "A test says no by raising"),
+        (neighbours_returned, "A test says no by raising"),
     ],
     "linear_reader": [
         (reader_without_total, "undivided"),
@@ -513,7 +504,7 @@ WRONG = {
         (heads_of_32_that_do_not_divide, "shared out evenly"),
         (heads_of_32, "shared out evenly"),
         (heads_strictly_less, "shares more than it must"),
-        (heads_found_for_64, "your search found nothing"),
+        (heads_searched_for_64, "your search found nothing"),
     ],
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.written_test import TestExercise
-from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_PATH, TITLES, beats, table
+from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, TITLES, beats, table
 
 LESSON = "the_museum"
 Seeds = Sequence[float]
@@ -48,8 +48,8 @@ def never_open(one: Seeds, other: Seeds, higher: bool) -> str:
 
 
 def seed_by_seed(one: Seeds, other: Seeds, higher: bool) -> str:
-    found = {by_mean([x], [y], higher) for x, y in zip(one, other, strict=False)}
-    return found.pop() if len(found) == 1 else "open"
+    verdicts = {by_mean([x], [y], higher) for x, y in zip(one, other, strict=False)}
+    return verdicts.pop() if len(verdicts) == 1 else "open"
 
 
 def ties_count(one: Seeds, other: Seeds, higher: bool) -> str:
@@ -114,8 +114,8 @@ def beats_by_sorting(one: Seeds, other: Seeds, higher: bool) -> str:
 
 
 def beats_all_with_all(one: Seeds, other: Seeds, higher: bool) -> str:
-    found = {by_mean([x], [y], higher) for x in one for y in other}
-    return found.pop() if len(found) == 1 else "open"
+    verdicts = {by_mean([x], [y], higher) for x in one for y in other}
+    return verdicts.pop() if len(verdicts) == 1 else "open"
 
 
 def test_beats(beats: Any) -> None:
@@ -153,14 +153,17 @@ def ranked(column: Mapping[str, Seeds], higher: bool) -> list[str]:
     return sorted(column, key=lambda name: mean(column[name]), reverse=higher)
 
 
+def not_beaten(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool) -> list[str]:
+    return [rival for rival in rivals if beats(column[first], column[rival], higher) != "yes"]
+
+
 def leaders(table: Mapping[str, Mapping[str, Seeds]], higher: Mapping[str, bool]) -> dict[str, list[str]]:
-    """For each column the system with the best mean, and behind it all that it does not beat."""
-    found = {}
+    """For each column the system with the best mean, followed by all that it does not beat."""
+    leading = {}
     for name, column in table.items():
         first, *rest = ranked(column, higher[name])
-        level = [other for other in rest if beats(column[first], column[other], higher[name]) != "yes"]
-        found[name] = [first, *level]
-    return found
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def only_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
@@ -176,36 +179,34 @@ def more_is_better(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
 
 
 def by_best_seed(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    found = {}
+    leading = {}
     for name, column in table.items():
         best = max if higher[name] else min
         first = sorted(column, key=lambda s, c=column, b=best: b(c[s]), reverse=higher[name])[0]
-        rest = [s for s in ranked(column, higher[name]) if s != first]
-        level = [s for s in rest if beats(column[first], column[s], higher[name]) != "yes"]
-        found[name] = [first, *level]
-    return found
+        rest = [system for system in ranked(column, higher[name]) if system != first]
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def up_to_the_first_beaten(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    found = {}
+    leading = {}
     for name, column in table.items():
         first, *rest = ranked(column, higher[name])
-        level = []
+        leading[name] = [first]
         for other in rest:
             if beats(column[first], column[other], higher[name]) == "yes":
                 break
-            level.append(other)
-        found[name] = [first, *level]
-    return found
+            leading[name].append(other)
+    return leading
 
 
 def largest_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    """As the lesson hands it out: errors are sorted as if more were better."""
-    found = {}
+    """The lesson's first version: errors are sorted as if more were better."""
+    leading = {}
     for name, column in table.items():
         first, *rest = ranked(column, True)
-        found[name] = [first, *(s for s in rest if beats(column[first], column[s], higher[name]) != "yes")]
-    return found
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def in_table_order(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
@@ -304,14 +305,14 @@ def defend_means(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any
 
 
 def forgives_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    found = defend(claim, table, higher)
-    holes = [hole for hole in found["holes"] if hole[2] != "open"]
-    return {"carried": found["carried"] + len(found["holes"]) - len(holes), "holes": holes}
+    judged = defend(claim, table, higher)
+    holes = [hole for hole in judged["holes"] if hole[2] != "open"]
+    return {"carried": judged["carried"] + len(judged["holes"]) - len(holes), "holes": holes}
 
 
 def skips_unmeasured(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    found = defend(claim, table, higher)
-    return {**found, "holes": [hole for hole in found["holes"] if hole[2] != "not measured"]}
+    judged = defend(claim, table, higher)
+    return {**judged, "holes": [hole for hole in judged["holes"] if hole[2] != "not measured"]}
 
 
 def always_more(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
@@ -319,13 +320,14 @@ def always_more(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]
 
 
 def turned(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    found = defend(claim, table, higher)
-    return {**found, "holes": [(rival, column, why) for column, rival, why in found["holes"]]}
+    judged = defend(claim, table, higher)
+    return {**judged, "holes": [(rival, column, why) for column, rival, why in judged["holes"]]}
 
 
 def rivals_outside(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    found = defend(claim, table, higher)
-    return {**found, "holes": sorted(found["holes"], key=lambda hole: list(claim["over"]).index(hole[1]))}
+    judged = defend(claim, table, higher)
+    rivals = list(claim["over"])
+    return {**judged, "holes": sorted(judged["holes"], key=lambda hole: rivals.index(hole[1]))}
 
 
 def roles_swapped(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
@@ -424,8 +426,8 @@ def well_formed(inputs: tuple, claim: Claim) -> str:
     for column in (*claim["on"], *claim["not_on"]):
         if column not in COLUMNS:
             return f'There is no column "{column}". There are: {", ".join(COLUMNS)}.'
-    if NO_PATH in (claim["system"], *claim["over"]):
-        return f"{NO_PATH} is a system with a part taken out. Take one that somebody proposed."
+    if NO_RESIDUAL in (claim["system"], *claim["over"]):
+        return f"{NO_RESIDUAL} is a system with a part taken out. Take one that somebody proposed."
     if claim["system"] not in table()["test"]:
         return f"Take a translator: {claim['system']} was measured in too few columns to name a limit."
     if not claim["over"] or claim["system"] in claim["over"]:

@@ -1,11 +1,11 @@
-"""The museum's leaderboard: every system in one column, ranked by its mean, its worst or its best seed.
+"""The leaderboard: the systems of one column, ranked by their mean, worst or best seed.
 
     >>> compute(column="BLEU beam", rows=EVERY, place=MEAN)["names"][:2]
     ['convs2s', 'transformer']
     >>> compute(column="21 to 30 words", rows=EVERY, place=MEAN)["names"][:2]
     ['bahdanau', 'luong_concat']
 
-All numbers are those of data/results, three seeds each (of seconds and words a second: three timings).
+All numbers are those of data/results, for three seeds each (seconds and words per second: three timings).
 """
 
 from __future__ import annotations
@@ -19,58 +19,60 @@ from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.views.bars import LyingBars
 from course_lib.views.quick_text import quick_text, write
-from lessons.l18_the_museum.museum import COLUMNS, COSTS, TITLES, WITHOUT_ATTENTION, beats, numbers
+from lessons.l18_the_museum.museum import (
+    COLUMNS,
+    COSTS,
+    NO_RESIDUAL,
+    TITLES,
+    WITHOUT_ATTENTION,
+    beats,
+    seeds_of,
+)
 
 EVERY, ATTENTION, PLAIN = "every system", "with attention", "without"
 MEAN, WORST, BEST = "mean", "worst seed", "best seed"
 N_ROWS, N_CLOSE, N_SEEDS = 15, 4, 3
-SHORT = {
-    "rctm": "RCTM 2013",
-    "rnn_encoder_decoder": "RNN enc.-dec. 2014",
-    "seq2seq": "seq2seq 2014",
-    "bahdanau": "Bahdanau 2015",
+SHORT = {  # titles that are too long for their column
+    "rctm": "RCTM",
     "luong_local_m": "Luong, local-m",
     "luong_local_p": "Luong, local-p",
-    "lstmn_shallow": "LSTMN, shallow 2016",
-    "lstmn_deep": "LSTMN, deep 2016",
-    "convs2s": "ConvS2S 2017",
-    "transformer": "Transformer 2017",
-    "no_residual": "Transf., no residual",
-    "attention_lm": "LSTM + attention",
-    "key_value_lm": "Key-value",
     "key_value_predict_lm": "Key-value-predict",
     "transformer_lm": "Decoder-only Transf.",
     "self_attentive": "Self-attentive emb.",
+    NO_RESIDUAL: "Transf., no residual",
 }
 
 
 def label(system: str) -> str:
+    """A system's title, or a shorter one."""
     return SHORT.get(system, TITLES[system])
 
 
-def placed(seeds: list[float], place: str, higher: bool) -> float:
-    """The number that a system is ranked by."""
+def ranking_value(seeds: list[float], place: str, higher: bool) -> float:
+    """The number by which a system is ranked."""
     if place == MEAN:
         return mean(seeds)
     return max(seeds) if (place == BEST) == higher else min(seeds)
 
 
 def ranked(column: str, rows: str, place: str) -> dict[str, list[float]]:
-    """The systems of a column that are looked at, the best first, with their seeds."""
+    """The chosen systems of a column with their seeds, best first."""
     wanted = {EVERY: (True, False), ATTENTION: (False,), PLAIN: (True,)}[rows]
-    found = {name: seeds for name, seeds in numbers(column).items() if (name in WITHOUT_ATTENTION) in wanted}
+    chosen = {
+        name: seeds for name, seeds in seeds_of(column).items() if (name in WITHOUT_ATTENTION) in wanted
+    }
     higher = COLUMNS[column].higher
-    order = sorted(found, key=lambda name: placed(found[name], place, higher), reverse=higher)
-    return {name: found[name] for name in order}
+    order = sorted(chosen, key=lambda name: ranking_value(chosen[name], place, higher), reverse=higher)
+    return {name: chosen[name] for name in order}
 
 
 def compute(*, column: str, rows: str, place: str) -> Facts:
     """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
-    `level`: how many the first does not beat, seed by seed."""
-    found, about = ranked(column, rows, place), COLUMNS[column]
-    names, seeds = list(found), list(found.values())
-    values = [placed(one, place, about.higher) for one in seeds]
-    two = len(names) > 1
+    `level`: how many systems the first does not beat with every seed."""
+    systems, about = ranked(column, rows, place), COLUMNS[column]
+    names, seeds = list(systems), list(systems.values())
+    values = [ranking_value(of_system, place, about.higher) for of_system in seeds]
+    has_rival = len(names) > 1
     return {
         "names": names,
         "seeds": seeds,
@@ -78,14 +80,14 @@ def compute(*, column: str, rows: str, place: str) -> Facts:
         "unit": about.unit,
         "digits": about.digits,
         "higher": about.higher,
-        "lead": abs(values[0] - values[1]) if two else None,
-        "spread": max(max(one) - min(one) for one in seeds[:2]) if two else None,
+        "lead": abs(values[0] - values[1]) if has_rival else None,
+        "spread": max(max(pair) - min(pair) for pair in seeds[:2]) if has_rival else None,
         "level": sum(beats(seeds[0], rival, about.higher) != "yes" for rival in seeds[1:]),
         "first_by_mean": next(iter(ranked(column, rows, MEAN)), None),
     }
 
 
-def reading(facts: Facts, value: float) -> str:
+def value_text(facts: Facts, value: float) -> str:
     return fixed(float(value), facts["digits"])
 
 
@@ -101,11 +103,11 @@ def draw_board(axes: Axes) -> Show:
         empty = N_ROWS - len(names)
         top = max(map(max, seeds), default=1) or 1
         colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
-        readings = [reading(facts, value) for value in values] + [""] * empty
+        readings = [value_text(facts, value) for value in values] + [""] * empty
         bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
         write(bars.words, map(label, names))
-        for text, one, value in zip(bars.readings, seeds, values, strict=False):
-            text.set_x(max(max([*one, value]) / top, 0) + 0.03)
+        for text, of_system, value in zip(bars.readings, seeds, values, strict=False):
+            text.set_x(max(max([*of_system, value]) / top, 0) + 0.03)
         dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
         sense = "more" if facts["higher"] else "less"
         note.set_text(f"pink: without attention   ·   {sense} is better")
@@ -132,14 +134,14 @@ def draw_close(axes: Axes) -> Show:
         ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
         dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
         write(names, map(label, facts["names"][:N_CLOSE]))
-        low, high = reading(facts, least), reading(facts, most) if most > least else ""
-        write(small, (low, high, told_small(facts)) if seeds else ())
-        verdict.set_text(told(facts))
+        low, high = value_text(facts, least), value_text(facts, most) if most > least else ""
+        write(small, (low, high, lead_text(facts)) if seeds else ())
+        verdict.set_text(verdict_text(facts))
 
     return show
 
 
-def told(facts: Facts) -> str:
+def verdict_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return "no rival was measured" if facts["names"] else "nobody was measured"
     if not facts["level"]:
@@ -147,10 +149,11 @@ def told(facts: Facts) -> str:
     return f"level with the first: {facts['level']} more"
 
 
-def told_small(facts: Facts) -> str:
+def lead_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return ""
-    return f"lead {reading(facts, facts['lead'])}, wider spread of the two {reading(facts, facts['spread'])}"
+    lead, spread = (value_text(facts, facts[name]) for name in ("lead", "spread"))
+    return f"lead {lead}, wider spread of the two {spread}"
 
 
 class Leaderboard(Explorable):
@@ -188,18 +191,18 @@ class Leaderboard(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        hall = COLUMNS[facts["column"]].hall
+        task = COLUMNS[facts["column"]].task
         unit = f", {facts['unit']}" if facts["unit"] else ""
-        return [f"{hall}: {facts['column']}{unit}", facts["rows"], f"by {facts['place']}"]
+        return [f"{task}: {facts['column']}{unit}", facts["rows"], f"by {facts['place']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         first = ", ".join(
-            f"{label(name)} {reading(facts, value)}"
+            f"{label(name)} {value_text(facts, value)}"
             for name, value in zip(facts["names"][:3], facts["values"], strict=False)
         )
-        about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].says)))
+        about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].description)))
         return (
             f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: "
-            f"{f'{first}; ' if first else ''}{told(facts)}."
+            f"{f'{first}; ' if first else ''}{verdict_text(facts)}."
         )

@@ -108,9 +108,9 @@ keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
 values = torch.tensor([[-1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
 state = torch.tensor([1.0, 0.0])
 for look in (1, 2):
-    found, weights = soft_lookup(state, keys, values)
+    value, weights = soft_lookup(state, keys, values)
     print(f"look {look}: query {fixed(state, 2)}, weights {fixed(weights, 2)}")
-    state = state + found
+    state = state + value
 
 # %% [markdown] kind="formula" minutes=1
 r"""
@@ -134,11 +134,11 @@ It is one head, and the dot product is not divided by $\sqrt{d_k}$. (Left out: f
 
 # %% kind="see" minutes=0.75
 convs2s = load_shipped("convs2s")
-said = convs2s("the cat drank the water because it was thirsty", with_weights=True)
-assert said.target == "le chat a bu l' eau parce qu' il avait soif"
+cat = convs2s("the cat drank the water because it was thirsty", with_weights=True)
+assert cat.target == "le chat a bu l' eau parce qu' il avait soif"
 views.gallery(
-    {f"layer {n + 1}": layer[0] for n, layer in enumerate(said.weights)},
-    rows=said.target_tokens, columns=said.source_tokens,
+    {f"layer {n + 1}": layer[0] for n, layer in enumerate(cat.weights)},
+    rows=cat.target_tokens, columns=cat.source_tokens,
     row_name="said", column_name="looked at",
     alt="Where each of the three decoder layers of ConvS2S looks, for one sentence.",
 )
@@ -154,18 +154,18 @@ english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 
 
 def find_nothing(module, inputs):
-    """A hook before U: whatever was found, hand on zeros."""
+    """A hook before U: zeros instead of what attention found."""
     return torch.zeros_like(inputs[0])
 
 
 for layer in (None, 0, 1, 2):
-    looks = [] if layer is None else [convs2s.model.attention[layer].to_hidden]
-    hooks = [look.register_forward_pre_hook(find_nothing) for look in looks]
-    one = convs2s(said.source).target.partition("qu' ")[2]
-    given = translate(english, convs2s.model, convs2s.tokenizer)
-    right = sum(a.target == b for a, b in zip(given, french, strict=True))
-    what = "all open" if layer is None else f"look {layer + 1} closed"
-    print(f"{what:<15}{right} of 100 · … {one}")
+    closed = [] if layer is None else [convs2s.model.attention[layer].to_hidden]
+    hooks = [module.register_forward_pre_hook(find_nothing) for module in closed]
+    ending = convs2s(cat.source).target.partition("qu' ")[2]
+    outputs = translate(english, convs2s.model, convs2s.tokenizer)
+    right = sum(a.target == b for a, b in zip(outputs, french, strict=True))
+    name = "all open" if layer is None else f"look {layer + 1} closed"
+    print(f"{name:<15}{right} of 100 · … {ending}")
     for hook in hooks:
         hook.remove()
 
@@ -174,17 +174,17 @@ quiz("18", "convs2s")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in 97 of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
+Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in {result:lesson_18/third look unchanged:.0p} of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
 
 ## 3 · What three seeds can carry
 
-A friend tells you: "My system has 98.5%, yours 97.7. Mine is better." You look at the seeds. His: 98.6, 98.1, 98.7. Yours: 98.3, 96.1, 98.6. Two of yours, 98.3 and 98.6, are ahead of his second. Would a fourth seed change the order? Nobody knows.
+A friend tells you: "My system has {result:toy_ladder/transformer/scores/test/exact:.1%}, yours {result:toy_ladder/bahdanau/scores/test/exact:.1p}. Mine is better." You look at the seeds. His: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f}, {result:lesson_18/test/transformer/2:.1f}. Yours: {result:lesson_18/test/bahdanau/0:.1f}, {result:lesson_18/test/bahdanau/1:.1f}, {result:lesson_18/test/bahdanau/2:.1f}. Two of yours, {result:lesson_18/test/bahdanau/0:.1f} and {result:lesson_18/test/bahdanau/2:.1f}, are ahead of his second. Would a fourth seed change the order? Nobody knows.
 
 The {term:spread over seeds} is the distance from the best to the worst seed. A strict and simple rule asks for more than a larger mean: **every seed of A is better than every seed of B**. It has limits:
 
 - **False alarms.** If A and B were equally good, 1 of 20 cases would fall that way: there are 20 ways to choose which 3 of 6 runs are A's, and one puts A's on top. (1 of 10, if you call A whichever came out ahead.) Ask about many pairs, and it *will* be fooled.
-- **Misses.** If A is truly better, by as much as seeds usually differ (one standard deviation), it says so in 26% of cases; by twice as much in 62%. "Open" is not "equal".
-- **One test set.** All seeds translate the same sentences, of *questions* only 121. Of other sentences they say nothing.
+- **Misses.** If A is truly better, by as much as seeds usually differ (one standard deviation), it says so in {result:lesson_18/true lead seen/1:.0%} of cases; by twice as much in {result:lesson_18/true lead seen/2:.0%}. "Open" is not "equal".
+- **One test set.** All seeds translate the same sentences, of *questions* only {result:toy_ladder/transformer/scores/test/by_phenomenon/questions/n:.0f}. Of other sentences they say nothing.
 """
 
 # %% kind="diagram" minutes=0.25 hide_input=true
@@ -261,14 +261,14 @@ One clear case, the same turned round, the same with `higher=False`, one or two 
 r"""
 ## 4 · Who is first?
 
-Now the table: 22 columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better. Each line: more or less is better, in which unit, what it is, and n, the number of sentences.
+Now the table: {result:lesson_18/contest/all columns:.0f} columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better. Each line: more or less is better, in which unit, what it is, and n, the number of sentences.
 """
 
 # %% kind="code" minutes=0.5
 museum, beats = table(), yours("beats")
 for name, column in COLUMNS.items():
     sense = f"{'more' if column.higher else 'less'} {column.unit}"
-    print(f"{name:<16}{sense:<14}{column.says}")
+    print(f"{name:<16}{sense:<14}{column.description}")
 for kind, column in (("Translators", "test"), ("Language models", "perplexity")):
     print("\n" + fill(f"{kind}: {', '.join(museum[column])}", 88))
 
@@ -288,7 +288,7 @@ All columns at once: for each, `leaders` is to give a list: first the system wit
 # %% kind="exercise" exercise="leaders" mode="bug" title="Who leads, and who is level" difficulty=2 importance=4 minutes=3 track="core"
 def leaders(table, higher):
     """-> {column: [first, others that it does not beat ...]}"""
-    found = {}
+    leading = {}
     for name, column in table.items():
         # bug
         order = sorted(column, key=lambda s: mean(column[s]), reverse=True)
@@ -296,11 +296,11 @@ def leaders(table, higher):
         # solution
         order = sorted(column, key=lambda s: mean(column[s]), reverse=higher[name])
         # end solution
-        found[name] = order[:1]
+        leading[name] = order[:1]
         for rival in order[1:]:
             if beats(column[order[0]], column[rival], higher[name]) != "yes":
-                found[name].append(rival)
-    return found
+                leading[name].append(rival)
+    return leading
 
 # %% kind="check" exercise="leaders"
 check("leaders", leaders)
@@ -317,7 +317,7 @@ Try it on two columns by hand: one of percentages, one of errors. Who is first?
 
 # %% [markdown] kind="text" minutes=0.25
 r"""
-14 of the columns say how **well** a translator translates: not the cost, and not *1 to 5 words*, where many share 100%. The Transformer, you have seen, is alone in none.
+{result:lesson_18/contest/columns:.0f} of the columns say how **well** a translator translates: not the cost, and not *1 to 5 words*, where many share 100%. The Transformer, you have seen, is alone in none.
 
 > **Before you run it:** and in how many is Bahdanau's system of 2015 first, or level with the first?
 """
@@ -326,7 +326,7 @@ r"""
 leaders = yours("leaders")
 first = leaders(museum, HIGHER)
 aside = (*COSTS, "1 to 5 words")
-contest = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL) and c not in aside]
+contest = [c for c in COLUMNS if COLUMNS[c].task in (TOY, REAL) and c not in aside]
 on_top = Counter(name for column in contest for name in first[column])
 estimate("18", "museum-level-2015", lambda: on_top["bahdanau"])
 
@@ -338,12 +338,12 @@ print("first or level:", dict(on_top.most_common(5)))
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**The columns do not agree on a winner.** Alone at the top stand only Bahdanau's system, twice, and ConvS2S, twice. The Transformer is first by mean in 4 of 14 columns and alone in none; first or level in 9. The system of 2015: in 11. Some things that we had not expected:
+**The columns do not agree on a winner.** Alone at the top stand only Bahdanau's system, twice, and ConvS2S, twice. The Transformer is first by mean in {result:lesson_18/contest/first by mean/transformer:.0f} of {result:lesson_18/contest/columns:.0f} columns and alone in none; first or level in {result:lesson_18/contest/first or level/transformer:.0f}. The system of 2015: in {result:lesson_18/contest/first or level/bahdanau:.0f}. Some things that we had not expected:
 
 - On 29,000 real captions the Transformer is **not** first. ConvS2S is, and with a beam all its seeds are ahead. (But with every seed the Transformer chose the largest length penalty on offer. A larger one might do it more good; greedy, the two are level.)
-- At 21 to 30 words Bahdanau has 90%, the Transformer 22; at 31 to 40 it has nothing. Positions are one reason, not all of it ([lesson 11](11_positions.ipynb)).
+- At 21 to 30 words Bahdanau has {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%}, the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0p}; at 31 to 40 it has nothing. Positions are one reason, not all of it ([lesson 11](11_positions.ipynb)).
 - *Alignment error* takes the mean of all layers, which is hard on stacks: the last layer of ConvS2S alone points nearly as well as Bahdanau's one. So "alone" says little there.
-- Of language models GRU and LSTM lead without any attention. Attention over an LSTM's last states (`attention_lm`, and with keys and values apart `key_value_lm`, Daniluk and others 2017) stands at 8.0 to 8.3, the plain LSTM at 7.6.
+- Of language models GRU and LSTM lead without any attention. Attention over an LSTM's last states (`attention_lm`, and with keys and values apart `key_value_lm`, Daniluk and others 2017) stands at {result:toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:toy_language_models/key_value_lm/scores/test/perplexity:.1f}, the plain LSTM at {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f}.
 - The oldest decoders are the fastest on a CPU: they do the least for each word. (Seconds are three timings, not three lots of luck.)
 """
 
@@ -463,17 +463,17 @@ r"""
 
 | BLEU, beam | shared recipe | own rate | shared rate and R-Drop |
 |---|---|---|---|
-| Bahdanau | 41.6 | 42.3 | **44.0** |
-| ConvS2S | **43.3** | **44.0** | 43.3 |
-| Transformer | 42.4 | 42.4 | 43.5 |
+| Bahdanau | {result:lesson_18/recipes/shared/bahdanau:.1f} | {result:lesson_18/recipes/own rate/bahdanau:.1f} | **{result:lesson_18/recipes/R-Drop/bahdanau:.1f}** |
+| ConvS2S | **{result:lesson_18/recipes/shared/convs2s:.1f}** | **{result:lesson_18/recipes/own rate/convs2s:.1f}** | {result:lesson_18/recipes/R-Drop/convs2s:.1f} |
+| Transformer | {result:lesson_18/recipes/shared/transformer:.1f} | {result:lesson_18/recipes/own rate/transformer:.1f} | {result:lesson_18/recipes/R-Drop/transformer:.1f} |
 
-R-Drop gave 2.4, 0.0 and 1.1, and the system of 2015 has the best mean. (Level with the Transformer's, by a hair: ask your judge. And R-Drop's weight was chosen on these two only, at a rate that is not ConvS2S's best; "nothing for ConvS2S" is one more finding of one recipe.)
+R-Drop gave {result:lesson_18/recipes/R-Drop adds/bahdanau:.1f}, {result:lesson_18/recipes/R-Drop adds/convs2s:.1f} and {result:lesson_18/recipes/R-Drop adds/transformer:.1f}, and the system of 2015 has the best mean. (Level with the Transformer's, by a hair: ask your judge. And R-Drop's weight was chosen on these two only, at a rate that is not ConvS2S's best; "nothing for ConvS2S" is one more finding of one recipe.)
 
-So does the architecture matter? **Attention at all** does. With its own rate every seed of every translator with attention (38.7 to 44.0 BLEU) is ahead of every one without (15.7 to 33.1). Under the shared recipe not even that is carried: one seed of local-p falls among them.
+So does the architecture matter? **Attention at all** does. With its own rate every seed of every translator with attention ({result:lesson_18/recipes/with attention/least:.1f} to {result:lesson_18/recipes/with attention/most:.1f} BLEU) is ahead of every one without ({result:lesson_18/recipes/without attention/least:.1f} to {result:lesson_18/recipes/without attention/most:.1f}). Under the shared recipe not even that is carried: one seed of local-p falls among them.
 
 ## 7 · The paper's table in miniature
 
-An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), 15 rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
+An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), {result:lesson_18/ablation/rows:.0f} rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
 """
 
 # %% kind="see" minutes=1.5
@@ -498,9 +498,9 @@ for name, seeds in rows.items():
 r"""
 Read the last column first. "no": the change hurts, with every seed. "open": three seeds cannot tell.
 
-> 15 comparisons, 8 times "no". Were all rows as good as the base, luck would still say it about once (15/20). Which "no" would you distrust?
+> {result:lesson_18/ablation/rows:.0f} comparisons, {result:lesson_18/ablation/losing:.0f} times "no". Were all rows as good as the base, luck would still say it about once ({result:lesson_18/ablation/rows:.0f}/20). Which "no" would you distrust?
 
-*6 layers*: it loses by 0.002 BLEU, seed against seed, and is open when decoding is greedy. Dropout is beyond doubt, and worth far more here than there: little data overfits. *16 heads* lose as much as *d_k 16* does: at width 256 they have just that, where the paper's still have 32. One head costs 0.9 there, nothing we could measure on captions, and a point or two on the toy language (lesson 12). The paper shows no seeds, so whether its −0.1 is anything, nobody can know.
+*6 layers*: it loses by {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU, seed against seed, and is open when decoding is greedy. Dropout is beyond doubt, and worth far more here than there: little data overfits. *16 heads* lose as much as *d_k 16* does: at width 256 they have just that, where the paper's still have 32. One head costs 0.9 there, nothing we could measure on captions, and a point or two on the toy language (lesson 12). The paper shows no seeds, so whether its −0.1 is anything, nobody can know.
 
 **One row live:** a narrower model, as in row (C). Three seeds each, 40 small steps, on 1,100 short toy sentences: ten seconds to a minute. It can show whether a narrow model learns *more slowly at the start*. It cannot show which is better in the end, nor on real text.
 """
@@ -509,7 +509,7 @@ Read the last column first. "no": the change hurts, with every seed. "open": thr
 pairs = generate(1200, seed=18, length=(3, 8))
 english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 words = WordTokenizer.from_texts([*english, *french])
-lessons = encode_corpus(english[:1100], french[:1100], words)
+training = encode_corpus(english[:1100], french[:1100], words)
 unseen = encode_corpus(english[1100:], french[1100:], words)
 
 
@@ -522,7 +522,7 @@ def retrain(name, seed=0, steps=40, **sizes):
         n_steps=steps, tokens_per_batch=256, learning_rate=5e-3, warm_up=10, seed=seed,
         validate_every=steps,
     )
-    return train(model, lessons, recipe, validation=unseen).history.best.loss
+    return train(model, training, recipe, validation=unseen).history.best.loss
 
 # %% kind="train" minutes=1 ignore_output=true
 small = {"n_layers": 2, "dropout": 0.0}
@@ -536,7 +536,7 @@ assert beats(narrow, wide, False) == "no"
 r"""
 Every narrow seed is behind every wide one. (On a machine with 16 other cores and an H200 this cell and the next printed what is stored here, to the last digit shown: `gpu/lessons.txt`. Models as small as these stay on the CPU.) With `n_heads=1` for `d_model=16` you will most likely get "open", as on the captions.
 
-**Any row again.** The same call trains any translator, here for twenty steps. A row's full run has 4,000 steps of 1,024 tokens: in the record 16 to 18 seconds for the Transformer and 77 to 82 for the deep LSTMN (15 runs at a time on one H200), on two CPU cores some minutes. From a terminal: `python3 -m course_lib train bahdanau --seed 1`, with `--data multi30k` on real sentences.
+**Any row again.** The same call trains any translator, here for twenty steps. A row's full run has 4,000 steps of 1,024 tokens: in the record {result:min toy_ladder/transformer/seconds:.0f} to {result:max toy_ladder/transformer/seconds:.0f} seconds for the Transformer and {result:min toy_ladder/lstmn_deep/seconds:.0f} to {result:max toy_ladder/lstmn_deep/seconds:.0f} for the deep LSTMN (15 runs at a time on one H200), on two CPU cores some minutes. From a terminal: `python3 -m course_lib train bahdanau --seed 1`, with `--data multi30k` on real sentences.
 """
 
 # %% kind="train" minutes=0.25 ignore_output=true
@@ -557,7 +557,7 @@ r"""
 
 How does one win without being better? Choose afterwards: the column, your best seed, and for the rivals their worst.
 
-> **Before you run it:** 15 rows translate (14 systems, and the Transformer without residual paths). How many of them can be made "first" that way, in some column but *parameters*?
+> **Before you run it:** {result:lesson_18/translating rows:.0f} rows translate (14 systems, and the Transformer without residual paths). How many of them can be made "first" that way, in some column but *parameters*?
 """
 
 # %% kind="break" minutes=1.5
@@ -569,7 +569,7 @@ def first_by_choice(system, column):
     return all(beats(mine, seed, HIGHER[column]) == "yes" for seed in rivals.values())
 
 
-translating = [c for c in COLUMNS if COLUMNS[c].hall in (TOY, REAL)]
+translating = [c for c in COLUMNS if COLUMNS[c].task in (TOY, REAL)]
 translating.remove("parameters")
 made_first = {}
 for column in translating:
@@ -630,7 +630,7 @@ You have built every part of *Attention Is All You Need*. It has some ten pages 
 - **3.2.3.** Source asks source; what is said asks what was said before; what is said asks the source.
 - **3.3.** Nowhere: each position is alone.
 - **3.4.** One matrix for three: 37,000 · 512, some 19 million, saved twice.
-- **3.5.** Hardly: 22% at 21 to 30 words.
+- **3.5.** Hardly: {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words.
 - **4.** In sentences nearly always: some 30 words against 512.
 - **5.1–5.3.** It falls, as one over the root of the step.
 - **5.4.** The model is to be less sure, so perplexity rises; which word is first may improve all the same.
@@ -643,15 +643,15 @@ You have built every part of *Attention Is All You Need*. It has some ten pages 
 
 # %% [markdown] kind="instructor"
 r"""
-**Bet before the leaderboard (2 min).** "In how many of 14 columns is the Transformer first alone?" Usual answer: in most. In none; by mean it is first in 4.
+**Bet before the leaderboard (2 min).** "In how many of {result:lesson_18/contest/columns:.0f} columns is the Transformer first alone?" Usual answer: in most. In none; by mean it is first in {result:lesson_18/contest/first by mean/transformer:.0f}.
 
 **Let them defend claims against each other (8 min).** One states a claim, the neighbour looks for a column that breaks it. Good ones: "Bahdanau over the Transformer on sentences longer than in training"; "ConvS2S over the Transformer on Multi30k with a beam, but not with R-Drop".
 
 | they say | what it is | answer |
 |---|---|---|
-| "98.5 is more than 98.0, so it is better" | means | Show the seeds: 98.6, 98.1, 98.7 against 97.5, 98.3, 98.2 (Luong, concat). |
-| "then seeds prove nothing" | the other ditch | 21 to 30 words: 88 to 92 against 72 to 80. Nothing is mixed up there. |
-| "BLEU 43 beats the 28 in the paper" | M48 | Other data, other language, other tokens: not comparable. |
+| "{result:toy_ladder/transformer/scores/test/exact:.1p} is more than {result:toy_ladder/luong_concat/scores/test/exact:.1p}, so it is better" | means | Show the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f}, {result:lesson_18/test/transformer/2:.1f} against {result:lesson_18/test/luong_concat/0:.1f}, {result:lesson_18/test/luong_concat/1:.1f}, {result:lesson_18/test/luong_concat/2:.1f} (Luong, concat). |
+| "then seeds prove nothing" | the other ditch | 21 to 30 words: {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} against {result:min toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p}. Nothing is mixed up there. |
+| "BLEU {result:lesson_18/recipes/shared/convs2s:.0f} beats the 28 in the paper" | M48 | Other data, other language, other tokens: not comparable. |
 
 **If time is short**, leave out the test of `beats` and section 6; keep the judge and the claim, and give the reading guide as homework.
 """
@@ -667,7 +667,7 @@ r"""
 | `defend` | holds a claim against the table, and lists its holes |
 | `museum[column][system]` | three numbers, one for each seed |
 
-- The columns do not agree on a winner. The Transformer is alone in none of 14; first or level in 9, Bahdanau's system in 11.
+- The columns do not agree on a winner. The Transformer is alone in none of {result:lesson_18/contest/columns:.0f}; first or level in {result:lesson_18/contest/first or level/transformer:.0f}, Bahdanau's system in {result:lesson_18/contest/first or level/bahdanau:.0f}.
 - On 29,000 real sentences ConvS2S is first under two recipes of three; R-Drop changes the order.
 - A claim names system, rivals, columns and limits. What the seeds leave open is open; what was found afterwards is a finding.
 - ConvS2S looks at the source in every layer, each look knowing the last.

@@ -1,11 +1,11 @@
-"""The museum: every system of the road in every column that was measured, seed by seed.
+"""The results of every system of the course, by column and seed.
 
     >>> table()["alignment error"]["bahdanau"]
     [0.06..., 0.05..., 0.05...]
     >>> COLUMNS["alignment error"].higher
     False
 
-The numbers are those of data/results. A system that a column was not measured for is not in it.
+They come from data/results. A column holds only the systems that were measured for it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from course_lib.models.registry import SYSTEMS
 from course_lib.results import runs, value_at
 
 TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
-NO_PATH = "no_residual"
-TITLES = {system.name: system.title for system in SYSTEMS} | {NO_PATH: "Transformer, no residual path"}
-WITHOUT_ATTENTION = tuple(one.name for one in SYSTEMS if not getattr(one.model, "attends", True))
+NO_RESIDUAL = "no_residual"
+TITLES = {system.name: system.title for system in SYSTEMS} | {NO_RESIDUAL: "Transformer, no residual path"}
+WITHOUT_ATTENTION = tuple(system.name for system in SYSTEMS if not getattr(system.model, "attends", True))
 
 
 class Column(NamedTuple):
-    """What one column shows: from which records, which number of a run, and whether much of it is good."""
+    """One column: the records it comes from, the number of a run, and whether higher is better."""
 
-    hall: str
+    task: str
     records: tuple[str, ...]
-    number: str  # where a run has it
+    path: str  # of the number in a run
     unit: str
-    says: str  # what was measured, in a few words; n: how many sentences
+    description: str  # n: the number of sentences
     higher: bool = True
     digits: int = 1
 
@@ -80,38 +80,38 @@ COSTS = ("parameters", "training", "decoding", "real training", "LM training")
 
 
 def runs_of(record: str) -> dict[str, list[dict]]:
-    """The runs of a record for each system, seed after seed; of `block` the one row that is no system."""
-    found: dict[str, list[dict]] = {}
+    """The runs of a record by system, in the order of seeds; of `block` only those without residual path."""
+    by_system: dict[str, list[dict]] = {}
     for run in runs(record):
         if record == "block":
             if run["variant"] == "no residual path":
-                found.setdefault(NO_PATH, []).append(run)
+                by_system.setdefault(NO_RESIDUAL, []).append(run)
         else:
-            found.setdefault(run["variant"].partition(",")[0], []).append(run)
-    return found
+            by_system.setdefault(run["variant"].partition(",")[0], []).append(run)
+    return by_system
 
 
-def numbers(name: str) -> dict[str, list[float]]:
-    """One column: for each system a number for every seed. Of two records, the later one counts."""
-    column, found = COLUMNS[name], {}
+def seeds_of(name: str) -> dict[str, list[float]]:
+    """One column: for each system a number for every seed. A later record replaces an earlier one."""
+    column, by_system = COLUMNS[name], {}
     for record in column.records:
-        for system, seeds in runs_of(record).items():
-            measured = [_number(run, column) for run in seeds]
-            if None not in measured:
-                found[system] = measured
-    return found
+        for system, its_runs in runs_of(record).items():
+            values = [_value(run, column) for run in its_runs]
+            if None not in values:
+                by_system[system] = values
+    return by_system
 
 
-def _number(run: dict, column: Column) -> float | None:
-    found = value_at(run, *column.number.split("/"))
+def _value(run: dict, column: Column) -> float | None:
+    value = value_at(run, *column.path.split("/"))
     if column.unit == "k":
-        return found / 1000
-    return 100 * found if column.unit.startswith("%") else found
+        return value / 1000
+    return 100 * value if column.unit.startswith("%") else value
 
 
 def table() -> dict[str, dict[str, list[float]]]:
-    """Every column."""
-    return {name: numbers(name) for name in COLUMNS}
+    """The seeds of every system in every column."""
+    return {name: seeds_of(name) for name in COLUMNS}
 
 
 def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
@@ -119,7 +119,7 @@ def beats(one: Sequence[float], other: Sequence[float], higher: bool) -> str:
 
     >>> beats([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], higher=True)
     'open'
-    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # one seed level with another
+    >>> beats([3.0, 5.0], [2.0, 3.0], higher=True)          # two seeds are equal
     'open'
     """
     if not higher:

@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 18 show."""
+"""What the leaderboard of lesson 18 computes and shows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+from course_lib.models.registry import SYSTEMS
+from course_lib.results import value_at
 from lessons.l18_the_museum import leaderboard
 from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST
-from lessons.l18_the_museum.museum import COLUMNS, TOY, WITHOUT_ATTENTION, runs_of, table
+from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, runs_of, table
 
 
-def ranked(column: str, rows: str = EVERY, place: str = MEAN) -> dict:
+def facts_of(column: str, rows: str = EVERY, place: str = MEAN) -> dict:
     return leaderboard.compute(column=column, rows=rows, place=place)
 
 
@@ -27,35 +29,57 @@ def ranked(column: str, rows: str = EVERY, place: str = MEAN) -> dict:
         ("negation", WORST, "bahdanau"),
     ],
 )
-def test_who_is_first(column, place, first):
-    assert ranked(column, place=place)["names"][0] == first
+def test_the_first_system(column, place, first):
+    assert facts_of(column, place=place)["names"][0] == first
 
 
-def test_lead_spread_and_verdict():
-    facts, narrow = ranked("test"), ranked("alignment error")
+def test_lead_and_spread():
+    facts, narrow = facts_of("test"), facts_of("alignment error")
     assert facts["lead"] == pytest.approx(98.4667 - 98.0, abs=1e-3)
     assert facts["spread"] == pytest.approx(98.3 - 97.5)
-    assert (facts["level"], ranked("21 to 30 words")["level"]) == (3, 0)
-    assert narrow["lead"] < narrow["spread"] and leaderboard.told(narrow).startswith("alone"), "by the seeds"
-    assert leaderboard.told(ranked("pronouns")) == "level with the first: 5 more"
-    alone, nobody = ranked("pronoun class"), ranked("pronoun class", PLAIN)
-    assert alone["lead"] is None and len(alone["names"]) == 1 and nobody["names"] == []
-    assert leaderboard.told(nobody) == "nobody was measured"
-    for higher in (True, False):  # less is better where it is
-        least, most = (WORST, BEST) if higher else (BEST, WORST)
-        assert leaderboard.placed([3.0, 1.0, 2.0], least, higher) == 1.0
-        assert leaderboard.placed([3.0, 1.0, 2.0], most, higher) == 3.0
+    assert narrow["lead"] < narrow["spread"] and narrow["level"] == 0, "alone, by the seeds"
+
+
+def test_how_many_are_level_with_the_first():
+    levels = {column: facts_of(column)["level"] for column in ("test", "21 to 30 words", "pronouns")}
+    assert levels == {"test": 3, "21 to 30 words": 0, "pronouns": 5}
+    assert re.findall(r"\d+", leaderboard.verdict_text(facts_of("pronouns"))) == ["5"]
+
+
+def test_a_column_with_one_system_or_none():
+    single, empty = facts_of("pronoun class"), facts_of("pronoun class", PLAIN)
+    assert single["lead"] is None and len(single["names"]) == 1 and empty["names"] == []
+    texts = {leaderboard.verdict_text(facts) for facts in (single, empty, facts_of("test"))}
+    assert len(texts) == 3 and all(texts)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_worst_seed_is_the_largest_where_less_is_better(higher):
+    least, most = (WORST, BEST) if higher else (BEST, WORST)
+    assert leaderboard.ranking_value([3.0, 1.0, 2.0], least, higher) == 1.0
+    assert leaderboard.ranking_value([3.0, 1.0, 2.0], most, higher) == 3.0
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_the_filter_parts_the_rows_and_a_column_says_its_sentences(column):
-    every, with_it, without = (ranked(column, rows)["names"] for rows in (EVERY, ATTENTION, PLAIN))
-    assert sorted(every) == sorted([*with_it, *without]) and 1 <= len(every) <= leaderboard.N_ROWS
-    assert set(without) <= set(WITHOUT_ATTENTION)
+def test_the_filter_splits_the_rows(column):
+    every, attending, plain = (facts_of(column, rows)["names"] for rows in (EVERY, ATTENTION, PLAIN))
+    assert sorted(every) == sorted([*attending, *plain]) and 1 <= len(every) <= leaderboard.N_ROWS
+    assert set(plain) <= set(WITHOUT_ATTENTION)
     assert all(len(seeds) == 3 for seeds in table()[column].values())
-    scores = runs_of("toy_ladder")["transformer"][0]["scores"]
-    sizes = {part["n"] for part in scores.values()}
-    for part in scores.values():
-        sizes |= {one["n"] for kind in ("by_length", "by_phenomenon") for one in part[kind].values()}
-    said = re.search(r"n = (\d+)", COLUMNS[column].says)
-    assert COLUMNS[column].hall != TOY or not said or int(said[1]) in sizes
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_description_gives_the_number_of_sentences_that_were_scored(column):
+    about = COLUMNS[column]
+    quoted = re.search(r"n = (\d+)", about.description)
+    run = next(iter(runs_of(about.records[0]).values()))[0]
+    scored = value_at(run, *about.path.split("/")[:-1], "n")
+    assert quoted is None or scored is None or int(quoted[1]) == scored
+
+
+def test_labels_are_the_registrys_titles_unless_those_are_too_long():
+    titles = {system.name: system.title for system in SYSTEMS}
+    longest = max(len(leaderboard.label(name)) for name in TITLES)
+    for name, short in leaderboard.SHORT.items():
+        assert len(short) <= longest < len(TITLES[name]), "an exception is needed"
+    assert all(leaderboard.label(name) == titles[name] for name in titles if name not in leaderboard.SHORT)

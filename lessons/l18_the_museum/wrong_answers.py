@@ -1,9 +1,12 @@
-"""Answers to the exercises of lesson 18, as learners write them: wrong, with what must be said, and right.
+"""Answers to the exercises of lesson 18, as learners write them: wrong ones and right ones.
 
-After each wrong one come the slip that must be named, or a part of the text; None where no slip may be named.
+After each wrong one: the slip that must be named, or a part of the message; None if no slip may be named.
 """
 
 from statistics import mean
+
+from lessons.l18_the_museum.exercises import not_beaten, ranked, ties_count
+from lessons.l18_the_museum.museum import beats
 
 # ---- beats
 
@@ -41,26 +44,20 @@ def pairs_of_seeds(one, other, higher):
     return "open"
 
 
+def wins(one, other, higher):
+    return min(one) > max(other) if higher else max(one) < min(other)
+
+
 def yes_or_no(one, other, higher):
-    won = min(one) > max(other) if higher else max(one) < min(other)
-    return "yes" if won else "no"
+    return "yes" if wins(one, other, higher) else "no"
 
 
 def yes_or_open(one, other, higher):
-    won = min(one) > max(other) if higher else max(one) < min(other)
-    return "yes" if won else "open"
-
-
-def ties_count(one, other, higher):
-    if not higher:
-        one, other = [-x for x in one], [-x for x in other]
-    if min(one) >= max(other):
-        return "yes"
-    return "no" if min(other) >= max(one) else "open"
+    return "yes" if wins(one, other, higher) else "open"
 
 
 def first_two_seeds(one, other, higher):
-    return beats_sign(one[:2], other[:2], higher)
+    return beats(one[:2], other[:2], higher)
 
 
 def booleans(one, other, higher):
@@ -174,88 +171,80 @@ def test_own_words(beats):
 # ---- leaders
 
 
-def _beats(one, other, higher):
-    return beats_sign(one, other, higher)
-
-
 def first_alone(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
         pick = max if higher[name] else min
-        found[name] = [pick(column, key=lambda s, c=column: sum(c[s]) / len(c[s]))]
-    return found
+        leading[name] = [pick(column, key=lambda s, c=column: sum(c[s]) / len(c[s]))]
+    return leading
 
 
 def all_descending(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
-        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=True)
-        found[name] = [
-            s for s in order if s == order[0] or _beats(column[order[0]], column[s], True) != "yes"
-        ]
-    return found
+        first, *rest = ranked(column, True)
+        leading[name] = [first, *not_beaten(column, first, rest, True)]
+    return leading
 
 
 def best_single_seed(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
         pick = max if higher[name] else min
         first = pick(column, key=lambda s, c=column, p=pick: p(c[s]))
-        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
-        rest = [s for s in order if s != first and _beats(column[first], column[s], higher[name]) != "yes"]
-        found[name] = [first, *rest]
-    return found
+        rest = [s for s in ranked(column, higher[name]) if s != first]
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def level_only(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
-        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
-        found[name] = [s for s in order[1:] if _beats(column[order[0]], column[s], higher[name]) != "yes"]
-    return found
+        first, *rest = ranked(column, higher[name])
+        leading[name] = not_beaten(column, first, rest, higher[name])
+    return leading
 
 
 def while_level(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
-        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=higher[name])
+        order = ranked(column, higher[name])
         names = order[:1]
         while len(names) < len(order):
-            if _beats(column[order[0]], column[order[len(names)]], higher[name]) == "yes":
+            if beats(column[order[0]], column[order[len(names)]], higher[name]) == "yes":
                 break
             names.append(order[len(names)])
-        found[name] = names
-    return found
+        leading[name] = names
+    return leading
 
 
 def as_handed_out(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
-        order = sorted(column, key=lambda s, c=column: mean(c[s]), reverse=True)
-        found[name] = [order[0]]
+        order = ranked(column, True)
+        leading[name] = [order[0]]
         for rival in order[1:]:
-            if _beats(column[order[0]], column[rival], higher[name]) != "yes":
-                found[name].append(rival)
-    return found
+            if beats(column[order[0]], column[rival], higher[name]) != "yes":
+                leading[name].append(rival)
+    return leading
 
 
 def as_in_the_table(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
         pick = max if higher[name] else min
         first = pick(column, key=lambda s, c=column: mean(c[s]))
-        level = [s for s in column if s != first and _beats(column[first], column[s], higher[name]) != "yes"]
-        found[name] = [first, *level]
-    return found
+        rest = [s for s in column if s != first]
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def sums(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
-        order = sorted(column, key=lambda s, c=column: sum(c[s]), reverse=higher[name])
-        rest = [s for s in order[1:] if _beats(column[order[0]], column[s], higher[name]) != "yes"]
-        found[name] = [order[0], *rest]
-    return found
+        first, *rest = sorted(column, key=lambda s, c=column: sum(c[s]), reverse=higher[name])
+        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+    return leading
 
 
 def as_one_list(table, higher):
@@ -263,33 +252,33 @@ def as_one_list(table, higher):
 
 
 def leaders_loop(table, higher):
-    found = {}
+    leading = {}
     for name in table:
         column = table[name]
         order = list(column)
         order.sort(key=lambda s, c=column: sum(c[s]) / len(c[s]), reverse=higher[name])
         names = [order[0]]
         for other in order[1:]:
-            if _beats(column[order[0]], column[other], higher[name]) != "yes":
+            if beats(column[order[0]], column[other], higher[name]) != "yes":
                 names.append(other)
-        found[name] = names
-    return found
+        leading[name] = names
+    return leading
 
 
 def leaders_signed(table, higher):
-    found = {}
+    leading = {}
     for name, column in table.items():
         sign = 1 if higher[name] else -1
         order = sorted(column, key=lambda s, c=column, k=sign: -k * mean(c[s]))
         worst = min(sign * x for x in column[order[0]])
-        found[name] = [s for s in order if s == order[0] or max(sign * x for x in column[s]) >= worst]
-    return found
+        leading[name] = [s for s in order if s == order[0] or max(sign * x for x in column[s]) >= worst]
+    return leading
 
 
 def leaders_one_line(table, higher):
     order = {n: sorted(c, key=lambda s, c=c: mean(c[s]), reverse=higher[n]) for n, c in table.items()}
     return {
-        n: [s for s in o if s == o[0] or _beats(table[n][o[0]], table[n][s], higher[n]) != "yes"]
+        n: [s for s in o if s == o[0] or beats(table[n][o[0]], table[n][s], higher[n]) != "yes"]
         for n, o in order.items()
     }
 
@@ -322,7 +311,7 @@ def _defend(claim, table, higher, *, why=True, skip=False, open_is_fine=False, t
                 if not skip:
                     holes.append((rival, column, "not measured") if turned else hole)
                 continue
-            verdict = _beats(mine, theirs, higher[column])
+            verdict = beats(mine, theirs, higher[column])
             if verdict == "yes" or (open_is_fine and verdict == "open"):
                 carried += 1
             else:
@@ -367,7 +356,7 @@ def for_the_rival(claim, table, higher):
             mine, theirs = table[column].get(claim["system"]), table[column].get(rival)
             if mine is None or theirs is None:
                 holes.append((column, rival, "not measured"))
-            elif (verdict := _beats(theirs, mine, higher[column])) == "yes":
+            elif (verdict := beats(theirs, mine, higher[column])) == "yes":
                 carried += 1
             else:
                 holes.append((column, rival, "lost" if verdict == "no" else "open"))
@@ -381,7 +370,7 @@ def only_holes(claim, table, higher):
 def breaks_on_missing(claim, table, higher):
     for column in claim["on"]:
         for rival in claim["over"]:
-            _beats(table[column][claim["system"]], table[column][rival], higher[column])
+            beats(table[column][claim["system"]], table[column][rival], higher[column])
     return _defend(claim, table, higher)
 
 
@@ -394,12 +383,12 @@ def defend_by_list(claim, table, higher):
 
     def judged(column, rival):
         if {claim["system"], rival} <= set(table[column]):
-            return words[_beats(table[column][claim["system"]], table[column][rival], higher[column])]
+            return words[beats(table[column][claim["system"]], table[column][rival], higher[column])]
         return "not measured"
 
-    found = [(column, rival, judged(column, rival)) for column in claim["on"] for rival in claim["over"]]
-    holes = [one for one in found if one[2] != "carried"]
-    return {"carried": len(found) - len(holes), "holes": holes}
+    verdicts = [(column, rival, judged(column, rival)) for column in claim["on"] for rival in claim["over"]]
+    holes = [verdict for verdict in verdicts if verdict[2] != "carried"]
+    return {"carried": len(verdicts) - len(holes), "holes": holes}
 
 
 def defend_with_try(claim, table, higher):
@@ -408,7 +397,7 @@ def defend_with_try(claim, table, higher):
         for rival in claim["over"]:
             n += 1
             try:
-                verdict = _beats(table[column][claim["system"]], table[column][rival], higher[column])
+                verdict = beats(table[column][claim["system"]], table[column][rival], higher[column])
             except KeyError:
                 holes.append((column, rival, "not measured"))
                 continue

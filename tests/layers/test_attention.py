@@ -1,6 +1,6 @@
-"""Attention and its kin against torch's own, against loops in plain Python, and by their properties.
+"""Attention against torch's own, against loops in plain Python, and by its properties.
 
-Masks, scores, `attend`; Luong's windows, attention to neighbours, attention without softmax.
+Masks, scores, `attend`, Luong's windows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from course_lib.layers import local, scores
 from course_lib.layers.attention import attend, masked_softmax, mix
 from course_lib.layers.masks import causal_mask, hide, padding_mask
 from course_lib.layers.scores import cosine, dot, scaled_dot
-from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, feature_map, linear_attend
-from lessons.l17_what_it_costs.restricted import attend_nearby, window_mask
 
 # All sizes differ, keys and values differ, the numbers have variance 1: inputs that no slip survives.
 BATCH, QUERIES, KEYS, QUERY_DIM, KEY_DIM, VALUE_DIM, ATTN_DIM = 2, 3, 5, 4, 16, 7, 9
@@ -371,52 +369,3 @@ def test_a_centre_lies_between_words_in_16_bits_and_only_the_bell_teaches_it():
     assert not local.near(centres, torch.arange(7), half_width=2).requires_grad
     local.gaussian_window(centres, torch.arange(7), sigma=1.0).sum().backward()
     assert all(weight.grad.abs().sum() > 0 for weight in module.parameters())
-
-
-# ---- neighbours alone
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 6, 11])
-@pytest.mark.parametrize("radius", [1, 2, 3, 20])
-@FRONTS
-def test_banded_equals_masked_with_gradients(n, radius, front):
-    tensors = [draw(*front, n, width, seed=seed) for seed, width in enumerate((4, 4, 3))]
-    banded = with_gradients(lambda *qkv: attend_nearby(*qkv, radius=radius), tensors)
-    masked = partial(attend, may_look=window_mask(n, radius))
-    torch.testing.assert_close(banded, with_gradients(lambda *qkv: masked(*qkv)[0], tensors))
-
-
-def test_memory_grows_with_n_times_radius_and_not_with_n_squared():
-    def largest_kept(n: int, radius: int) -> int:
-        sizes = []
-        leaves = [draw(n, 4).requires_grad_() for _ in range(3)]
-        keep = lambda tensor: sizes.append(tensor.numel()) or tensor  # noqa: E731
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            attend_nearby(*leaves, radius=radius)
-        return max(sizes)
-
-    assert largest_kept(4000, 8) <= 3 * 4000 * 8 < 4000**2 / 100
-    assert largest_kept(8000, 8) == 2 * largest_kept(4000, 8)
-
-
-# ---- without softmax
-
-
-@pytest.mark.parametrize("ours", [linear_attend, causal_linear_attend])
-def test_linear_attention_equals_its_formula_with_gradients(ours):
-    """Weights φ(q)ᵀφ(k), divided by their sum: the quadratic form."""
-    hidden = ~causal_mask(KEYS) if ours is causal_linear_attend else torch.zeros(KEYS, KEYS).bool()
-    tensors = [draw(BATCH, 3, KEYS, width, seed=seed) for seed, width in enumerate((4, 4, 6))]
-
-    def written_out(query, keys, values):
-        weights = ((F.elu(query) + 1) @ (F.elu(keys) + 1).mT).masked_fill(hidden, 0.0)
-        return weights / weights.sum(dim=-1, keepdim=True) @ values
-
-    torch.testing.assert_close(with_gradients(ours, tensors), with_gradients(written_out, tensors))
-
-
-def test_features_are_positive_and_where_they_round_to_0_there_is_no_nan():
-    assert feature_map(torch.linspace(-10, 10, 99)).gt(0).all()
-    query, keys, values = inputs(BATCH)
-    context, *gradients = with_gradients(linear_attend, [query, keys - 1000, values])
-    assert context.eq(0).all() and all(gradient.isfinite().all() for gradient in gradients)

@@ -26,7 +26,6 @@ from course_lib.layers.norms import NORMS
 from course_lib.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.tape import TapeCell
-from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_start, linear_step
 
 WIDTH, LONGEST = 6, 12
 ALL, BACK, ITSELF = "all words", "itself and back", "itself alone"
@@ -93,15 +92,6 @@ def past_steps(stack, pieces):
         yield output
 
 
-def sum_steps(_, pieces):
-    words = torch.cat(pieces, dim=1)
-    state = linear_start(words, words)
-    for word in words.unbind(dim=1):
-        output, state = linear_step(state, word, word, word)
-        yield output[:, None]
-    assert state["summary"].shape[1:] == (WIDTH, WIDTH), "it never grows"
-
-
 def position_steps(way):
     def read_on(layer, pieces):
         first = 0
@@ -156,7 +146,6 @@ def itself(kind, **sizes):
 heads = partial(MultiHead, d_model=WIDTH, n_heads=3, n_kv_heads=1)
 LAYERS = {
     "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=hidden(x, n))[0]),
-    "linear, causal": Case(BACK, lambda _, x, n: causal_linear_attend(x, x, x), read_on=sum_steps),
     "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None])[0], heads),
     "heads, weights shown": Case(
         ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None], with_weights=True)[0], heads

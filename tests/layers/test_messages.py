@@ -23,7 +23,6 @@ from course_lib.layers import (
 from course_lib.layers import multi_head as heads
 from course_lib.layers.block import Block, KeysAndValues
 from course_lib.layers.folding import Folding
-from lessons.l17_what_it_costs import linear_attention, restricted
 
 zeros, yes = torch.zeros, torch.ones(1, dtype=torch.bool)
 whole = torch.ones(3, 4, dtype=torch.int64)
@@ -70,8 +69,7 @@ query, keys, values, wide = zeros(2, 3, 4), zeros(2, 5, 4), zeros(2, 5, 7), zero
 Q, K, V = zeros(2, 6, 5, 4), zeros(2, 3, 5, 4), zeros(2, 3, 5, 4)  # six heads that share three
 add = positions.SinusoidalPositions(max_len=4, d_model=8).add
 turn = positions.RotaryPositions(max_len=4, head_dim=8).turn
-many, nearby = heads.multi_head, restricted.attend_nearby
-linear, summed = linear_attention.linear_attend, linear_attention.causal_linear_attend
+many = heads.multi_head
 gates = {f"bias_{part}": zeros(12) for part in ("ih", "hh")}
 gates |= {"weight_ih": zeros(12, 5), "weight_hh": zeros(12, 3)}  # of an LSTM: four matrices for 3 numbers
 gru, lstm, both = (
@@ -88,7 +86,6 @@ BAD = {
     r"expects one width.*query is 4 wide.*keys are 6 wide.*Project": [
         lambda: scores.dot(query, wide),
         lambda: scores.cosine(query, wide),
-        lambda: linear(query, wide, values),
         lambda: many(Q, zeros(2, 3, 5, 6), V),
     ],
     r"weight .*\(query_dim, key_dim\) = \(4, 6\).*got \(6, 4\).*turned": [
@@ -116,23 +113,11 @@ BAD = {
         lambda: attention.attend(query, keys, zeros(5, 7)),
         lambda: attention.attend(query, keys, zeros(2, 1, 7)),
         lambda: attention.attend(query, keys, zeros(7)),
-        lambda: linear(query, keys, values[:, :1]),
-        lambda: summed(keys, keys, values[:, :1]),  # torch would stretch it
-        lambda: many(Q, K, V[:, :, :2]),  # and its fused attention read past the end
+        lambda: many(Q, K, V[:, :, :2]),  # torch's fused attention would read past the end
     ],
     r"agree.*weights \(2, 3, 5\) and values \(4, 5, 7\)": [
         lambda: attention.attend(query, keys, zeros(4, 5, 7)),
     ],
-    r"as many axes in both": [
-        lambda: linear(query[0], keys, values),
-        lambda: summed(keys[0], keys, values),
-        lambda: nearby(keys[0], keys, values, radius=2),
-    ],
-    r"as many queries as keys, for both are the positions.*but got 4 queries and 5 keys": [
-        lambda: summed(zeros(2, 4, 4), keys, values),
-        lambda: nearby(zeros(2, 4, 4), keys, values, radius=2),
-    ],
-    r"radius of at least 1.*but got 0": [lambda: nearby(keys, keys, values, radius=0)],
     r"half_width of at least 1, but got 0.*between two words": [
         lambda: local.near(zeros(1), torch.arange(3), half_width=0),
     ],

@@ -41,7 +41,7 @@ def parameters(experiment: str, variant: str) -> float:
 def summary_size(name: str) -> int:
     """How many numbers a decoder gets from its encoder."""
     batch = make_batch([[5, 6]], [[]])
-    with torch.inference_mode():
+    with torch.no_grad():
         memory = shared(name).model.encode(batch.src, batch.src_lengths)
     return sum(tensor.numel() for tensor in memory.values())
 
@@ -60,7 +60,7 @@ def mistakes() -> dict[str, float]:
     system = shared("seq2seq")
     encode = system.tokenizer.encode
     batch = make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])
-    with torch.inference_mode():
+    with torch.no_grad():
         memory = system.model.encode(batch.src, batch.src_lengths)
         forced = system.model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
     is_right, is_token = forced == batch.tgt_out, batch.tgt_out != PAD

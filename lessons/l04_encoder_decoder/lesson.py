@@ -203,7 +203,7 @@ r"""
 Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of many sentences: it reads the rules of our small language backwards. Where it cannot read a sentence, it gives an empty set.
 """
 
-# %% kind="example" name="both" minutes=1.5
+# %% kind="example" minutes=1.5
 decode = yours("greedy_decode")
 your_sentence = "the old fox sees two birds near the river"
 

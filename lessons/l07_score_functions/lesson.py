@@ -282,7 +282,7 @@ So it is not "adding against multiplying": four of the five rows have nothing to
 # %% kind="quiz" minutes=1.5
 quiz("07", "decoders")
 
-# %% kind="code" name="systems" minutes=1
+# %% kind="code" minutes=1
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
 systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 general, w = yours("general_scores"), systems["general"].model.score.weight.detach()

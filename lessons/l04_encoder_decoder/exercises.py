@@ -1,4 +1,4 @@
-"""The exercises of lesson 04: decode greedily, test it, break a translator, force it, let it run."""
+"""The exercises of lesson 04: greedy decoding, its test, a breaking sentence, forced and free running."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from lessons.l04_encoder_decoder.scripted import LOST, Scripted
 
 TOPIC = "encoder_decoder"
 MOST_WORDS = 8
+shipped = cache(load_shipped)  # not `shared`: a learner's function gets these models
 
 
 class Trained:
-    """A shipped model under its name, so that a verdict can say which it was."""
+    """A shipped model that is loaded when it is used, and whose name appears in verdicts."""
 
     def __init__(self, name: str):
         self.name = name
@@ -34,20 +35,15 @@ class Trained:
         return getattr(shipped(self.name).model, part)
 
 
-@cache
-def shipped(name: str):
-    return load_shipped(name)
-
-
 SEQ2SEQ, CHO = Trained("seq2seq"), Trained("rnn_encoder_decoder")
 
 
-def numbers(text: str) -> list[int]:
-    """A sentence as token numbers, in the vocabulary that all shipped models share."""
+def token_ids(text: str) -> list[int]:
+    """The ids of a sentence, in the vocabulary that all shipped models share."""
     return shipped("seq2seq").tokenizer.encode(text)
 
 
-def read(model: Any, source: Sequence[int]) -> Any:
+def encode(model: Any, source: Sequence[int]) -> Any:
     src = torch.tensor([[*source, EOS]])
     return model.encode(src, torch.tensor([src.shape[1]]))
 
@@ -55,60 +51,47 @@ def read(model: Any, source: Sequence[int]) -> Any:
 # --- greedy decoding
 
 
-def decoded(
+def greedy_decode(
     model: Any,
     source: Sequence[int],
     max_len: int,
     *,
-    memory: Callable = read,
-    pick: Callable = torch.argmax,
-    feeds: Callable = lambda said, token: said,
-    keeps_state: bool = True,
+    encoder: Callable = encode,
+    choose: Callable = torch.argmax,
+    next_input: Callable = lambda predicted: predicted,
+    updates_state: bool = True,
     stops: bool = True,
 ) -> list[int]:
-    """Greedy decoding, and by its options the ways to get it wrong."""
+    """Greedy decoding. The options are the mistakes that the slips make."""
     with torch.no_grad():
-        kept = memory(model, source)
-        state, token, words = model.start(kept), BOS, []
+        memory = encoder(model, source)
+        state, token, words = model.start(memory), BOS, []
         while len(words) < max_len:
-            logits, new_state, _ = model.step(kept, state, torch.tensor([token]))
-            state = new_state if keeps_state else state
-            said = int(pick(logits[0]))
-            if said == EOS and stops:
+            logits, new_state, _ = model.step(memory, state, torch.tensor([token]))
+            state = new_state if updates_state else state
+            predicted = int(choose(logits[0]))
+            if predicted == EOS and stops:
                 break
-            words.append(said)
-            token = feeds(said, token)
+            words.append(predicted)
+            token = next_input(predicted)
     return words
 
 
-def without_eos(model: Any, source: Sequence[int]) -> Any:
+def encode_without_eos(model: Any, source: Sequence[int]) -> Any:
     src = torch.tensor([list(source)])
     return model.encode(src, torch.tensor([src.shape[1]]))
 
 
-def ended(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    """With the EOS that ends it, where it ends by itself."""
-    words = decoded(model, source, max_len)
+def decode_and_keep_eos(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    words = greedy_decode(model, source, max_len)
     return [*words, EOS] if len(words) < max_len else words
-
-
-def one_more(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    return decoded(model, source, max_len + 1)
-
-
-def one_fewer(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    return decoded(model, source, max_len - 1)
-
-
-def last_word_dropped(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    return decoded(model, source, max_len)[:-1]
 
 
 GREEDY_DECODE = PlainExercise(
     name="greedy_decode",
     lesson=TOPIC,
     inputs=("model", "source", "max_len"),
-    reference=decoded,
+    reference=greedy_decode,
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 7]), "source": [5, 6], "max_len": 10},
         answer=[7, 8, 7],
@@ -119,65 +102,69 @@ GREEDY_DECODE = PlainExercise(
         lambda: (Scripted([5, 9], endless=True), [8], 5),
         lambda: (Scripted([]), [6, 7, 8], 4),
         lambda: (Scripted([6, 10, 11]), [9], 3),
-        lambda: (SEQ2SEQ, numbers("the old fox sees two birds near the river"), 20),
-        lambda: (CHO, numbers("the cat drank the water because it was cold"), 20),
+        lambda: (SEQ2SEQ, token_ids("the old fox sees two birds near the river"), 20),
+        lambda: (CHO, token_ids("the cat drank the water because it was cold"), 20),
     ),
     slips=(
         Slip(
             "feeds-bos-again",
-            lambda *given: decoded(*given, feeds=lambda said, token: BOS),
+            lambda *given: greedy_decode(*given, next_input=lambda predicted: BOS),
             "the model gets BOS at every step. After the first it must be given the word it has just said.",
         ),
         Slip(
             "keeps-first-state",
-            lambda *given: decoded(*given, keeps_state=False),
+            lambda *given: greedy_decode(*given, updates_state=False),
             "every step starts from the first state. `step` returns a new state: use it in the next step.",
         ),
         Slip(
             "returns-eos",
-            ended,
+            decode_and_keep_eos,
             "the EOS that ended the sentence is returned too. It is no word: stop before you append it.",
         ),
         Slip(
             "never-stops",
-            lambda *given: decoded(*given, stops=False),
+            lambda *given: greedy_decode(*given, stops=False),
             "it does not stop at EOS, and goes on until the limit. Leave the loop when the model says EOS.",
         ),
         Slip(
             "returns-bos",
-            lambda *given: [BOS, *decoded(*given)],
+            lambda *given: [BOS, *greedy_decode(*given)],
             "BOS stands at the front of the answer. It opens the decoder, but is not part of what is said.",
         ),
         Slip(
             "source-without-eos",
-            lambda *given: decoded(*given, memory=without_eos),
+            lambda *given: greedy_decode(*given, encoder=encode_without_eos),
             "the source is read without EOS at its end. The models learned to speak after EOS: append it, "
             "and count it in the length.",
         ),
-        Slip("one-too-many", one_more, "it may say one word more than `max_len`. Count the words said."),
+        Slip(
+            "one-too-many",
+            lambda model, source, max_len: greedy_decode(model, source, max_len + 1),
+            "it may say one word more than `max_len`. Count the words said.",
+        ),
         Slip(
             "one-too-few",
-            one_fewer,
+            lambda model, source, max_len: greedy_decode(model, source, max_len - 1),
             "it stops one word before `max_len`. `max_len` words are allowed; EOS and BOS do not count.",
         ),
         Slip(
             "last-word-lost",
-            last_word_dropped,
+            lambda *given: greedy_decode(*given)[:-1],
             "the last word is missing. When EOS comes, the words before it stay: cut nothing off.",
         ),
         Slip(
             "back-to-front",
-            lambda *given: decoded(*given)[::-1],
+            lambda *given: greedy_decode(*given)[::-1],
             "the words come out in reverse. A new word belongs behind the others: `append`.",
         ),
         Slip(
             "least-likely",
-            lambda *given: decoded(*given, pick=torch.argmin),
+            lambda *given: greedy_decode(*given, choose=torch.argmin),
             "the least likely word is taken. The largest logit belongs to the likeliest word: `argmax`.",
         ),
         Slip(
             "largest-in-size",
-            lambda *given: decoded(*given, pick=lambda logits: logits.abs().argmax()),
+            lambda *given: greedy_decode(*given, choose=lambda logits: logits.abs().argmax()),
             "the logit farthest from 0 is taken. Logits can be negative: take the largest, signs and all.",
         ),
     ),
@@ -187,8 +174,8 @@ GREEDY_DECODE = PlainExercise(
 # --- the test of it
 
 
-def with_for(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    memory, words = read(model, source), []
+def decode_with_for(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    memory, words = encode(model, source), []
     state, tokens = model.start(memory), torch.tensor([BOS])
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, tokens)
@@ -199,8 +186,8 @@ def with_for(model: Any, source: Sequence[int], max_len: int) -> list[int]:
     return words
 
 
-def with_whole_prefix(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    memory, words = read(model, source), []
+def decode_whole_prefix(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    memory, words = encode(model, source), []
     while len(words) < max_len:
         logits, _ = model.decode(memory, torch.tensor([[BOS, *words]]))
         word = int(logits[0, -1].argmax())
@@ -222,7 +209,7 @@ TEST_GREEDY = TestExercise(
     inputs={"decode": "a function"},
     of=GREEDY_DECODE,
     what="decoder",
-    accepts={"with a for loop": with_for, "without steps, from the whole prefix": with_whole_prefix},
+    accepts={"with a for loop": decode_with_for, "without steps, from the whole prefix": decode_whole_prefix},
     rejects={
         "feeds-bos-again": "gives the model BOS at every step",
         "keeps-first-state": "never takes over the new state",
@@ -244,15 +231,15 @@ TEST_GREEDY = TestExercise(
 
 
 @cache
-def generated() -> dict[str, str]:
-    """The sentences that the task offers, with their translations."""
+def generated_translations() -> dict[str, str]:
+    """The generated sentences that the task suggests, with their translations."""
     return {pair.src_text: pair.tgt_text for pair in generate(200, seed=1, length=(5, MOST_WORDS))}
 
 
-def right_ones(text: str) -> set[str]:
-    """Its right translations, as far as they can be known here."""
-    made = generated().get(text)
-    return translations_of(text) | ({made} if made else set())
+def right_translations(text: str) -> set[str]:
+    """The correct translations of a sentence, if it can be parsed or is one of the generated ones."""
+    generated = generated_translations().get(text)
+    return translations_of(text) | ({generated} if generated else set())
 
 
 def is_a_sentence(given: tuple, answer: Any) -> str:
@@ -270,8 +257,8 @@ def is_a_sentence(given: tuple, answer: Any) -> str:
     return ""
 
 
-def is_understood(given: tuple, answer: str) -> str:
-    if right_ones(answer):
+def has_known_translation(given: tuple, answer: str) -> str:
+    if right_translations(answer):
         return ""
     return (
         "Its right translation is not known here. Our small language does not make this sentence, or it is "
@@ -282,10 +269,13 @@ def is_understood(given: tuple, answer: str) -> str:
 
 
 def breaks_it(given: tuple, answer: str) -> str:
-    said, right = shipped("seq2seq")(answer).target, right_ones(answer)
-    if said not in right:
+    translation = shipped("seq2seq")(answer).target
+    if translation not in right_translations(answer):
         return ""
-    return f"It says “{said}”, and that is right. Try again: what must it remember the longest, or know best?"
+    return (
+        f"It says “{translation}”, and that is right. Try again: what must it remember the longest, or know "
+        "best?"
+    )
 
 
 BREAKING_SENTENCE = PlainExercise(
@@ -300,22 +290,22 @@ BREAKING_SENTENCE = PlainExercise(
         says="Soup is feminine in French: la soupe est très chaude. The translator says chaud.",
     ),
     others=(),
-    demands=(is_a_sentence, is_understood, breaks_it),
+    demands=(is_a_sentence, has_known_translation, breaks_it),
 )
 
 
 # --- teacher forcing
 
 
-def forced(model: Any, source: Sequence[int], tgt_in: Sequence[int]) -> list[int]:
-    """The likeliest word after each word of `tgt_in`."""
+def predict_after(model: Any, source: Sequence[int], tgt_in: Sequence[int]) -> list[int]:
+    """The likeliest token after each token of `tgt_in`."""
     with torch.no_grad():
-        logits, _ = model.decode(read(model, source), torch.tensor([list(tgt_in)]))
+        logits, _ = model.decode(encode(model, source), torch.tensor([list(tgt_in)]))
     return logits[0].argmax(dim=-1).tolist()
 
 
 def forced_words(model: Any, source: Sequence[int], target: Sequence[int]) -> list[int]:
-    return forced(model, source, [BOS, *target])
+    return predict_after(model, source, [BOS, *target])
 
 
 FORCED_WORDS = PlainExercise(
@@ -336,27 +326,27 @@ FORCED_WORDS = PlainExercise(
         lambda: (Scripted([10, 11], endless=True), [9], [10, 11, 10, 11]),
         lambda: (
             SEQ2SEQ,
-            numbers("the women eat the mushrooms because they are hungry"),
-            numbers("les femmes mangent les champignons parce qu' elles ont faim"),
+            token_ids("the women eat the mushrooms because they are hungry"),
+            token_ids("les femmes mangent les champignons parce qu' elles ont faim"),
         ),
-        lambda: (CHO, numbers("the soup is very hot"), numbers("la soupe est très chaude")),
+        lambda: (CHO, token_ids("the soup is very hot"), token_ids("la soupe est très chaude")),
     ),
     slips=(
         Slip(
             "runs-free",
-            lambda model, source, target: run_free(model, source, len(target) + 1),
+            lambda model, source, target: greedy_decode(model, source, len(target) + 1, stops=False),
             "the model is given its own words. Teacher forcing gives it the right ones, from `target`.",
         ),
         Slip(
             "no-shift",
-            lambda model, source, target: forced(model, source, [*target, EOS]),
+            lambda model, source, target: predict_after(model, source, [*target, EOS]),
             "the decoder reads the target without BOS in front. Then it is asked for the word after each "
             "one, and nobody asks for the first. Read BOS and then the words.",
             misconception="M27",
         ),
         Slip(
             "no-last",
-            lambda model, source, target: forced(model, source, [BOS, *target])[:-1],
+            lambda model, source, target: predict_after(model, source, [BOS, *target])[:-1],
             "the last answer is missing: after the last word the model should say EOS, and that counts too.",
         ),
         Slip(
@@ -373,45 +363,41 @@ FORCED_WORDS = PlainExercise(
 )
 
 
-def run_free(model: Any, source: Sequence[int], n_steps: int) -> list[int]:
-    """So many steps on its own words, whatever it says."""
-    return decoded(model, source, n_steps, stops=False)
-
-
 # --- how many words are right
 
 
-def right_share(
-    model: Any, source: Sequence[int], target: Sequence[int], feeds: Callable, *, stops: bool = True
+def free_accuracy(
+    model: Any,
+    source: Sequence[int],
+    target: Sequence[int],
+    *,
+    next_input: Callable = lambda predicted: predicted,
+    stops: bool = True,
 ) -> float:
     with torch.no_grad():
-        memory = read(model, source)
+        memory = encode(model, source)
         state, token, right = model.start(memory), BOS, 0
-        for wanted in [*target, EOS]:
+        for expected in [*target, EOS]:
             logits, state, _ = model.step(memory, state, torch.tensor([token]))
-            said = logits[0].argmax().item()
-            right += said == wanted
-            if said == EOS and stops:
+            predicted = logits[0].argmax().item()
+            right += predicted == expected
+            if predicted == EOS and stops:
                 break
-            token = feeds(said, wanted)
+            token = next_input(predicted)
     return right / (len(target) + 1)
-
-
-def own_word(said: int, wanted: int) -> int:
-    return said
 
 
 def first_version(model, source, target):
     src = torch.tensor([[*source, EOS]])
     summary = model.encode(src, torch.tensor([src.shape[1]]))
     state, token, right = model.start(summary), BOS, 0
-    for wanted in [*target, EOS]:
+    for expected in [*target, EOS]:
         logits, state, _ = model.step(summary, state, torch.tensor([token]))
-        said = logits[0].argmax().item()
-        right += said == wanted
-        if said == EOS:
+        predicted = logits[0].argmax().item()
+        right += predicted == expected
+        if predicted == EOS:
             break
-        token = wanted
+        token = expected
     return right / (len(target) + 1)
 
 
@@ -419,7 +405,7 @@ FREE_ACCURACY = PlainExercise(
     name="free_accuracy",
     lesson=TOPIC,
     inputs=("model", "source", "target"),
-    reference=lambda model, source, target: right_share(model, source, target, own_word),
+    reference=free_accuracy,
     unrepaired=first_version,
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
@@ -434,38 +420,38 @@ FREE_ACCURACY = PlainExercise(
         lambda: (Scripted([6, 7, 8, 9]), [8], [6, 10]),
         lambda: (
             SEQ2SEQ,
-            numbers("the old woman follows the young wolf because it is hungry"),
-            numbers("la vieille femme suit le jeune loup parce qu' il a faim"),
+            token_ids("the old woman follows the young wolf because it is hungry"),
+            token_ids("la vieille femme suit le jeune loup parce qu' il a faim"),
         ),
-        lambda: (SEQ2SEQ, numbers(KING), numbers(KING_IN_FRENCH)),
+        lambda: (SEQ2SEQ, token_ids(KING), token_ids(KING_IN_FRENCH)),
     ),
     slips=(
         Slip(
             "one-short",
             lambda model, source, target: (
-                right_share(model, source, target, own_word) * (len(target) + 1) / max(len(target), 1)
+                free_accuracy(model, source, target) * (len(target) + 1) / max(len(target), 1)
             ),
             "the share is taken of the words without EOS. The end counts as one more place.",
         ),
         Slip(
             "all-or-nothing",
-            lambda model, source, target: float(right_share(model, source, target, own_word) == 1),
+            lambda *given: float(free_accuracy(*given) == 1),
             "this says whether the whole sentence is right. Wanted is the share of its places.",
         ),
         Slip(
             "goes-on-after-eos",
-            lambda model, source, target: right_share(model, source, target, own_word, stops=False),
+            lambda *given: free_accuracy(*given, stops=False),
             "what the model says after EOS is counted too. When it has said EOS, it has ended: leave the "
             "loop.",
         ),
         Slip(
             "counts-mistakes",
-            lambda model, source, target: 1 - right_share(model, source, target, own_word),
+            lambda *given: 1 - free_accuracy(*given),
             "this is the share of wrong places.",
         ),
         Slip(
             "feeds-bos-again",
-            lambda model, source, target: right_share(model, source, target, lambda said, wanted: BOS),
+            lambda *given: free_accuracy(*given, next_input=lambda predicted: BOS),
             "the model gets BOS at every step. Running free, it is given the word it has just said.",
         ),
     ),

@@ -78,10 +78,10 @@ draw(("source, EOS", "encoder", "summary vector"), "Listen, then speak")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large (396,000 and 405,000 parameters).
+Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large ({result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters).
 
 - **RNN encoder-decoder** (Cho and others, 2014): a GRU reads, a GRU speaks, and the decoder gets the summary again **at every word**.
-- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, 400 numbers in all; we go on calling it one vector.)
+- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, {result:lesson_04/numbers in the summary/seq2seq:.0f} numbers in all; we go on calling it one vector.)
 
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
@@ -96,28 +96,28 @@ print("the cat sleeps =", ids, " BOS =", BOS, " EOS =", EOS)
 
 sentence = torch.tensor([[*ids, EOS]])  # a batch of one sentence, four tokens long
 summary = seq2seq.model.encode(sentence, torch.tensor([4]))
-before = seq2seq.model.start(summary)
-scores, after, _ = seq2seq.model.step(summary, before, torch.tensor([BOS]))
+state = seq2seq.model.start(summary)
+logits, state, _ = seq2seq.model.step(summary, state, torch.tensor([BOS]))
 
-best = scores[0].topk(3).indices
-print("scores for", scores.shape[1], "tokens; the best three:", to_text(best))
+best = logits[0].topk(3).indices
+print("logits for", logits.shape[1], "tokens; the best three:", to_text(best))
 for name, tensor in summary.items():
     _, n_layers, width = tensor.shape
     print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
 # %% kind="library" minutes=1
 lstm = yours("lstm_cell")  # of lesson 03: it can be the encoder
-words = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
+inputs = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
 for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
     w_x, w_h = layer.weight_ih_l0, layer.weight_hh_l0
     hidden, cell, states = torch.zeros(1, 100), torch.zeros(1, 100), []
-    for x in words:  # of the second layer: the states of the first
+    for x in inputs:  # in the second layer: the states of the first
         b = layer.bias_ih_l0 + layer.bias_hh_l0
         hidden, cell = lstm(x[None], hidden, cell, w_x, w_h, b)
         states.append(hidden[0])
     torch.testing.assert_close(hidden, summary["hidden"][:, number])
     torch.testing.assert_close(cell, summary["cell"][:, number])
-    words = torch.stack(states)
+    inputs = torch.stack(states)
 print("the same summary, read word by word with your own cell")
 
 # %% [markdown] kind="formula" minutes=1
@@ -165,7 +165,7 @@ Return the words as a list of plain numbers (`.item()` makes one), without BOS a
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 minutes=18 track="core"
 def greedy_decode(model, source, max_len):
-    """A model, the source's token numbers, a limit  ->  the words it says, a list."""
+    """A model, the source's token ids, a limit  ->  the generated ids, a list."""
     # solution
     src = torch.tensor([[*source, EOS]])
     summary = model.encode(src, torch.tensor([len(source) + 1]))
@@ -205,19 +205,20 @@ Now it drives both networks of 2014. Put in a sentence of your own, of the words
 
 # %% kind="example" minutes=1.5
 decode = yours("greedy_decode")
-mine = "the old fox sees two birds near the river"
+your_sentence = "the old fox sees two birds near the river"
 
 
-def both_say(text):
+def show_translations(text):
     print("       ", text)
     for name, system in (("Cho    ", cho), ("seq2seq", seq2seq)):
         print(name, to_text(decode(system.model, to_ids(text), max_len=40)))
     print("right  ", *translations_of(text), "\n")
 
 
-both_say(mine)
-both_say(generate(1, seed=4, length=(6, 8))[0].src_text)  # one the language makes
-both_say("the king sees the queen but the queen sees the boy and the boy sees the girl")
+show_translations(your_sentence)
+show_translations(generate(1, seed=4, length=(6, 8))[0].src_text)
+KING = "the king sees the queen but the queen sees the boy and the boy sees the girl"
+show_translations(KING)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -264,13 +265,13 @@ lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
 
 
 def exact(experiment, n_words):
-    """Share of sentences exactly right, by variant; mean of three trainings."""
-    part = "test" if n_words in lengths else "long"
+    """The exact match of each variant, as the mean over three seeds."""
+    split = "test" if n_words in lengths else "long"
 
-    def share(run):
-        return run["scores"][part]["by_length"][n_words]["exact"]
+    def exact_match(run):
+        return run["scores"][split]["by_length"][n_words]["exact"]
 
-    return mean_over_seeds(experiment, share)
+    return mean_over_seeds(experiment, exact_match)
 
 
 def exact_by_length(experiment, variant):
@@ -287,14 +288,14 @@ predict("04", "length-cliff", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of 132 numbers in Cho's, of 400 in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of 260 sentences with 21 to 30 words, each training gets none, one or two right.)
+That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of {result:lesson_04/numbers in the summary/rnn_encoder_decoder:.0f} numbers in Cho's, of {result:lesson_04/numbers in the summary/seq2seq:.0f} in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of {result:toy_ladder/seq2seq/scores/long/by_length/21–30/n:.0f} sentences with 21 to 30 words, each training gets none, one or two right.)
 
 Length is not the only thing that breaks them. You can do it with less.
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="breaking_sentence"
 r"""
-**Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `both_say("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
+**Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
 """
 
 # %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 minutes=10 track="core"
@@ -330,7 +331,7 @@ birds), clause lost. Ask: which of these would a dictionary have prevented? Expe
 r"""
 ## 4 · Then make the vector larger?
 
-That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 numbers in each layer, three trainings each, the same 20,000 sentences. The one of 512 has 6.8 million parameters, 17 times as many as the one you drove.
+That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 numbers in each layer, three trainings each, the same 20,000 sentences. The one of 512 has {result:lesson_04/512 numbers in a state/million parameters:.1f} million parameters, {result:lesson_04/512 numbers in a state/times the parameters:.0f} times as many as the one you drove.
 """
 
 # %% kind="predict" minutes=1.5
@@ -348,7 +349,7 @@ predict("04", "bigger-state", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get 81% of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is 15%. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only 22% of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
+A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get {result:state_size/512/scores/test/by_length/16–20/exact:.0%} of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is {result:state_size/512/scores/long/by_length/21–30/exact:.0%}. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%} of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
 
 Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny, two words in four signs:** A = (+, +, −, −) at the place (+, +, +, −) packs as (+, +, −, +). B = (+, −, +, −) at the place (+, +, −, +) packs as (+, −, −, −). Together the suitcase holds (2, 0, −2, 0). Unpack the first place: (2, 0, −2, 0) again. Compare by a dot product: A gets 4, B gets 0. It was A. The zeros are what B has spoilt.
 """
@@ -358,7 +359,7 @@ predict("04", "twice-the-words", OneVectorSuitcase())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back 86 to 89%. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
+In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back {result:lesson_04/recalled from one vector/40 words in 512:.0p} to {result:lesson_04/recalled from one vector/5 words in 64:.0%}. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
 
 Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. Now set the suitcase to *one per word*: nothing is lost at any length. Keep that in mind until lesson 06.
 """
@@ -395,9 +396,9 @@ r"""
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 minutes=6 track="core"
 def forced_words(model, source, target):
-    """Token numbers of source and target  ->  what the model would say at each place.
+    """Token ids of source and target  ->  the likeliest token at each position.
 
-    One more than the target has words: the last place is where EOS belongs.
+    One more than the target has words: EOS belongs at the last position.
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
@@ -428,21 +429,21 @@ And running free? Judge it place by place too: what share of the target's places
 
 # %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 minutes=5 track="core"
 def free_accuracy(model, source, target):
-    """Token numbers of source and target  ->  the share of places it gets right."""
+    """Token ids of source and target  ->  the fraction of positions it gets right."""
     src = torch.tensor([[*source, EOS]])
     summary = model.encode(src, torch.tensor([src.shape[1]]))
     state, token, right = model.start(summary), BOS, 0
-    for wanted in [*target, EOS]:
+    for expected in [*target, EOS]:
         logits, state, _ = model.step(summary, state, torch.tensor([token]))
-        said = logits[0].argmax().item()
-        right += said == wanted
-        if said == EOS:
+        predicted = logits[0].argmax().item()
+        right += predicted == expected
+        if predicted == EOS:
             break
         # bug
-        token = wanted
+        token = expected
         # end bug
         # solution
-        token = said
+        token = predicted
         # end solution
     return right / (len(target) + 1)
 
@@ -471,40 +472,40 @@ forced, free = yours("forced_words"), yours("free_accuracy")
 test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
 
 
-def tried_on(n_words, most=30):
-    """Source and target numbers of the first test sentences of these lengths."""
+def sentences_of(n_words, n_most=30):
+    """Source and target ids of the first test sentences of these lengths."""
     low, high = map(int, n_words.split("–"))
-    some = [pair for pair in test if low <= pair.length <= high][:most]
-    return [(to_ids(pair.src_text), to_ids(pair.tgt_text)) for pair in some]
+    pairs = [pair for pair in test if low <= pair.length <= high][:n_most]
+    return [(to_ids(pair.src_text), to_ids(pair.tgt_text)) for pair in pairs]
 
 
 def wrong_running_free():
-    shares = [free(seq2seq.model, *pair) for pair in tried_on("16–20")]
-    return 100 - 100 * sum(shares) / len(shares)
+    accuracies = [free(seq2seq.model, *pair) for pair in sentences_of("16–20")]
+    return 100 - 100 * sum(accuracies) / len(accuracies)
 
 
 estimate("04", "free-mistakes", wrong_running_free)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Over all 248 test sentences of that length, 10% of the places are wrong when forced, and 30% running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is 22.5%.)
+Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of that length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the places are wrong when forced, and {result:lesson_04/16–20 words/wrong when free:.0%} running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is {result:lesson_04/16–20 words/edits when free:.1%}.)
 
 So a mistake draws others after it: the errors of lesson 01 pile up. Does that explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
 """
 
 # %% kind="predict" minutes=1.5
-def every_place_right(n_words):
-    """Share of sentences without a mistake: with a teacher, and running free."""
-    pairs = tried_on(n_words)
+def exact_match(n_words):
+    """The fraction of sentences without a mistake: with a teacher, and running free."""
+    pairs = sentences_of(n_words)
     model = seq2seq.model
-    taught = sum(forced(model, *pair) == pair[1] + [EOS] for pair in pairs)
-    alone = sum(decode(model, pair[0], max_len=40) == pair[1] for pair in pairs)
-    return taught / len(pairs), alone / len(pairs)
+    n_forced = sum(forced(model, *pair) == pair[1] + [EOS] for pair in pairs)
+    n_free = sum(decode(model, pair[0], max_len=40) == pair[1] for pair in pairs)
+    return n_forced / len(pairs), n_free / len(pairs)
 
 
-counted = [every_place_right(n_words) for n_words in lengths]
+by_length = [exact_match(n_words) for n_words in lengths]
 table = views.heatmap(
-    torch.tensor(counted).T, rows=["with a teacher", "running free"],
+    torch.tensor(by_length).T, rows=["with a teacher", "running free"],
     columns=list(lengths), title="Share of sentences without a mistake",
     row_name="", column_name="words in the source",
     alt="Sentences without a mistake by length: with a teacher and running free.",
@@ -515,7 +516,7 @@ predict("04", "forced-exact", table)
 r"""
 The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
 
-Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is 0.7 points lower, no more than trainings differ by; with 25% it is 3.9 points lower, with 50% 5.6. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
+Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/10%/scores/test/exact:.1p} points lower, no more than trainings differ by; with 25% it is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/25%/scores/test/exact:.1p} points lower, with 50% {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/50%/scores/test/exact:.1p}. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -530,13 +531,13 @@ quiz("04", "distances")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-So the mean stays, but the first words get close. The start is easy to learn from, and who has the beginning right has an easier time with the rest: that is the authors' guess, too. Now our own run: two seq2seq networks, equal but for the direction, three trainings each. In order, 64.4% of all test sentences come out right.
+So the mean stays, but the first words get close. The start is easy to learn from, and who has the beginning right has an easier time with the rest: that is the authors' guess, too. Now our own run: two seq2seq networks, equal but for the direction, three trainings each. In order, {result:source_order/in order/scores/test/exact:.1%} of all test sentences come out right.
 """
 
 # %% kind="predict" minutes=1.5
 figure = views.lines(
     list(lengths.values()),
-    {way: exact_by_length("source_order", way) for way in ("reversed", "in order")},
+    {name: exact_by_length("source_order", name) for name in ("reversed", "in order")},
     x_name="words in the source (middle of group)", y_name="exactly right, %",
     title="The source backwards, or in order",
 )
@@ -544,7 +545,7 @@ predict("04", "reversed", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Backwards 66.4%, in order 64.4%. The three trainings of one kind differ by as much (± 2.7 and ± 2.0), so we cannot say that it helps *here*. In the longest group it is 22% against 17%, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
+Backwards {result:source_order/reversed/scores/test/exact:.1%}, in order {result:source_order/in order/scores/test/exact:.1%}. The three trainings of one kind differ by as much (± {result:lesson_04/standard deviation over seeds/reversed:.1p} and ± {result:lesson_04/standard deviation over seeds/in order:.1p}), so we cannot say that it helps *here*. In the longest group it is {result:source_order/reversed/scores/test/by_length/16–20/exact:.0%} against {result:source_order/in order/scores/test/by_length/16–20/exact:.0%}, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -556,18 +557,18 @@ Three small faults in a decoder. None raises an error; each takes one line.
 > **Before you run it:** a decoder that always goes back to its *first* state, one that is given BOS at *every* step, one whose source has no EOS. Which of the three will still look like French?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break" name="faults" minutes=1
 def faulty(model, source, ending=(EOS,), keep_state=True, own_words=True):
-    """Nine words, however they come."""
+    """Nine words, without a stop at EOS."""
     source = torch.tensor([[*source, *ending]])
     summary = model.encode(source, torch.tensor([source.shape[1]]))
-    state, read, said = model.start(summary), BOS, []
+    state, token, words = model.start(summary), BOS, []
     for _ in range(9):
-        logits, new, _ = model.step(summary, state, torch.tensor([read]))
-        state = new if keep_state else state
-        said.append(logits[0].argmax().item())
-        read = said[-1] if own_words else BOS
-    return to_text(said)
+        logits, new_state, _ = model.step(summary, state, torch.tensor([token]))
+        state = new_state if keep_state else state
+        words.append(logits[0].argmax().item())
+        token = words[-1] if own_words else BOS
+    return to_text(words)
 
 
 ids = to_ids("the king sees the queen but the queen sees the boy")
@@ -598,7 +599,7 @@ right card while you speak? That question *is* lesson 06.
 
 | they say | what it is | answer |
 |---|---|---|
-| "just use a bigger state" | M03 | Row 512 of the table: 17 times the parameters, and 81% at 16 to 20 words. |
+| "just use a bigger state" | M03 | Row 512 of the table: {result:lesson_04/512 numbers in a state/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
 | "the loss is low, so it translates well" | M28 | That loss was measured with the right words before. |
 | "feeding the target is cheating" | M27 | It is shifted: the word to be said is never read before. |
 | "the decoder learns word by word" | M26 | With the right words known, one walk teaches something at every place. |

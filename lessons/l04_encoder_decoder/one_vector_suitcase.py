@@ -3,10 +3,11 @@
     >>> round(compute(n=10, d=128, keeps=ONE)["recall"], 1)
     0.9
 
-A memory without training. Each word is a row of d random signs, each place in the sentence another one. A
-word is multiplied by its place, and all are added up: that sum is the suitcase. To ask for place 3, multiply
-by place 3 again: its word comes back, the others as noise; the nearest word of the vocabulary is the answer.
-Beside it stands what a trained seq2seq does with states of the same width (`data/results/state_size.json`).
+A memory that needs no training. Each word is a vector of d random signs, and so is each position in the
+sentence. A word is multiplied by its position, and the products are added up: that sum is the suitcase. To
+recall the word at position 3, multiply by position 3 again: the word comes back, the others as noise, and
+the nearest word of the vocabulary is the answer. The second panel shows the exact match of trained seq2seq
+systems with states of the same width (`data/results/state_size.json`).
 """
 
 from __future__ import annotations
@@ -37,23 +38,23 @@ COLOURS = {ONE: theme.BLUE, EACH: theme.GREEN}
 
 @cache
 def recall(d: int) -> dict[int, float]:
-    """For each length the share of words that come back."""
+    """For each length, the fraction of words that are recalled correctly."""
     generator = np.random.default_rng(SEED)
     words = _signs(generator, VOCABULARY, d)
-    found = {}
+    fractions = {}
     for n in LENGTHS:
         sentences = generator.integers(VOCABULARY, size=(math.ceil(N_RECALLS / n), n))
-        places = _signs(generator, *sentences.shape, d)
-        suitcase = (places * words[sentences]).sum(axis=1, keepdims=True)
-        scores = (places * suitcase).reshape(-1, d) @ words.T  # one large product: many small ones are slow
+        positions = _signs(generator, *sentences.shape, d)
+        suitcase = (positions * words[sentences]).sum(axis=1, keepdims=True)
+        scores = (positions * suitcase).reshape(-1, d) @ words.T  # one large product is faster
         right = scores.argmax(axis=-1).reshape(sentences.shape) == sentences
-        found[n] = float(right.mean())
-    return found
+        fractions[n] = float(right.mean())
+    return fractions
 
 
 @cache
 def recall_of_each(d: int) -> float:
-    """The share of words that come back where each has a vector of its own."""
+    """The fraction of words that are recalled correctly if each has a vector of its own."""
     words = _signs(np.random.default_rng(SEED), VOCABULARY, d)
     return float(((words @ words.T).argmax(axis=-1) == np.arange(VOCABULARY)).mean())
 
@@ -64,7 +65,7 @@ def _signs(generator: np.random.Generator, *shape: int) -> np.ndarray:
 
 @cache
 def trained(d: int) -> tuple[float, ...]:
-    """Sentences that a seq2seq with states of this width translates exactly, by length: mean of the seeds."""
+    """The exact match of seq2seq with states of this width, for each group of lengths; mean over seeds."""
 
     def exact(run: dict, group: str) -> float:
         scores = run["scores"]
@@ -74,13 +75,13 @@ def trained(d: int) -> tuple[float, ...]:
 
 
 def bits(n: int) -> float:
-    """What it takes to say which words these are: n words out of a vocabulary of 37,000."""
+    """The information in n words of a vocabulary of 37,000, if all are equally likely."""
     return n * math.log2(REAL_VOCABULARY)
 
 
 def compute(*, n: int, d: int, keeps: str) -> Facts:
-    share = recall(d)[n] if keeps == ONE else recall_of_each(d)
-    return {"recall": share, "trained": np.array(trained(d)), "bits": bits(n)}
+    fraction = recall(d)[n] if keeps == ONE else recall_of_each(d)
+    return {"recall": fraction, "trained": np.array(trained(d)), "bits": bits(n)}
 
 
 def draw_recall(axes: Axes) -> Show:
@@ -93,14 +94,14 @@ def draw_recall(axes: Axes) -> Show:
     name_at_end(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
     [curve] = axes.plot(LENGTHS, np.zeros(len(LENGTHS)), linewidth=2.4)
     dot = marked_point(axes)
-    share = quick_text(axes, 0.97, 0.62, of="axes", ha="right", va="center", size=17, weight="bold")
+    percentage = quick_text(axes, 0.97, 0.62, of="axes", ha="right", va="center", size=17, weight="bold")
 
     def show(facts: Facts) -> None:
         colour, each = COLOURS[facts["keeps"]], facts["keeps"] == EACH
         heights = [facts["recall"]] * len(LENGTHS) if each else list(recall(facts["d"]).values())
         curve.set(ydata=heights, color=colour)
         dot.set(data=([facts["n"]], [facts["recall"]]), markerfacecolor=colour)
-        share.set(text=f"{fixed(100 * facts['recall'], 0)}%", color=colour)
+        percentage.set(text=f"{fixed(100 * facts['recall'], 0)}%", color=colour)
 
     return show
 
@@ -110,15 +111,15 @@ def draw_trained(axes: Axes) -> Show:
     middles = list(GROUPS.values())
     for d in WIDTHS:
         axes.plot(middles, trained(d), color=theme.HAIRLINE, linewidth=1.5)
-    look = {"linewidth": 2.4, "markersize": 5, "color": theme.ORANGE}
-    [curve] = axes.plot(middles, np.zeros(len(middles)), "s-", **look)
+    style = {"linewidth": 2.4, "markersize": 5, "color": theme.ORANGE}
+    [curve] = axes.plot(middles, np.zeros(len(middles)), "s-", **style)
     axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
     axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
-    named = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
+    width = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         curve.set_ydata(facts["trained"])
-        named.set_text(f"states of {facts['d']} numbers")
+        width.set_text(f"states of {facts['d']} numbers")
 
     return show
 
@@ -155,27 +156,25 @@ class OneVectorSuitcase(Explorable):
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
-        n, d, share, one = now["n"], now["d"], now["recall"], now["keeps"] == ONE
+        n, d, fraction, in_one = now["n"], now["d"], now["recall"], now["keeps"] == ONE
         longer = LENGTHS[min(LENGTHS.index(n) + 1, len(LENGTHS) - 1)]
         return {
-            "most-in-32": one and d == 32 and share >= 0.9 > recall(32)[longer],
-            "fifty": one and n == 50 and share >= 0.5 > recall(max(32, d // 2))[50],
-            "nothing-lost": n == 50 and d == 32 and share == 1,
+            "most-in-32": in_one and d == 32 and fraction >= 0.9 > recall(32)[longer],
+            "fifty": in_one and n == 50 and fraction >= 0.5 > recall(max(32, d // 2))[50],
+            "nothing-lost": n == 50 and d == 32 and fraction == 1,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        held = f"one vector of {facts['d']}"
-        if facts["keeps"] == EACH:
-            held = f"{facts['n']} vectors of {facts['d']}"
+        vectors = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
         needed = f"{fixed(facts['bits'], 0)} bits, if there are 37,000 words"
-        return [f"{facts['n']} words in {held} numbers", needed]
+        return [f"{facts['n']} words in {vectors} of {facts['d']} numbers", needed]
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        held = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
+        vectors = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
         return (
-            f"{facts['n']} words in {held} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of "
+            f"{facts['n']} words in {vectors} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of "
             f"the words come back. A trained seq2seq with states of {facts['d']} gets "
             f"{fixed(100 * facts['trained'][3], 0)}% of the sentences of 16 to 20 words exactly right."
         )

@@ -1,8 +1,7 @@
 """Answers to the exercises of lesson 04, as learners write them: wrong, with what must be said, and right.
 
-The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
-differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
-None where no slip may be named.
+The slips of exercises.py are tried as well; these answers are written differently or wrong in another way.
+Each wrong one has the slip that must be named (None if there is none) or a part of the verdict.
 """
 
 import torch
@@ -11,16 +10,22 @@ from course_lib.text.special import BOS, EOS
 from lessons.l04_encoder_decoder.scripted import Scripted
 
 
-def opened(model, source):
+def encode_and_start(model, source):
     memory = model.encode(torch.tensor([[*source, EOS]]), torch.tensor([len(source) + 1]))
     return memory, model.start(memory)
+
+
+def accuracy(words, target):
+    """The fraction of the target's positions, EOS included, that agree."""
+    expected = [*target, EOS]
+    return sum(a == b for a, b in zip(words, expected, strict=False)) / len(expected)
 
 
 # --- greedy decoding
 
 
 def bos_inside_the_loop(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     words = []
     for _ in range(max_len):
         token = torch.tensor([BOS])
@@ -33,7 +38,7 @@ def bos_inside_the_loop(model, source, max_len):
 
 
 def state_under_another_name(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = BOS, []
     for _ in range(max_len):
         logits, _new_state, _ = model.step(memory, state, torch.tensor([token]))
@@ -45,7 +50,7 @@ def state_under_another_name(model, source, max_len):
 
 
 def appends_before_asking(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = BOS, []
     while token != EOS and len(words) < max_len:
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -55,7 +60,7 @@ def appends_before_asking(model, source, max_len):
 
 
 def starts_with_bos(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     words = [BOS]
     while len(words) <= max_len:
         logits, state, _ = model.step(memory, state, torch.tensor(words[-1:]))
@@ -67,7 +72,7 @@ def starts_with_bos(model, source, max_len):
 
 
 def counts_bos_as_a_word(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     words = [BOS]
     while len(words) < max_len:
         logits, state, _ = model.step(memory, state, torch.tensor(words[-1:]))
@@ -103,7 +108,7 @@ def eos_in_front_of_the_source(model, source, max_len):
 
 
 def starts_with_eos(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = EOS, []
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -124,7 +129,7 @@ def as_text(model, source, max_len):
 
 
 def never_ends(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = BOS, []
     while True:
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -134,7 +139,7 @@ def never_ends(model, source, max_len):
 
 
 def right_loop(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = BOS, []
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -146,7 +151,7 @@ def right_loop(model, source, max_len):
 
 
 def right_with_probabilities(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = torch.tensor([BOS]), []
     while len(words) < max_len:
         logits, state, _ = model.step(memory, state, token)
@@ -158,7 +163,7 @@ def right_with_probabilities(model, source, max_len):
 
 
 def right_cut_afterwards(model, source, max_len):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, words = BOS, []
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -168,7 +173,7 @@ def right_cut_afterwards(model, source, max_len):
 
 
 def right_from_prefixes(model, source, max_len):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     words = [BOS]
     while len(words) <= max_len:
         logits, _ = model.decode(memory, torch.tensor([words]))
@@ -177,24 +182,6 @@ def right_from_prefixes(model, source, max_len):
             break
         words.append(best)
     return words[1:]
-
-
-WRONG = {
-    "greedy_decode": [
-        (bos_inside_the_loop, "feeds-bos-again"),
-        (state_under_another_name, "keeps-first-state"),
-        (appends_before_asking, "returns-eos"),
-        (starts_with_bos, "returns-bos"),
-        (counts_bos_as_a_word, "one-too-few"),
-        (forgets_eos_of_the_source, "source-without-eos"),
-        (eos_in_front_of_the_source, None),
-        (starts_with_eos, None),
-        (says_nothing, "returns-none"),
-        (as_text, None, "It returned a str; a list is wanted."),
-        (never_ends, "too-slow"),
-        (lambda model, source, max_len: source, None),
-    ],
-}
 
 
 # --- tests of a decoder
@@ -245,50 +232,23 @@ def misspelt(decode):
     assert gott == [7, 8]  # noqa: F821
 
 
-WRONG["test_greedy"] = [
-    (only_short, "one that says one word more than the limit"),
-    (only_length, "let through"),
-    (says_false, "raising"),
-    (wants_eos, "It rejects the right decoder."),
-    (never_calls, "It never calls the decoder"),
-    (misspelt, "NameError"),
-]
-
-
-# --- sentences
-
-
-WRONG["breaking_sentence"] = [
-    (lambda: "the cat sleeps", None, "and that is right"),
-    (lambda: "the cat drank the water because it was thirsty", None, "At most 8"),
-    (lambda: "the axolotl eats the cake", None, "axolotl"),
-    (lambda: "the water drank the cat", None, "is not known here"),
-    (lambda: "the cat that the fox sees is good", None, "cannot read: a question"),
-    (lambda: "the cat of this girl slept ?", None, "is not known here"),
-    (lambda: "The soup is very hot.", None, "Small letters"),
-    (lambda: ["the", "soup"], None, "this is a list"),
-    (lambda: "cat the sleeps", None, "is not known here"),
-    (lambda: "", None, "Small letters"),
-]
-
-
 # --- teacher forcing
 
 
 def without_bos(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     logits, _ = model.decode(memory, torch.tensor([[*target, EOS]]))
     return logits[0].argmax(-1).tolist()
 
 
 def reads_one_less(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     logits, _ = model.decode(memory, torch.tensor([[BOS, *target]])[:, : len(target) or 1])
     return logits[0].argmax(-1).tolist()[: len(target)]
 
 
 def feeds_itself(model, source, target):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, said = BOS, []
     for _ in range(len(target) + 1):
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -298,24 +258,24 @@ def feeds_itself(model, source, target):
 
 
 def over_the_places(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     logits, _ = model.decode(memory, torch.tensor([[BOS, *target]]))
     return logits[0].argmax(dim=0).tolist()
 
 
 def as_logits(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     return model.decode(memory, torch.tensor([[BOS, *target]]))[0][0]
 
 
 def changes_the_target(model, source, target):
     target.insert(0, BOS)
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     return model.decode(memory, torch.tensor([target]))[0][0].argmax(-1).tolist()
 
 
 def forced_by_steps(model, source, target):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     said = []
     for token in [BOS, *target]:
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -324,43 +284,28 @@ def forced_by_steps(model, source, target):
 
 
 def forced_as_tensor(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     logits, _ = model.decode(memory, torch.tensor([[BOS, *target]]))
     return logits[0].max(dim=-1).indices
 
 
 def forced_by_prefix(model, source, target):
-    memory, _ = opened(model, source)
+    memory, _ = encode_and_start(model, source)
     prefixes = ([BOS, *target[:n]] for n in range(len(target) + 1))
     return [int(model.decode(memory, torch.tensor([read]))[0][0, -1].argmax()) for read in prefixes]
-
-
-WRONG["forced_words"] = [
-    (without_bos, "no-shift"),
-    (reads_one_less, "no-last"),
-    (feeds_itself, "runs-free"),
-    (over_the_places, None),
-    (as_logits, None),
-    (changes_the_target, "in-place"),
-    (lambda model, source, target: [*target, EOS], "target-itself"),
-]
 
 
 # --- words right, running free
 
 
-def share(model, source, target, said):
-    return sum(one == other for one, other in zip(said, [*target, EOS], strict=False)) / (len(target) + 1)
-
-
 def leaks_still(model, source, target):
     said = forced_by_steps(model, source, target)
     until = said.index(EOS) + 1 if EOS in said else len(said)
-    return share(model, source, target, said[:until])
+    return accuracy(said[:until], target)
 
 
 def never_breaks(model, source, target):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, right = BOS, 0
     for wanted in [*target, EOS]:
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -371,16 +316,16 @@ def never_breaks(model, source, target):
 
 def ends_over_and_over(model, source, target):
     said = right_loop(model, source, len(target) + 1)
-    return share(model, source, target, said + [EOS] * (len(target) + 1 - len(said)))
+    return accuracy(said + [EOS] * (len(target) + 1 - len(said)), target)
 
 
 def free_by_decoding(model, source, target):
     said = [*right_loop(model, source, len(target) + 1), EOS]
-    return share(model, source, target, said[: len(target) + 1])
+    return accuracy(said[: len(target) + 1], target)
 
 
 def free_by_flags(model, source, target):
-    memory, state = opened(model, source)
+    memory, state = encode_and_start(model, source)
     token, right, over = BOS, [], False
     for wanted in [*target, EOS]:
         logits, state, _ = model.step(memory, state, torch.tensor([token]))
@@ -394,19 +339,64 @@ def free_as_tensor(model, source, target):
     return torch.tensor(free_by_flags(model, source, target))
 
 
-WRONG["free_accuracy"] = [
-    (leaks_still, "This does what the first version did"),
-    (never_breaks, "goes-on-after-eos"),
-    (ends_over_and_over, None),
-    (lambda model, source, target: 1 - free_by_flags(model, source, target), "counts-mistakes"),
-    (lambda model, source, target: 100 * free_by_flags(model, source, target), None),
-    (lambda model, source, target: round(free_by_flags(model, source, target)), None),
-    (
-        lambda model, source, target: share(model, source, target, forced_by_steps(model, source, target)),
-        None,
-    ),
-    (lambda model, source, target: free_by_flags(model, target, target), None),
-]
+WRONG = {
+    "greedy_decode": [
+        (bos_inside_the_loop, "feeds-bos-again"),
+        (state_under_another_name, "keeps-first-state"),
+        (appends_before_asking, "returns-eos"),
+        (starts_with_bos, "returns-bos"),
+        (counts_bos_as_a_word, "one-too-few"),
+        (forgets_eos_of_the_source, "source-without-eos"),
+        (eos_in_front_of_the_source, None),
+        (starts_with_eos, None),
+        (says_nothing, "returns-none"),
+        (as_text, None, "It returned a str; a list is wanted."),
+        (never_ends, "too-slow"),
+        (lambda model, source, max_len: source, None),
+    ],
+    "test_greedy": [
+        (only_short, "one that says one word more than the limit"),
+        (only_length, "let through"),
+        (says_false, "raising"),
+        (wants_eos, "It rejects the right decoder."),
+        (never_calls, "It never calls the decoder"),
+        (misspelt, "NameError"),
+    ],
+    "breaking_sentence": [
+        (lambda: "the cat sleeps", None, "and that is right"),
+        (lambda: "the cat drank the water because it was thirsty", None, "At most 8"),
+        (lambda: "the axolotl eats the cake", None, "axolotl"),
+        (lambda: "the water drank the cat", None, "is not known here"),
+        (lambda: "the cat that the fox sees is good", None, "cannot read: a question"),
+        (lambda: "the cat of this girl slept ?", None, "is not known here"),
+        (lambda: "The soup is very hot.", None, "Small letters"),
+        (lambda: ["the", "soup"], None, "this is a list"),
+        (lambda: "cat the sleeps", None, "is not known here"),
+        (lambda: "", None, "Small letters"),
+    ],
+    "forced_words": [
+        (without_bos, "no-shift"),
+        (reads_one_less, "no-last"),
+        (feeds_itself, "runs-free"),
+        (over_the_places, None),
+        (as_logits, None),
+        (changes_the_target, "in-place"),
+        (lambda model, source, target: [*target, EOS], "target-itself"),
+    ],
+    "free_accuracy": [
+        (leaks_still, "This does what the first version did"),
+        (never_breaks, "goes-on-after-eos"),
+        (ends_over_and_over, None),
+        (lambda model, source, target: 1 - free_by_flags(model, source, target), "counts-mistakes"),
+        (lambda model, source, target: 100 * free_by_flags(model, source, target), None),
+        (lambda model, source, target: round(free_by_flags(model, source, target)), None),
+        (
+            lambda model, source, target: accuracy(forced_by_steps(model, source, target), target),
+            None,
+        ),
+        (lambda model, source, target: free_by_flags(model, target, target), None),
+    ],
+}
 
 RIGHT = {
     "greedy_decode": [right_loop, right_with_probabilities, right_cut_afterwards, right_from_prefixes],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate
@@ -27,8 +28,8 @@ OTHER_SIZES = (
 )
 
 
-def windows(words: Tensor, kernel: Tensor) -> Tensor:
-    """The library's convolution, for one sentence and a kernel of one matrix a place."""
+def convolve_words(words: Tensor, kernel: Tensor) -> Tensor:
+    """The library's convolution, for one sentence and a kernel of (width, channels, out)."""
     return convolve(words[None], kernel.permute(2, 1, 0))[0]
 
 
@@ -44,7 +45,7 @@ CONVOLVE_WORDS = Exercise(
     sizes=SIZES,
     other_sizes=OTHER_SIZES,
     large=(),
-    reference=windows,
+    reference=convolve_words,
     by_hand=ByHand(
         inputs={
             "words": [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
@@ -57,7 +58,7 @@ CONVOLVE_WORDS = Exercise(
     slips=(
         Slip(
             "turned-round",
-            lambda words, kernel: windows(words, kernel.flip(0)),
+            lambda words, kernel: convolve_words(words, kernel.flip(0)),
             "the kernel is turned round: its last matrix meets the first word of a window. `kernel[0]` "
             "belongs to the window's first word.",
         ),
@@ -73,56 +74,51 @@ CONVOLVE_WORDS = Exercise(
         ),
         Slip(
             "mean",
-            lambda words, kernel: windows(words, kernel) / len(kernel),
+            lambda words, kernel: convolve_words(words, kernel) / len(kernel),
             "the products are averaged. A convolution adds them up.",
         ),
         Slip(
             "same-matrix-everywhere",
-            lambda words, kernel: windows(words, kernel[:1].expand_as(kernel)),
+            lambda words, kernel: convolve_words(words, kernel[:1].expand_as(kernel)),
             "every place of the window uses the first matrix. Each place has a matrix of its own.",
         ),
         Slip(
             "last-place-forgotten",
-            lambda words, kernel: windows(words, kernel) - words[len(kernel) - 1 :] @ kernel[-1],
+            lambda words, kernel: convolve_words(words, kernel) - words[len(kernel) - 1 :] @ kernel[-1],
             "the last word of each window is left out: the loop over the places ends one too early.",
         ),
         Slip(
             "squashed",
-            lambda words, kernel: torch.tanh(windows(words, kernel)),
+            lambda words, kernel: torch.tanh(convolve_words(words, kernel)),
             "a tanh is applied. It may follow a convolution, but it is not part of one.",
         ),
     ),
 )
 
 
-# ---- how far a stack sees
+# ---- the receptive field
 
 
-def fields(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    """How many words one output depends on, after each layer."""
-    steps = ((width - 1) * gap for width, gap in zip(widths, dilations, strict=True))
-    return list(accumulate(steps, initial=1))[1:]
+def receptive_fields(
+    growth: Callable[[int, int], int] = lambda width, dilation: (width - 1) * dilation, start: int = 1
+) -> Callable[[Sequence[int], Sequence[int]], list[int]]:
+    """The receptive field after each layer; with another growth or start, a wrong one."""
+
+    def after_each_layer(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
+        return list(accumulate(map(growth, widths, dilations), initial=start))[1:]
+
+    return after_each_layer
 
 
-def grown(step: Callable[[int, int], int], start: int = 1) -> Callable:
-    """A wrong receptive field that grows by another step."""
-
-    def wrong(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
-        steps = map(step, widths, dilations)
-        return list(accumulate(steps, initial=start))[1:]
-
-    return wrong
-
-
-def multiplied(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    return list(accumulate(widths, lambda one, other: one * other))
+def multiply_widths(widths: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    return list(accumulate(widths, operator.mul))
 
 
 RECEPTIVE_FIELD = PlainExercise(
     name="receptive_field",
     lesson=LESSON,
     inputs=("widths", "dilations"),
-    reference=fields,
+    reference=receptive_fields(),
     by_hand=ByHand(
         inputs={"widths": [3, 3, 2], "dilations": [1, 2, 4]},
         answer=[3, 7, 11],
@@ -139,29 +135,29 @@ RECEPTIVE_FIELD = PlainExercise(
     slips=(
         Slip(
             "no-gaps",
-            grown(lambda width, gap: width - 1),
+            receptive_fields(lambda width, dilation: width - 1),
             "the dilations are not used. A gap stretches a window: its width − 1 steps are that much longer.",
         ),
         Slip(
             "adds-whole-width",
-            grown(lambda width, gap: width * gap, start=0),
+            receptive_fields(lambda width, dilation: width * dilation, start=0),
             "each layer adds its whole width. Neighbouring windows overlap: a layer adds width − 1 steps, "
             "and you begin with 1, the word itself.",
         ),
         Slip(
             "adds-whole-width-to-one",
-            grown(lambda width, gap: width * gap),
+            receptive_fields(lambda width, dilation: width * dilation),
             "each layer adds its whole width. The word at the window's own place was counted already: a "
             "layer adds width − 1 steps.",
         ),
         Slip(
             "starts-at-nothing",
-            grown(lambda width, gap: (width - 1) * gap, start=0),
+            receptive_fields(start=0),
             "one is missing everywhere. Before the first layer a word sees one word: itself.",
         ),
         Slip(
             "multiplies",
-            multiplied,
+            multiply_widths,
             "the widths are multiplied. That is right only for gaps that just fit (1, 3, 9 for width 3); in "
             "general a layer adds (width − 1) · dilation.",
         ),
@@ -178,33 +174,33 @@ RECEPTIVE_FIELD = PlainExercise(
 
 
 @cache
-def cheapest(n_words: int) -> tuple[int, ...]:
-    """Widths whose product is at least `n_words`, with the smallest sum there is.
+def cheapest_widths(n_words: int) -> tuple[int, ...]:
+    """Widths whose product is at least `n_words`, with the smallest possible sum.
 
-    A stack has as many ways as the product of its widths, one for each choice of a place in every layer, and
-    hears at most that many words; and gaps that are the product of the widths before reach just that many.
+    A stack has as many ways as the product of its widths, one for each choice of an offset in every layer,
+    so it reaches at most that many words. It reaches all if each dilation is the product of the widths below.
     """
     if n_words <= 1:
         return ()
-    choices = ((width, *cheapest(-(-n_words // width))) for width in range(2, n_words + 1))
+    choices = ((width, *cheapest_widths(-(-n_words // width))) for width in range(2, n_words + 1))
     return min(choices, key=lambda widths: (sum(widths), len(widths)))
 
 
 def cheapest_stack(n_words: int) -> tuple[list[int], list[int]]:
-    widths = list(cheapest(n_words))
-    return widths, list(accumulate(widths, lambda one, other: one * other, initial=1))[: len(widths)]
+    widths = list(cheapest_widths(n_words))
+    return widths, list(accumulate(widths, operator.mul, initial=1))[: len(widths)]
 
 
-def heard(widths: Sequence[int], dilations: Sequence[int]) -> set[int]:
-    """How many places back the words stand from which some way leads to the output.
+def reached_distances(widths: Sequence[int], dilations: Sequence[int]) -> set[int]:
+    """The distances back from the output of all words that have a way to it.
 
-    >>> sorted(heard([2, 2], [1, 3]))
+    >>> sorted(reached_distances([2, 2], [1, 3]))
     [0, 1, 3, 4]
     """
-    places = {0}
-    for width, gap in zip(widths, dilations, strict=True):
-        places = {place + step * gap for place in places for step in range(width)}
-    return places
+    distances = {0}
+    for width, dilation in zip(widths, dilations, strict=True):
+        distances = {distance + j * dilation for distance in distances for j in range(width)}
+    return distances
 
 
 def is_a_stack(inputs: tuple, answer: Any) -> str:
@@ -217,10 +213,10 @@ def is_a_stack(inputs: tuple, answer: Any) -> str:
 
 def hears_every_word(inputs: tuple, answer: Any) -> str:
     (n_words,), (widths, dilations) = inputs, answer
-    span = fields(widths, dilations)[-1]
+    span = receptive_fields()(widths, dilations)[-1]
     if span < n_words:
         return f"This stack spans {span} words; {n_words} are wanted."
-    missing = sorted(set(range(n_words)) - heard(widths, dilations))
+    missing = sorted(set(range(n_words)) - reached_distances(widths, dilations))
     if not missing:
         return ""
     return (
@@ -231,7 +227,7 @@ def hears_every_word(inputs: tuple, answer: Any) -> str:
 
 def costs_least(inputs: tuple, answer: Any) -> str:
     (n_words,), (widths, _) = inputs, answer
-    cost, best = sum(widths), sum(cheapest(n_words))
+    cost, best = sum(widths), sum(cheapest_widths(n_words))
     if cost <= best:
         return ""
     return (
@@ -259,29 +255,32 @@ CHEAPEST_CNN = PlainExercise(
 # ---- looking back only
 
 
-def looking_back(words: Tensor, kernel: Tensor, left: int | None = None) -> Tensor:
-    """As many outputs as words: `left` zeros before the sentence, the rest of the missing ones behind it."""
+def convolve_padded(words: Tensor, kernel: Tensor, left: int | None = None) -> Tensor:
+    """As many outputs as words, with `left` zeros before the sentence and the others after it.
+
+    By default all zeros are before the sentence, and the convolution is causal.
+    """
     missing = len(kernel) - 1
     left = missing if left is None else left
-    return windows(F.pad(words, (0, 0, left, missing - left)), kernel)
+    return convolve_words(F.pad(words, (0, 0, left, missing - left)), kernel)
 
 
 def first_version(words, kernel):
     n, width = len(words), len(kernel)
     left = (width - 1) // 2
     padded = torch.nn.functional.pad(words, (0, 0, left, width - 1 - left))
-    return sum(padded[place : place + n] @ kernel[place] for place in range(width))
+    return sum(padded[j : j + n] @ kernel[j] for j in range(width))
 
 
-def behind(words: Tensor, before: Tensor, kernel: Tensor) -> Tensor:
-    """Rows other than zeros stand before the sentence."""
-    return windows(torch.cat([before, words]), kernel)
+def convolve_after(words: Tensor, before: Tensor, kernel: Tensor) -> Tensor:
+    """The convolution with these rows before the sentence."""
+    return convolve_words(torch.cat([before, words]), kernel)
 
 
-def two_zeros(words: Tensor, kernel: Tensor) -> Tensor:
-    """As many outputs as words, made for width 3 alone."""
+def convolve_after_two_zeros(words: Tensor, kernel: Tensor) -> Tensor:
+    """As many outputs as words; correct for width 3 only."""
     padded = F.pad(words, (0, 0, 2, len(kernel)))
-    return windows(padded[: len(words) + len(kernel) - 1], kernel)
+    return convolve_words(padded[: len(words) + len(kernel) - 1], kernel)
 
 
 LOOK_BACK = Exercise(
@@ -292,7 +291,7 @@ LOOK_BACK = Exercise(
     sizes=SIZES,
     other_sizes=OTHER_SIZES,
     large=(),
-    reference=looking_back,
+    reference=convolve_padded,
     unrepaired=first_version,
     by_hand=ByHand(
         inputs={"words": [[1.0], [2.0], [4.0]], "kernel": [[[100.0]], [[10.0]], [[1.0]]]},
@@ -303,58 +302,57 @@ LOOK_BACK = Exercise(
     slips=(
         Slip(
             "peeks",
-            lambda words, kernel: looking_back(words, kernel, left=len(kernel) - 2),
+            lambda words, kernel: convolve_padded(words, kernel, left=len(kernel) - 2),
             "every window reaches one word into the future. A window of width k needs k − 1 zeros before the "
             "sentence, not k − 2.",
         ),
         Slip(
             "looks-ahead",
-            lambda words, kernel: looking_back(words, kernel, left=0),
+            lambda words, kernel: convolve_padded(words, kernel, left=0),
             "the zeros stand behind the sentence, so every window begins with its word and looks ahead. Put "
             "them in front.",
         ),
         Slip(
             "skips-own-word",
-            lambda words, kernel: looking_back(words, kernel, left=len(kernel)),
+            lambda words, kernel: convolve_padded(words, kernel, left=len(kernel)),
             "every window ends one word too early: the word itself is not seen. k − 1 zeros, not k.",
         ),
         Slip(
             "two-zeros",
-            two_zeros,
+            convolve_after_two_zeros,
             "two zeros stand before the sentence, whatever the width. That is right for width 3; a window of "
             "width k needs k − 1.",
         ),
         Slip(
             "wraps-around",
-            lambda words, kernel: behind(words, words[len(words) - len(kernel) + 1 :], kernel),
+            lambda words, kernel: convolve_after(words, words[len(words) - len(kernel) + 1 :], kernel),
             "the first windows are filled with the last words of the sentence (as `roll` does). That is "
             "the future too: fill with zeros.",
         ),
         Slip(
             "first-word-again",
-            lambda words, kernel: behind(words, words[:1].expand(len(kernel) - 1, -1), kernel),
+            lambda words, kernel: convolve_after(words, words[:1].expand(len(kernel) - 1, -1), kernel),
             "the first word is repeated before the sentence. Nothing stands there: fill with zeros.",
         ),
         Slip(
             "turned-round",
-            lambda words, kernel: looking_back(words, kernel.flip(0)),
+            lambda words, kernel: convolve_padded(words, kernel.flip(0)),
             "the kernel is turned round: `kernel[-1]` belongs to the word itself, the last of its window.",
         ),
     ),
 )
 
 
-def by_conv1d(words: Tensor, kernel: Tensor) -> Tensor:
+def convolve_by_conv1d(words: Tensor, kernel: Tensor) -> Tensor:
     padded = F.pad(words.T[None], (len(kernel) - 1, 0))
     return F.conv1d(padded, kernel.permute(2, 1, 0))[0].T
 
 
-def word_by_word(words: Tensor, kernel: Tensor) -> Tensor:
-    """Each output from the words up to its own, and nothing else."""
+def convolve_word_by_word(words: Tensor, kernel: Tensor) -> Tensor:
     outputs = []
-    for now in range(len(words)):
-        seen = words[max(0, now - len(kernel) + 1) : now + 1]
-        outputs.append(torch.einsum("kc,kco->o", seen, kernel[len(kernel) - len(seen) :]))
+    for t in range(len(words)):
+        window = words[max(0, t - len(kernel) + 1) : t + 1]
+        outputs.append(torch.einsum("kc,kco->o", window, kernel[len(kernel) - len(window) :]))
     return torch.stack(outputs)
 
 
@@ -362,7 +360,7 @@ def careful_test(convolution: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     words, wide = (torch.randn(shape, generator=generator) for shape in ((6, 4), (3, 4, 5)))
     for kernel in (wide, wide[1:]):
-        torch.testing.assert_close(convolution(words, kernel), by_conv1d(words, kernel))
+        torch.testing.assert_close(convolution(words, kernel), convolve_by_conv1d(words, kernel))
 
 
 TEST_LOOKS_BACK = TestExercise(
@@ -371,7 +369,7 @@ TEST_LOOKS_BACK = TestExercise(
     inputs={"convolution": "a function"},
     of=LOOK_BACK,
     what="convolution",
-    accepts={"with conv1d": by_conv1d, "word by word": word_by_word},
+    accepts={"with conv1d": convolve_by_conv1d, "word by word": convolve_word_by_word},
     rejects={
         "peeks": "reaches one word into the future",
         "looks-ahead": "looks ahead instead of back",

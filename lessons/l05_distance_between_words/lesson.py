@@ -85,8 +85,8 @@ def convolve_words(words, kernel):
     # solution
     n_windows = len(words) - len(kernel) + 1
     outputs = 0
-    for place in range(len(kernel)):
-        outputs = outputs + words[place : place + n_windows] @ kernel[place]
+    for offset in range(len(kernel)):
+        outputs = outputs + words[offset : offset + n_windows] @ kernel[offset]
     return outputs
     # end solution
 
@@ -128,12 +128,12 @@ What is a window good for? It finds *patterns of neighbours*. Describe each word
 # %% kind="see" minutes=0.5
 sentence = "the small cat drank the cold water because the dog was big".split()
 kinds = [{"the", "a"}, {"small", "cold", "big"}, {"cat", "water", "dog"}]
-described = torch.tensor([[float(word in kind) for kind in kinds] for word in sentence])
+features = torch.tensor([[float(word in kind) for kind in kinds] for word in sentence])
 
-pattern = torch.eye(3)[:, :, None]  # the places ask for: article, adjective, noun
-fits = convolve(described, pattern)[:, 0]
+pattern = torch.eye(3)[:, :, None]  # one offset for each: article, adjective, noun
+n_matches = convolve(features, pattern)[:, 0]
 views.bars(
-    fits, labels=sentence[:-2], name="places that fit", high=3, digits=0,
+    n_matches, labels=sentence[:-2], name="places that fit", high=3, digits=0,
     title="Article, adjective, noun? (each bar: the window that begins here)",
     alt="Three places fit in “the small cat” and “the cold water”, else one or none.",
 )
@@ -166,13 +166,13 @@ Write it layer by layer: a list with the receptive field after the first layer, 
 
 # %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 minutes=4 track="core"
 def receptive_field(widths, dilations):
-    """Two lists, one entry a layer  ->  a list: words seen after each layer"""
+    """Two lists, one entry per layer  ->  a list: words seen after each layer"""
     # solution
-    seen, after = 1, []
+    field, fields = 1, []
     for width, dilation in zip(widths, dilations, strict=True):
-        seen += (width - 1) * dilation
-        after.append(seen)
-    return after
+        field += (width - 1) * dilation
+        fields.append(field)
+    return fields
     # end solution
 
 # %% kind="check" exercise="receptive_field"
@@ -189,10 +189,10 @@ Start with 1. For every layer add (width − 1) · dilation, and note down where
 """
 
 # %% kind="see" minutes=0.5
-sees = yours("receptive_field")
-print("width 3, dilation 1, 1, 1, 1: ", sees([3, 3, 3, 3], [1, 1, 1, 1]))
-print("width 3, dilation 1, 2, 4, 8: ", sees([3, 3, 3, 3], [1, 2, 4, 8]))
-print("width 3, dilation 1, 3, 9, 27:", sees([3, 3, 3, 3], [1, 3, 9, 27]))
+fields = yours("receptive_field")
+print("width 3, dilation 1, 1, 1, 1: ", fields([3, 3, 3, 3], [1, 1, 1, 1]))
+print("width 3, dilation 1, 2, 4, 8: ", fields([3, 3, 3, 3], [1, 2, 4, 8]))
+print("width 3, dilation 1, 3, 9, 27:", fields([3, 3, 3, 3], [1, 3, 9, 27]))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -249,7 +249,7 @@ On paper first: which dilations let two layers of width 2 hear four words in a r
 
 # %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=3 importance=4 minutes=15 track="core"
 def cheapest_cnn(n_words):
-    """A number of words  ->  widths, dilations: two lists, one entry a layer"""
+    """A number of words  ->  widths, dilations: two lists, one entry per layer"""
     # solution
     def best_widths(n):
         if n <= 1:
@@ -286,8 +286,8 @@ widths, dilations = yours("cheapest_cnn")(40)
 designs = {"one layer of width 40": [40], "20 layers of width 3": [3] * 20}
 designs[f"{len(widths)} layers with gaps"] = widths
 for name, design in designs.items():
-    numbers = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
-    print(f"{name:22} {sum(design):>3} matrices, {numbers:>7,} numbers to learn")
+    n_parameters = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
+    print(f"{name:22} {sum(design):>3} matrices, {n_parameters:>7,} numbers to learn")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -301,42 +301,42 @@ Is a word that is *seen* also *heard*? Count the ways. Two plain layers of width
 |---|---|---|---|---|---|
 | ways to the output | 1 | 2 | 3 | 2 | 1 |
 
-With more layers the middle gets more and more of them. Sixteen layers see 33 words; of all 43 million ways the middle word has 5 million, the first word still has one.
+With more layers the middle gets more and more of them. Sixteen layers see 33 words; of all {result:lesson_05/16 plain layers/million ways:.0f} million ways the middle word has {result:lesson_05/16 plain layers/million ways of the middle word:.0f} million, the first word still has one.
 
 How strongly is a word heard? Lesson 02 gave us the tool: the length of the gradient from the output back to that word. It says how much the output moves when the word is nudged. (The output is a vector, and a gradient needs one number: so the vector's numbers are added up with random weights, `direction` in the code.) We measure at random starting numbers, as on the first day of training, at the last output, and average over 64 random sentences.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" name="influence" minutes=0.5
 def random_stack(dilations, channels=32, width=3):
-    """Layers of convolution and tanh; random numbers that keep the size of vectors."""
+    """Layers of convolution and tanh; at random, so that vectors keep their size."""
     generator = torch.Generator().manual_seed(0)
-    shape, size = (channels, channels, width), (channels * width) ** -0.5
-    kernels = [size * torch.randn(shape, generator=generator) for _ in dilations]
+    shape, scale = (channels, channels, width), (channels * width) ** -0.5
+    kernels = [scale * torch.randn(shape, generator=generator) for _ in dilations]
 
-    def read(words):
-        for kernel, gap in zip(kernels, dilations, strict=True):
-            before = F.pad(words.mT, ((width - 1) * gap, 0))  # .mT: words last
-            words = torch.tanh(F.conv1d(before, kernel, dilation=gap)).mT
+    def network(words):
+        for kernel, dilation in zip(kernels, dilations, strict=True):
+            padded = F.pad(words.mT, ((width - 1) * dilation, 0))  # .mT: words last
+            words = torch.tanh(F.conv1d(padded, kernel, dilation=dilation)).mT
         return words
 
-    return read
+    return network
 
 
-def influence(read, n=33, channels=32):
-    """How much the last output moves when each word is nudged."""
+def influence(network, n=33, channels=32):
+    """The length of the gradient from the last output to each word."""
     generator = torch.Generator().manual_seed(1)
     words = torch.randn(64, n, channels, generator=generator, requires_grad=True)
     direction = torch.randn(64, channels, generator=generator)
-    (read(words)[:, -1] * direction).sum().backward()
+    (network(words)[:, -1] * direction).sum().backward()
     return words.grad.norm(dim=-1).mean(dim=0)
 
 # %% kind="estimate" minutes=1.5
-def loudest_over_first():
-    heard = influence(random_stack([1] * 16))
-    return (heard.max() / heard[0]).item()
+def largest_over_first():
+    influences = influence(random_stack([1] * 16))
+    return (influences.max() / influences[0]).item()
 
 
-estimate("05", "loudest-over-first", loudest_over_first)
+estimate("05", "loudest-over-first", largest_over_first)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -345,21 +345,24 @@ Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1
 
 # %% kind="predict" minutes=1.5
 torch.manual_seed(5)
-plain, reader = torch.nn.RNN(32, 32), yours("read_sequence")
+rnn, read_sequence = torch.nn.RNN(32, 32), yours("read_sequence")
 with torch.no_grad():
-    bias = plain.bias_ih_l0 + plain.bias_hh_l0
-weights = [plain.weight_ih_l0, plain.weight_hh_l0, bias]
-readers = {
+    bias = rnn.bias_ih_l0 + rnn.bias_hh_l0
+weights = [rnn.weight_ih_l0, rnn.weight_hh_l0, bias]
+networks = {
     "4 layers": random_stack([1] * 4),
     "8 layers": random_stack([1] * 8),
     "16 layers": random_stack([1] * 16),
     "4 with gaps": random_stack([1, 3, 9, 27]),
-    "plain RNN": lambda words: reader(words, torch.zeros(64, 32), *weights),
+    "plain RNN": lambda words: read_sequence(words, torch.zeros(64, 32), *weights),
 }
-heard = {name: influence(read) for name, read in readers.items()}
-shown = {name: (row / row.max()).clamp(min=1e-6) for name, row in heard.items()}
+influences = {name: influence(network) for name, network in networks.items()}
+relative = {
+    name: (row / row.max()).clamp(min=1e-6) for name, row in influences.items()
+}
 figure = views.lines(
-    range(1, 34), shown, x_name="word (33 is the last)", y_name="influence", log_y=True,
+    range(1, 34), relative, log_y=True,
+    x_name="word (33 is the last)", y_name="influence",
     title="How well each word is heard",
     alt="Five curves, one for each reader: the influence of each of 33 words.",
 )
@@ -367,20 +370,20 @@ predict("05", "who-is-heard", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is 2,280. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The plain recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
+The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is {result:lesson_05/16 plain layers/root of the ways of the middle word:,.0f}. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The plain recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
 So a word is lost by many hops, and by ways that are shared out unfairly. But gates can hold a word over many hops, as lesson 03 showed. The next picture sets an LSTM beside the plain RNN. With the usual forget bias of 1 it hears the first word about a thousandth as well as the loudest. With the bias that your design gives for 32 steps, no word is heard less than a quarter as well: the price of a hop is set by the gates, and each of the 32 must stay open.
 """
 
 # %% kind="see" minutes=0.5
 torch.manual_seed(5)
-gated = torch.nn.LSTM(32, 32, batch_first=True)
+lstm = torch.nn.LSTM(32, 32, batch_first=True)
 designed = float(yours("design_memory")(32)["forget_bias"])  # of lesson 03
-compared = {"plain RNN": shown["plain RNN"]}
+compared = {"plain RNN": relative["plain RNN"]}
 for name, bias in {"LSTM, bias 1": 1.0, "LSTM, your bias": designed}.items():
     with torch.no_grad():
-        gated.bias_ih_l0[32:64], gated.bias_hh_l0[32:64] = bias, 0.0
-    row = influence(lambda words: gated(words)[0])
+        lstm.bias_ih_l0[32:64], lstm.bias_hh_l0[32:64] = bias, 0.0
+    row = influence(lambda words: lstm(words)[0])
     compared[name] = row / row.max()
 views.lines(
     range(1, 34), compared, x_name="word (33 is the last)", y_name="influence",
@@ -394,36 +397,37 @@ r"""
 **Does it matter for learning?** All this is the start of training, and training may mend it, if it gets going. A task: 32 random symbols out of four, name the **first** one. Blind guessing is right one time in four.
 """
 
-# %% kind="train" minutes=1 ignore_output=true track="stretch"
-def learn_to_name(place, dilations, steps=150, channels=16, rate=3e-3):
+# %% kind="train" name="learn" minutes=1 ignore_output=true track="stretch"
+def learn_to_name(position, dilations, steps=150, channels=16, rate=3e-3):
+    """Trains a stack to name one of 32 symbols; the accuracy of the last 30 steps."""
     generator = torch.Generator().manual_seed(0)
-    table = torch.randn(4, channels, generator=generator)
-    size = (5 / 3) / (3 * channels) ** 0.5  # 5/3 makes up for what tanh takes away
+    embedding = torch.randn(4, channels, generator=generator)
+    scale = (5 / 3) / (3 * channels) ** 0.5  # 5/3 makes up for what tanh takes away
     shape = (channels, channels, 3)
-    kernels = [size * torch.randn(shape, generator=generator) for _ in dilations]
-    answer = torch.zeros(channels, 4)
-    learned = [part.requires_grad_() for part in (table, answer, *kernels)]
-    optimizer, right = torch.optim.Adam(learned, lr=rate), []
+    kernels = [scale * torch.randn(shape, generator=generator) for _ in dilations]
+    classifier = torch.zeros(channels, 4)
+    parameters = [part.requires_grad_() for part in (embedding, classifier, *kernels)]
+    optimizer, accuracies = torch.optim.Adam(parameters, lr=rate), []
     for _ in range(steps):
         symbols = torch.randint(4, (32, 32), generator=generator)
-        seen = F.pad(table[symbols].mT, (2 * sum(dilations) - 31, 0))
-        for kernel, gap in zip(kernels, dilations, strict=True):
-            seen = torch.tanh(F.conv1d(seen, kernel, dilation=gap))
-        guess, truth = seen[:, :, -1] @ answer, symbols[:, place]
+        hidden = F.pad(embedding[symbols].mT, (2 * sum(dilations) - 31, 0))
+        for kernel, dilation in zip(kernels, dilations, strict=True):
+            hidden = torch.tanh(F.conv1d(hidden, kernel, dilation=dilation))
+        logits, target = hidden[:, :, -1] @ classifier, symbols[:, position]
         optimizer.zero_grad()
-        F.cross_entropy(guess, truth).backward()
+        F.cross_entropy(logits, target).backward()
         optimizer.step()
-        right.append((guess.argmax(dim=1) == truth).float().mean().item())
-    return sum(right[-30:]) / 30
+        accuracies.append((logits.argmax(dim=1) == target).float().mean().item())
+    return sum(accuracies[-30:]) / 30
 
 # %% kind="train" minutes=0.5 ignore_output=true track="stretch"
-plain, gapped = learn_to_name(0, [1] * 16), learn_to_name(0, [1, 3, 9, 27])
-print(f"16 plain layers: {plain:.0%} right      4 layers with gaps: {gapped:.0%} right")
-assert plain < 0.4 < 0.9 < gapped
+plain, dilated = learn_to_name(0, [1] * 16), learn_to_name(0, [1, 3, 9, 27])
+print(f"16 plain layers: {plain:.0%} right     4 layers with gaps: {dilated:.0%} right")
+assert plain < 0.4 < 0.9 < dilated
 
 # %% [markdown] kind="text" minutes=0.5 track="stretch"
 r"""
-The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `place=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
+The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `position=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
 """
 
 # %% kind="explain" minutes=4
@@ -433,9 +437,9 @@ explain("05", "sees-but-hears")
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
-In 2013, a year before the encoder-decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is filled up with zeros, so each layer makes the row shorter. One difference to section 1: each number of a word's vector has its own kernel, so the 96 numbers never mix in the fold. (This is the authors' model I; their model II stops folding earlier and keeps several vectors.) From that vector a plain recurrent network writes the translation. The authors let it choose among the translations that another system proposed; ours must translate alone.
+In 2013, a year before the encoder-decoders of lesson 04, Kalchbrenner and Blunsom built a translator of this kind, the *recurrent continuous translation model*, RCTM. Its encoder **folds** the sentence: a convolution of width 2, then one of width 3 over what is left, then 4, until one vector remains. Seven words become 6, then 4, then 1. Nothing is filled up with zeros, so each layer makes the row shorter. One difference to section 1: each number of a word's vector has its own kernel, so the {result:lesson_05/numbers in the summary/rctm:.0f} numbers never mix in the fold. (This is the authors' model I; their model II stops folding earlier and keeps several vectors.) From that vector a plain recurrent network writes the translation. The authors let it choose among the translations that another system proposed; ours must translate alone.
 
-Ours has the same number of parameters as the seq2seq of lesson 04, and the same training. The comparison is not a clean one, though: RCTM's vector has 96 numbers, where seq2seq hands over four times as many, its kernels mix no numbers, and its decoder is a plain recurrent network. So do not ask which is better, but *which words get lost*.
+Ours has the same number of parameters as the seq2seq of lesson 04, and the same training. The comparison is not a clean one, though: RCTM's vector has {result:lesson_05/numbers in the summary/rctm:.0f} numbers, where seq2seq hands over four times as many, its kernels mix no numbers, and its decoder is a plain recurrent network. So do not ask which is better, but *which words get lost*.
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
@@ -447,7 +451,7 @@ rctm, seq2seq = load_shipped("rctm"), load_shipped("seq2seq")
 decode = yours("greedy_decode")  # of lesson 04: it drives any translator
 
 
-def says(system, text):
+def translation(system, text):
     words = decode(system.model, system.tokenizer.encode(text), 40)
     return system.tokenizer.decode(words)
 
@@ -459,54 +463,56 @@ for text in (
     "three black horses eat the apples in the box because they are hungry",
 ):
     print(text)
-    print("    RCTM    ", says(rctm, text))
-    print("    seq2seq ", says(seq2seq, text))
+    print("    RCTM    ", translation(rctm, text))
+    print("    seq2seq ", translation(seq2seq, text))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Over all lengths RCTM gets 23.9% of the test sentences exactly right, seq2seq 66.4%. Look at what is lost: the horses eat bread from a table instead of apples in a box. Does it matter *where* a word stands? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word made no difference. To compare, change the **animal** instead, further to the front.
+Over all lengths RCTM gets {result:toy_ladder/rctm/scores/test/exact:.1%} of the test sentences exactly right, seq2seq {result:toy_ladder/seq2seq/scores/test/exact:.1%}. Look at what is lost: the horses eat bread from a table instead of apples in a box. Does it matter *where* a word stands? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word made no difference. To compare, change the **animal** instead, further to the front.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" name="twins" minutes=0.5
 ANIMALS = "cat dog horse bird rabbit wolf fox cow mouse goat frog hen".split()
 pairs = splits(sizes={"coreference": 400}).coreference
-ends = [(a.src_text, b.src_text) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
-swap = dict(zip(ANIMALS, ANIMALS[1:] + ANIMALS[:1], strict=True))
-animals = []
-for text, _ in ends:
-    spoken = text.split()
-    found = [place for place, word in enumerate(spoken) if word in swap]
-    if found:
-        spoken[found[0]] = swap[spoken[found[0]]]
-        animals.append((text, " ".join(spoken)))
+sources = [pair.src_text for pair in pairs]
+other_last_word = list(zip(sources[::2], sources[1::2], strict=True))
+next_animal = dict(zip(ANIMALS, ANIMALS[1:] + ANIMALS[:1], strict=True))
+other_animal = []
+for text in sources[::2]:
+    words = text.split()
+    positions = [position for position, word in enumerate(words) if word in next_animal]
+    if positions:
+        words[positions[0]] = next_animal[words[positions[0]]]
+        other_animal.append((text, " ".join(words)))
 
 
-def same_twice(system, twins):
-    """The share of twins that become the same translation, in %."""
+def percent_identical(system, twins):
+    """The percentage of twins whose two translations are the same."""
     texts = [text for pair in twins for text in pair]
-    said = [t.target for t in translate(texts, system.model, system.tokenizer)]
-    same = [a == b for a, b in zip(said[::2], said[1::2], strict=True)]
+    targets = [t.target for t in translate(texts, system.model, system.tokenizer)]
+    same = [a == b for a, b in zip(targets[::2], targets[1::2], strict=True)]
     return 100 * sum(same) / len(same)
 
 # %% kind="predict" minutes=2 ignore_output=true
-shares = [
-    same_twice(system, twins) for system in (rctm, seq2seq) for twins in (ends, animals)
+percentages = [
+    percent_identical(system, twins)
+    for system in (rctm, seq2seq) for twins in (other_last_word, other_animal)
 ]
 labels = ["RCTM, last word", "RCTM, animal", "seq2seq, last word", "seq2seq, animal"]
 figure = views.bars(
-    shares, labels=labels, high=100, digits=0, name="same translation, %",
+    percentages, labels=labels, high=100, digits=0, name="same translation, %",
     title="Two sentences, one word changed: how often the same French?",
-    alt=". ".join(f"{a}: {b:.0f}%" for a, b in zip(labels, shares, strict=True)),
+    alt=". ".join(f"{a}: {b:.0f}%" for a, b in zip(labels, percentages, strict=True)),
 )
 predict("05", "twins", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. You may have seen it in the goat above: *hungry* became *il est bon*, it is good. So *it* becomes *il* or *elle* by habit: over three trainings 51% of the pronouns are right, and a coin has 50%.
+In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. You may have seen it in the goat above: *hungry* became *il est bon*, it is good. So *it* becomes *il* or *elle* by habit: over three trainings {result:toy_ladder/rctm/scores/coreference/pronouns:.0%} of the pronouns are right, and a coin has 50%.
 
 Is it the ways again? Half: in a fold the ends have few and the middle many, and training has mended the left end, not the right one. By the gradient, as in section 5, the trained RCTM hears the last word, on which all hangs, about a third as well as the loudest.
 
-So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets 96.5% here, with attention between reader and writer.
+So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -531,12 +537,12 @@ def look_back(words, kernel):
     n, width = len(words), len(kernel)
     left = (width - 1) // 2
     padded = torch.nn.functional.pad(words, (0, 0, left, width - 1 - left))
-    return sum(padded[place : place + n] @ kernel[place] for place in range(width))
+    return sum(padded[j : j + n] @ kernel[j] for j in range(width))
     # end bug
     # solution
     n, width = len(words), len(kernel)
     padded = torch.nn.functional.pad(words, (0, 0, width - 1, 0))
-    return sum(padded[place : place + n] @ kernel[place] for place in range(width))
+    return sum(padded[j : j + n] @ kernel[j] for j in range(width))
     # end solution
 
 # %% kind="check" exercise="look_back"
@@ -586,16 +592,16 @@ Four words of one number each, a kernel of width 3. Work the four outputs out on
 r"""
 ## Break it
 
-Here is a stack of three layers, nine matrices. Its receptive field is 43 words, better than asked for in section 4.
+Here is a stack of three layers, nine matrices. Its receptive field is {printed:holes/receptive field:} words, better than asked for in section 4.
 
-> **Before you run it:** widths 3, 3, 3 and dilations 1, 5, 15. How many of the 43 words does it hear?
+> **Before you run it:** widths 3, 3, 3 and dilations 1, 5, 15. How many of the {printed:holes/receptive field:} words does it hear?
 """
 
-# %% kind="break" minutes=1
-print("receptive field:", sees([3, 3, 3], [1, 5, 15])[-1])
+# %% kind="break" name="holes" minutes=1
+print("receptive field:", fields([3, 3, 3], [1, 5, 15])[-1])
 row = influence(random_stack([1, 5, 15]), n=43)
 print("words heard:    ", int((row > 0).sum()))
-print("one mark a word:", "".join("█" if word > 0 else "·" for word in row))
+print("one mark a word:", "".join("█" if size > 0 else "·" for size in row))
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
@@ -631,7 +637,7 @@ r"""
 |---|---|
 | "sixteen layers see it, so they know it" | Look at the hill: two thousand times weaker. |
 | "attention is one hop, so it translates in one step" (M43) | One hop to *read*; writing is word by word. |
-| "RCTM fails because convolutions are bad" | ConvS2S: 96.5%. It does not squeeze. |
+| "RCTM fails because convolutions are bad" | ConvS2S: {result:toy_ladder/convs2s/scores/test/exact:.1%}. It does not squeeze. |
 | "the receptive field is the product of the widths" | Only with gaps that just fit. |
 
 **If time is short**, cut section 7 and the training cell of section 5; keep the racetrack, the design and the pairs.

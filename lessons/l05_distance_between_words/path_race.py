@@ -6,9 +6,9 @@
     >>> compute(n=32, width=3, gaps="with")["hops"]["convolution"]
     4
 
-One hop is one layer of a convolution, one step of a recurrent network, or one look. A window ends with its
-word, so one layer of width k carries a word at most k - 1 places on. With gaps (dilation) that are k times as
-large in each layer, L layers see k^L words, and every word of them by one way alone.
+One hop is one layer of a convolution, one step of a recurrent network, or one application of attention. A
+window ends with its own word, so a layer of width k carries information at most k - 1 positions forward. With
+dilations ("gaps") that are k times as large in each layer, L layers see k^L words, each by exactly one way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HALF_CIRCLE = np.linspace(np.pi, 0, 25)
 
 
 def jumps(n: int, width: int, gaps: str) -> list[int]:
-    """How many places each layer of a convolution carries the first word on, until the last has heard of it.
+    """How many positions each layer of a convolution carries the first word, until it reaches the last.
 
     >>> jumps(8, 3, "without"), jumps(32, 3, "with")
     ([2, 2, 2, 1], [1, 3, 0, 27])
@@ -39,12 +39,12 @@ def jumps(n: int, width: int, gaps: str) -> list[int]:
     if gaps == WITHOUT:
         steps, rest = divmod(n - 1, width - 1)
         return [width - 1] * steps + [rest] * (rest > 0)
-    left, gap, found = n - 1, 1, []
-    while left:  # the distance, written in the number system of base `width`
-        left, times = divmod(left, width)
-        found.append(times * gap)
-        gap *= width
-    return found
+    distance, dilation, lengths = n - 1, 1, []
+    while distance:  # its digits in base `width`
+        distance, digit = divmod(distance, width)
+        lengths.append(digit * dilation)
+        dilation *= width
+    return lengths
 
 
 def hops(n: int, width: int, gaps: str) -> dict[str, int]:
@@ -52,26 +52,26 @@ def hops(n: int, width: int, gaps: str) -> dict[str, int]:
 
 
 def compute(*, n: int, width: int, gaps: str) -> Facts:
-    """The jumps of each runner, hops, and the steps that must wait for one another."""
+    """The jumps and hops of each network, and the number of sequential steps."""
     counts = hops(n, width, gaps)
     return {
         "jumps": {"recurrent": [1] * (n - 1), "convolution": jumps(n, width, gaps), "attention": [n - 1]},
         "hops": counts,
-        "read_steps": counts | {"recurrent": n},  # a recurrent network also has to read the first word
-        "write_steps": n,  # whoever reads: a word must be said before the next can be
+        "read_steps": counts | {"recurrent": n},  # a recurrent network also reads the first word
+        "write_steps": n,  # in every network: each word depends on the one before
         "other_gaps": len(jumps(n, width, WITHOUT if gaps == WITH else WITH)),
     }
 
 
 def arcs(lengths: list[int], n: int, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Half circles from word to word, as one line with breaks; a layer that only waits is a small ring."""
-    place, xs, ys = 0.0, [], []
+    """Half circles from word to word, as one line with breaks; a jump of length 0 is a small ring."""
+    start, xs, ys = 0.0, [], []
     for length in lengths:
         wide = length / (n - 1)
         radius, high = (wide / 2, TALLEST * wide**0.5) if length else (0.012, 0.13)
-        xs += [*(place + radius + radius * np.cos(HALF_CIRCLE) - (0 if length else radius)), np.nan]
+        xs += [*(start + radius + radius * np.cos(HALF_CIRCLE) - (0 if length else radius)), np.nan]
         ys += [*(floor + high * np.sin(HALF_CIRCLE)), np.nan]
-        place += wide
+        start += wide
     return np.array(xs), np.array(ys)
 
 
@@ -91,10 +91,12 @@ def draw_race(axes: Axes) -> Show:
     writing = quick_text(axes, 0, -0.58, size=9.5, va="bottom")
 
     def show(facts: Facts) -> None:
-        places = np.linspace(0, 1, facts["n"])
+        positions = np.linspace(0, 1, facts["n"])
         writing.set_text(f"Writing {facts['n']} words: {facts['write_steps']} steps, whoever reads.")
         for name, floor in LANES.items():
-            words[name].set(data=(places, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1)
+            words[name].set(
+                data=(positions, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1
+            )
             ways[name].set_data(*arcs(facts["jumps"][name], facts["n"], floor))
             number, reading = facts["hops"][name], facts["read_steps"][name]
             counts[name].set_text(f"{number} hop{'s' * (number > 1)}")

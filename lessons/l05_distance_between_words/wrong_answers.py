@@ -1,12 +1,27 @@
 """Answers to the exercises of lesson 05, as learners write them: wrong, with what must be said, and right.
 
-After each wrong one come the slip that must be named, or a part of the text; None where no slip may be named.
+Each wrong one has the slip that must be named (None if there is none) or a part of the verdict.
 """
 
 import itertools
 
 import torch
 import torch.nn.functional as F
+
+
+def random_inputs(width):
+    """Six words of four channels, and a kernel of this width."""
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(shape, generator=generator) for shape in ((6, 4), (width, 4, 5))]
+
+
+def with_gaps(widths):
+    """The widths, and dilations that waste no way."""
+    gaps = [1]
+    for width in widths[:-1]:
+        gaps.append(gaps[-1] * width)
+    return list(widths), gaps
+
 
 # --- one convolution
 
@@ -138,13 +153,6 @@ def dilations_after(widths, dilations):
 # --- the cheapest stack
 
 
-def with_gaps(widths):
-    gaps = [1]
-    for width in widths[:-1]:
-        gaps.append(gaps[-1] * width)
-    return list(widths), gaps
-
-
 def threes(n_words):
     widths = [3]
     while 3 ** len(widths) < n_words:
@@ -274,19 +282,14 @@ def back_by_loop(words, kernel):
 # --- tests of it
 
 
-def drawn(*shapes):
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randn(shape, generator=generator) for shape in shapes]
-
-
 def test_by_formula(convolution):
     for width in (1, 2, 3, 5):
-        words, kernel = drawn((6, 4), (width, 4, 5))
+        words, kernel = random_inputs(width)
         torch.testing.assert_close(convolution(words, kernel), back_by_pad(words, kernel))
 
 
 def only_width_three(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = random_inputs(3)
     torch.testing.assert_close(convolution(words, kernel), back_by_pad(words, kernel))
 
 
@@ -298,7 +301,7 @@ def test_by_hand(convolution):
 
 
 def test_by_changes(convolution):
-    words, kernel = drawn((6, 4), (4, 4, 5))
+    words, kernel = random_inputs(4)
     before = convolution(words, kernel)
     for place in range(6):
         changed = words.clone()
@@ -309,29 +312,29 @@ def test_by_changes(convolution):
 
 
 def only_shape(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = random_inputs(3)
     assert convolution(words, kernel).shape == (6, 5)
 
 
 def only_the_future(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = random_inputs(3)
     before = convolution(words, kernel)
     words[4:] += 1
     assert torch.allclose(convolution(words, kernel)[:4], before[:4], atol=1e-5)
 
 
 def width_one(convolution):
-    words, kernel = drawn((6, 4), (1, 4, 5))
+    words, kernel = random_inputs(1)
     torch.testing.assert_close(convolution(words, kernel), words @ kernel[0])
 
 
 def says_false(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = random_inputs(3)
     return torch.allclose(convolution(words, kernel), back_by_pad(words, kernel))
 
 
 def wants_centred(convolution):
-    words, kernel = drawn((6, 4), (3, 4, 5))
+    words, kernel = random_inputs(3)
     torch.testing.assert_close(convolution(words, kernel), centred_again(words, kernel))
 
 

@@ -1,11 +1,12 @@
 """The additive attention stepper: what happens between the decoder's old state and its next word.
 
     >>> facts = compute(sentence="thirsty", step=1)
-    >>> facts["said"][1], facts["source"][facts["weights"].argmax()]
+    >>> facts["words"][1], facts["source"][facts["weights"].argmax()]
     ('chat', 'cat')
 
 The shipped Bahdanau system translates the running pair. At each step every annotation gets a score from the
-decoder's state, a softmax shares out, and the map gains a row. Steps and annotations count from 0.
+decoder's state, a softmax turns the scores into weights, and the map gains a row. Steps and annotations are
+numbered from 0.
 """
 
 from __future__ import annotations
@@ -37,39 +38,39 @@ WEIGHTS = {"low": 0, "high": 1, "colour": theme.BLUE, "digits": 2}
 
 @cache
 @torch.no_grad()
-def walk(sentence: str) -> dict[str, Any]:
-    """The whole translation, step by step."""
+def translate_stepwise(sentence: str) -> dict[str, Any]:
+    """The scores, the weights and the word of every step."""
     model, tokenizer = shared("bahdanau").model, shared("bahdanau").tokenizer
     text = SENTENCES[sentence]
     batch = make_batch(sources=[tokenizer.encode(text)], targets=[[]])
     memory = model.encode(batch.src, batch.src_lengths)
     state, annotations = model.start(memory)["hidden"], memory["annotations"]
-    word, scores, weights, said = BOS, [], [], []
+    token, scores, weights, words = BOS, [], [], []
     for _ in range(N_STEPS):
         scores.append(model.score(state.unsqueeze(1), annotations)[0, 0])
         weights.append(scores[-1].softmax(-1))
         context = weights[-1][None] @ annotations[0]
-        embedded = model.embed(torch.tensor([[word]]))[:, 0]
+        embedded = model.embed(torch.tensor([[token]]))[:, 0]
         state = model.decoder(torch.cat([embedded, context], dim=-1), state)
-        word = int(model.logits(torch.cat([state, embedded, context], dim=-1)).argmax())
-        said.append(SPECIAL[EOS] if word == EOS else tokenizer.decode([word]))
+        token = int(model.logits(torch.cat([state, embedded, context], dim=-1)).argmax())
+        words.append(SPECIAL[EOS] if token == EOS else tokenizer.decode([token]))
     return {
         "scores": torch.stack(scores).numpy(),
         "weights": torch.stack(weights).numpy(),
-        "said": said,
+        "words": words,
         "source": [*text.split(), SPECIAL[EOS]],
     }
 
 
 def compute(*, sentence: str, step: int) -> Facts:
-    """What the decoder sees at this step, and the weights of all steps up to it."""
-    kept = walk(sentence)
+    """Scores and weights of one step, and the weights of all steps up to it."""
+    steps = translate_stepwise(sentence)
     return {
-        "scores": kept["scores"][step],
-        "weights": kept["weights"][step],
-        "source": kept["source"],
-        "said": kept["said"],
-        "map": kept["weights"][: step + 1],
+        "scores": steps["scores"][step],
+        "weights": steps["weights"][step],
+        "source": steps["source"],
+        "words": steps["words"],
+        "map": steps["weights"][: step + 1],
     }
 
 
@@ -83,21 +84,23 @@ def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, di
 
     def show(facts: Facts) -> None:
         bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
-        write(bars.words, [f"{word}  {place}" for place, word in enumerate(facts["source"])])
+        write(bars.words, [f"{word}  {position}" for position, word in enumerate(facts["source"])])
 
     return show
 
 
 def draw_map(axes: Axes) -> Show:
-    cells = Heatmap(axes, [""] * N_STEPS, [str(place) for place in range(N_SOURCE)])
+    cells = Heatmap(axes, [""] * N_STEPS, [str(position) for position in range(N_SOURCE)])
     axes.set_xlabel("annotation")
-    words = [quick_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)]
+    labels = [
+        quick_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)
+    ]
 
     def show(facts: Facts) -> None:
-        still_to_come = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
-        cells.show(np.vstack([facts["map"], still_to_come]))
-        said = facts["said"][: facts["step"] + 1]
-        write(words, said, bold=[False] * facts["step"] + [True])
+        later_steps = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
+        cells.show(np.vstack([facts["map"], later_steps]))
+        words = facts["words"][: facts["step"] + 1]
+        write(labels, words, bold=[False] * facts["step"] + [True])
 
     return show
 
@@ -134,8 +137,8 @@ class AttentionStepper(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        said = " ".join(facts["said"][: facts["step"]])
-        return [f"said so far: {said or '(nothing)'}", f"now: {facts['said'][facts['step']]}"]
+        words = " ".join(facts["words"][: facts["step"]])
+        return [f"said so far: {words or '(nothing)'}", f"now: {facts['words'][facts['step']]}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -143,5 +146,5 @@ class AttentionStepper(Explorable):
         return (
             f"Step {facts['step']} of “… because it was {facts['sentence']}”: "
             f"the largest weight, {fixed(facts['weights'][best], 2)}, is on “{facts['source'][best]}”, "
-            f"and the decoder says “{facts['said'][facts['step']]}”."
+            f"and the decoder says “{facts['words'][facts['step']]}”."
         )

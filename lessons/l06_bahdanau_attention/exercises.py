@@ -1,4 +1,4 @@
-"""The exercises of lesson 06: additive scores, the six steps for a batch, its test, links, and steering."""
+"""The exercises of lesson 06: additive scores and attention, its test, links, and forced attention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TANH_1 = 0.761594  # tanh(1)
 WEIGHTS = {"w_state": gaussian("d s"), "w_annotation": gaussian("d a"), "v": gaussian("d")}
 
 
-def scores_of(state: Tensor, annotations: Tensor, w_state: Tensor, w_annotation: Tensor, v: Tensor) -> Tensor:
+def additive_scores(
+    state: Tensor, annotations: Tensor, w_state: Tensor, w_annotation: Tensor, v: Tensor
+) -> Tensor:
     return additive(state[None], annotations, w_query=w_state, w_key=w_annotation, v=v)[0]
 
 
@@ -32,7 +34,7 @@ ADDITIVE_SCORES = Exercise(
     inputs={"state": gaussian("s"), "annotations": gaussian("n a"), **WEIGHTS},
     returns={"scores": "n"},
     sizes={"s": 3, "n": 5, "a": 4, "d": 6},
-    reference=scores_of,
+    reference=additive_scores,
     by_hand=ByHand(
         inputs={
             "state": [1.0],
@@ -69,7 +71,7 @@ ADDITIVE_SCORES = Exercise(
         ),
         Slip(
             "softmax-already",
-            lambda s, h, w, u, v: scores_of(s, h, w, u, v).softmax(-1),
+            lambda s, h, w, u, v: additive_scores(s, h, w, u, v).softmax(-1),
             "these are weights already. Only the scores are asked for here; the softmax comes next.",
         ),
         Slip(
@@ -86,16 +88,16 @@ ADDITIVE_SCORES = Exercise(
 )
 
 
-def look(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def attend(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     scores = additive(states[:, None], annotations, w_query=w, w_key=u, v=v)[:, 0]
-    return blended(scores.softmax(-1), annotations)
+    return blend(scores.softmax(-1), annotations)
 
 
-def blended(weights: Tensor, annotations: Tensor) -> tuple[Tensor, Tensor]:
+def blend(weights: Tensor, annotations: Tensor) -> tuple[Tensor, Tensor]:
     return (weights[:, None] @ annotations)[:, 0], weights
 
 
-def bent(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor) -> Tensor:
+def hidden_layer(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return torch.tanh((states @ w.T)[:, None] + annotations @ u.T)
 
 
@@ -105,8 +107,8 @@ ADDITIVE_ATTENTION = Exercise(
     inputs={"states": gaussian("b s"), "annotations": gaussian("b n a"), **WEIGHTS},
     returns={"context": "b a", "weights": "b n"},
     sizes={"b": 2, "s": 3, "n": 5, "a": 4, "d": 6},
-    reference=look,
-    large=(4.0,),  # tanh is flat beyond: larger ones would only ask the same again
+    reference=attend,
+    large=(4.0,),  # tanh is flat beyond: larger inputs would test the same
     by_hand=ByHand(
         inputs={
             "states": [[1.0], [0.0]],
@@ -132,62 +134,66 @@ ADDITIVE_ATTENTION = Exercise(
     slips=(
         Slip(
             "softmax-over-batch",
-            lambda s, h, w, u, v: blended((bent(s, h, w, u) @ v).softmax(0), h),
+            lambda s, h, w, u, v: blend((hidden_layer(s, h, w, u) @ v).softmax(0), h),
             "the softmax runs over the sentences. Each sentence shares out over its own words: `dim=-1`.",
         ),
         Slip(
             "no-softmax",
-            lambda s, h, w, u, v: blended(bent(s, h, w, u) @ v, h),
+            lambda s, h, w, u, v: blend(hidden_layer(s, h, w, u) @ v, h),
             "the scores themselves are used as weights. A softmax turns them into shares first.",
         ),
         Slip(
             "blends-projections",
-            lambda s, h, w, u, v: blended((bent(s, h, w, u) @ v).softmax(-1), h @ u.T),
+            lambda s, h, w, u, v: blend((hidden_layer(s, h, w, u) @ v).softmax(-1), h @ u.T),
             "the projected annotations are blended. They decide the weights; what is blended are the "
             "annotations themselves.",
         ),
         Slip(
             "hard-choice",
-            lambda s, h, w, u, v: blended(
-                F.one_hot((bent(s, h, w, u) @ v).argmax(-1), h.shape[1]).float(), h
+            lambda s, h, w, u, v: blend(
+                F.one_hot((hidden_layer(s, h, w, u) @ v).argmax(-1), h.shape[1]).float(), h
             ),
             "only the best word is taken. The look is soft: every word gives its share.",
             misconception="M12",
         ),
         Slip(
             "no-tanh",
-            lambda s, h, w, u, v: blended((((s @ w.T)[:, None] + h @ u.T) @ v).softmax(-1), h),
+            lambda s, h, w, u, v: blend((((s @ w.T)[:, None] + h @ u.T) @ v).softmax(-1), h),
             "there is no tanh. Then the state adds the same to every score, the softmax takes that away "
             "again, and every step looks at the same words.",
         ),
         Slip(
             "first-state-for-all",
-            lambda s, h, w, u, v: blended((torch.tanh(s[0] @ w.T + h @ u.T) @ v).softmax(-1), h),
+            lambda s, h, w, u, v: blend((torch.tanh(s[0] @ w.T + h @ u.T) @ v).softmax(-1), h),
             "all sentences are scored with the first one's state. Each state belongs to its own sentence.",
         ),
         Slip(
             "plain-mean",
-            lambda s, h, w, u, v: blended(h.new_full(h.shape[:2], 1 / h.shape[1]), h),
+            lambda s, h, w, u, v: blend(h.new_full(h.shape[:2], 1 / h.shape[1]), h),
             "every word gets the same weight, whatever the state. The weights come from the scores.",
         ),
         Slip(
             "scores-for-weights",
-            lambda s, h, w, u, v: (look(s, h, w, u, v)[0], bent(s, h, w, u) @ v),
+            lambda s, h, w, u, v: (attend(s, h, w, u, v)[0], hidden_layer(s, h, w, u) @ v),
             "the context is right, but scores are handed back in place of the weights.",
         ),
     ),
 )
 
 
-def by_einsum(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def attend_by_einsum(
+    states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor
+) -> tuple[Tensor, Tensor]:
     hidden = torch.einsum("bs,ds->bd", states, w).unsqueeze(1) + torch.einsum("bna,da->bnd", annotations, u)
     weights = torch.einsum("bnd,d->bn", hidden.tanh(), v).softmax(dim=1)
     return torch.einsum("bn,bna->ba", weights, annotations), weights
 
 
-def one_by_one(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def attend_one_by_one(
+    states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor
+) -> tuple[Tensor, Tensor]:
     weights = torch.stack(
-        [scores_of(s, h, w, u, v).softmax(-1) for s, h in zip(states, annotations, strict=True)]
+        [additive_scores(s, h, w, u, v).softmax(-1) for s, h in zip(states, annotations, strict=True)]
     )
     return (weights[..., None] * annotations).sum(1), weights
 
@@ -196,17 +202,17 @@ def careful_test(implementation: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     sizes = [(2, 3), (2, 5, 4), (6, 3), (6, 4), (6,)]
     given = [torch.randn(size, generator=generator) for size in sizes]
-    for got, expected in zip(implementation(*given), look(*given), strict=True):
+    for got, expected in zip(implementation(*given), attend(*given), strict=True):
         torch.testing.assert_close(got, expected)
 
 
 TEST_ADDITIVE_ATTENTION = TestExercise(
     name="test_additive_attention",
     lesson="bahdanau_attention",
-    inputs={"look": "a function"},
+    inputs={"attend": "a function"},
     of=ADDITIVE_ATTENTION,
     what="look",
-    accepts={"with einsum": by_einsum, "sentence by sentence": one_by_one},
+    accepts={"with einsum": attend_by_einsum, "sentence by sentence": attend_one_by_one},
     rejects={
         "softmax-over-batch": "shares out over the sentences of the batch",
         "no-softmax": "takes the scores themselves as weights",
@@ -220,8 +226,8 @@ TEST_ADDITIVE_ATTENTION = TestExercise(
 )
 
 
-def shares(axes: str) -> Given:
-    """Weights, as a softmax gives them."""
+def random_weights(axes: str) -> Given:
+    """Attention weights: rows that sum to 1."""
     return Given(axes, lambda size, g: torch.randn(size, generator=g, device="cpu").mul(2).softmax(-1))
 
 
@@ -232,8 +238,8 @@ def links_one_late(weights: Tensor) -> Tensor:
 ALIGNED_WORDS = Exercise(
     name="aligned_words",
     lesson="bahdanau_attention",
-    inputs={"weights": shares("t s")},
-    returns={"places": "french"},
+    inputs={"weights": random_weights("t s")},
+    returns={"positions": "french"},
     sizes={"t": 6, "s": 5},
     other_sizes=({"t": 3, "s": 7}, {"t": 4, "s": 4}, {"t": 2, "s": 2}),
     large=(),
@@ -241,7 +247,7 @@ ALIGNED_WORDS = Exercise(
     reference=lambda weights: weights[:-1, :-1].argmax(-1),
     by_hand=ByHand(
         inputs={"weights": [[0.7, 0.1, 0.2], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.0, 0.1, 0.9]]},
-        answer={"places": [0.0, 0.0, 1.0]},
+        answer={"positions": [0.0, 0.0, 1.0]},
         says="Three French words and the end; two English words and the end. The first two French words look "
         "most at place 0. The third has 0.5 on the end, which is never linked; of the words, place 1 has the "
         "most. The last row is the end's own.",
@@ -274,45 +280,48 @@ ALIGNED_WORDS = Exercise(
 
 
 THIRSTY = "the cat drank the water because it was thirsty"
-PLACES = (*THIRSTY.split(), "</s>")
+SOURCE_TOKENS = (*THIRSTY.split(), "</s>")
 
 
 @cache
 @torch.no_grad()
-def steered(step: int, place: int) -> str:
-    """What the shipped system says if all the weight of one step goes to one place."""
+def translate_forced(step: int, position: int) -> str:
+    """The translation of the shipped system if all the weight of one step is on one position."""
     shipped = load_shipped("bahdanau")
     model, tokenizer = shipped.model, shipped.tokenizer
     batch = make_batch([tokenizer.encode(THIRSTY)], [[]])
     memory = model.encode(batch.src, batch.src_lengths)
-    state, annotations, word, said = model.start(memory)["hidden"], memory["annotations"], BOS, []
-    for now in range(30):
+    state, annotations, token, words = model.start(memory)["hidden"], memory["annotations"], BOS, []
+    for i in range(30):
         weights = model.score(state[:, None], annotations)[:, 0].softmax(-1)
-        context = annotations[:, place] if now == step else (weights[:, None] @ annotations)[:, 0]
-        read = model.embed(torch.tensor([[word]]))[:, 0]
-        state = model.decoder(torch.cat([read, context], -1), state)
-        word = int(model.logits(torch.cat([state, read, context], -1)).argmax())
-        if word == EOS:
+        context = annotations[:, position] if i == step else blend(weights, annotations)[0]
+        last = model.embed(torch.tensor([[token]]))[:, 0]
+        state = model.decoder(torch.cat([last, context], -1), state)
+        token = int(model.logits(torch.cat([state, last, context], -1)).argmax())
+        if token == EOS:
             break
-        said.append(word)
-    return tokenizer.decode(said)
+        words.append(token)
+    return tokenizer.decode(words)
 
 
-def is_a_step_and_a_place(given: tuple, answer: object) -> str:
-    step, place = answer
-    if type(step) is not int or type(place) is not int:
-        return "Two whole numbers are wanted: (step, place)."
-    if not (0 <= step < 12 and 0 <= place < 10):
+def is_a_step_and_a_position(given: tuple, answer: object) -> str:
+    step, position = answer
+    if type(step) is not int or type(position) is not int:
+        return "Two whole numbers are wanted: (step, position)."
+    if not (0 <= step < 12 and 0 <= position < 10):
         return "There are steps 0 to 11, and places 0 to 9 (9 is the end of the source)."
     return ""
 
 
-def says_elle(given: tuple, answer: tuple[int, int]) -> str:
-    said = steered(*answer)
-    if said == "le chat a bu l' eau parce qu' elle avait soif":
+def makes_elle(given: tuple, answer: tuple[int, int]) -> str:
+    translation = translate_forced(*answer)
+    if translation == "le chat a bu l' eau parce qu' elle avait soif":
         return ""
-    step, place = answer
-    return f"With the look of step {step} forced onto place {place}, “{PLACES[place]}”, it says: “{said}”."
+    step, position = answer
+    return (
+        f"With the look of step {step} forced onto place {position}, “{SOURCE_TOKENS[position]}”, it says: "
+        f"“{translation}”."
+    )
 
 
 MAKE_IT_SHE = PlainExercise(
@@ -323,7 +332,7 @@ MAKE_IT_SHE = PlainExercise(
     others=(),
     reference=lambda: (8, 4),
     design=True,
-    demands=(is_a_step_and_a_place, says_elle),
+    demands=(is_a_step_and_a_position, makes_elle),
 )
 
 EXERCISES = (ADDITIVE_SCORES, ADDITIVE_ATTENTION, TEST_ADDITIVE_ATTENTION, ALIGNED_WORDS, MAKE_IT_SHE)

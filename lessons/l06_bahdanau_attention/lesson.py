@@ -65,13 +65,13 @@ Take the second idea seriously for a moment. In our toy language we know for eve
 """
 
 # %% kind="estimate" minutes=1.5
-def on_the_diagonal():
-    """The share of all links, in percent, that join equal places."""
+def percent_on_diagonal():
+    """The percentage of all links that join equal positions."""
     links = [link for pair in tests.test for link in pair.links]
     return 100 * sum(english == french for english, french in links) / len(links)
 
 
-estimate("06", "diagonal", on_the_diagonal)
+estimate("06", "diagonal", percent_on_diagonal)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -187,8 +187,8 @@ def additive_attention(states, annotations, w_state, w_annotation, v):
     # solution
     from_state = states @ w_state.T  # (b, d)
     from_annotations = annotations @ w_annotation.T  # (b, n, d)
-    bent = torch.tanh(from_state[:, None] + from_annotations)
-    weights = torch.softmax(bent @ v, dim=-1)  # (b, n)
+    hidden = torch.tanh(from_state[:, None] + from_annotations)
+    weights = torch.softmax(hidden @ v, dim=-1)  # (b, n)
     context = (weights[:, None] @ annotations)[:, 0]  # (b, a)
     return context, weights
     # end solution
@@ -219,16 +219,16 @@ r"""
 """
 
 # %% kind="exercise" exercise="test_additive_attention" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
-def test_additive_attention(look):
+def test_additive_attention(attend):
     """Takes a function like additive_attention; raises if it is wrong."""
     # solution
     generator = torch.Generator().manual_seed(0)
     sizes = [(2, 3), (2, 5, 4), (6, 3), (6, 4), (6,)]
     states, h, w, u, v = (torch.randn(size, generator=generator) for size in sizes)
-    context, weights = look(states, h, w, u, v)
+    context, weights = attend(states, h, w, u, v)
     for b in range(2):
-        bent = [torch.tanh(w @ states[b] + u @ word) for word in h[b]]
-        scores = torch.stack(bent) @ v
+        hidden = [torch.tanh(w @ states[b] + u @ word) for word in h[b]]
+        scores = torch.stack(hidden) @ v
         torch.testing.assert_close(weights[b], torch.softmax(scores, dim=0))
         torch.testing.assert_close(context[b], torch.softmax(scores, dim=0) @ h[b])
     # end solution
@@ -250,40 +250,41 @@ Random inputs whose sizes all differ. For each sentence and each word one score 
 r"""
 ## 3 · Your code translates
 
-Here is the trained system of 2015, in our size: 399,848 numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `additive_attention` between them. Read the loop: it is that of lesson 04 with `step` opened up, and one line more. (`score.w_query` and `score.w_key` are our $W$ and $U$. The look comes before the last word is read, so the state that asks does not know that word yet.)
+Here is the trained system of 2015, in our size: {result:toy_ladder/bahdanau/parameters:,.0f} numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `additive_attention` between them. Read the loop: it is that of lesson 04 with `step` opened up, and one line more. (`score.w_query` and `score.w_key` are our $W$ and $U$. The look comes before the last word is read, so the state that asks does not know that word yet.)
 """
 
-# %% kind="code" minutes=2
+# %% kind="code" name="translate" minutes=2
 shipped = load_shipped("bahdanau")
 model, tokenizer, score = shipped.model, shipped.tokenizer, shipped.model.score
 
 
 @torch.no_grad()
-def translate(sentence, look, most=30):
+def translate(sentence, attend, max_len=30):
     source = torch.tensor([[*tokenizer.encode(sentence), EOS]])
     memory = model.encode(source, torch.tensor([source.shape[1]]))
     annotations, state = memory["annotations"], model.start(memory)["hidden"]
-    word, said, looks = BOS, [], []
-    while len(said) < most:
-        context, weights = look(state, annotations, score.w_query, score.w_key, score.v)
-        looks.append(weights[0])
-        read = model.embed(torch.tensor([[word]]))[:, 0]
-        state = model.decoder(torch.cat([read, context], dim=-1), state)
-        word = model.logits(torch.cat([state, read, context], dim=-1)).argmax().item()
-        if word == EOS:
+    token, words, rows = BOS, [], []
+    learned = score.w_query, score.w_key, score.v
+    while len(words) < max_len:
+        context, weights = attend(state, annotations, *learned)
+        rows.append(weights[0])
+        last = model.embed(torch.tensor([[token]]))[:, 0]
+        state = model.decoder(torch.cat([last, context], dim=-1), state)
+        token = model.logits(torch.cat([state, last, context], dim=-1)).argmax().item()
+        if token == EOS:
             break
-        said.append(word)
-    return tokenizer.decode(said), torch.stack(looks)
+        words.append(token)
+    return tokenizer.decode(words), torch.stack(rows)
 
 # %% kind="code" minutes=1
-look = yours("additive_attention")
+attend = yours("additive_attention")
 
 THIRSTY = "the cat drank the water because it was thirsty"
 COLD = "the cat drank the water because it was cold"
 for sentence in (THIRSTY, COLD):
-    said, _ = translate(sentence, look)
-    print(sentence, "→", said)
-    assert said == shipped(sentence).target  # the library says the same
+    translation, _ = translate(sentence, attend)
+    print(sentence, "→", translation)
+    assert translation == shipped(sentence).target  # the library's is the same
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -295,21 +296,21 @@ predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-It looks most at *thirsty* (0.46), and next at the end of the source (0.30). *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
+It looks most at *thirsty* ({printed:weights/thirsty}), and next at the end of the source ({printed:weights/thirsty/2}). *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
 
 So a weight tells where something was **fetched from**, not what a word **means**. Keep that in mind for lesson 09.
 
 Also, *a* and *bu* both look at *drank*: nothing forces one word to one word. And the last row looks at `</s>`, the end of the source: that is how the decoder knows when to stop.
 """
 
-# %% kind="see" minutes=1
-said, weights = translate(THIRSTY, look)
-rows = [*said.split(), "</s>"]
+# %% kind="see" name="weights" minutes=1
+translation, weights = translate(THIRSTY, attend)
+rows = [*translation.split(), "</s>"]
 columns = [*THIRSTY.split(), "</s>"]
 pair = tests.coreference[0]
-assert (pair.src_text, pair.tgt_text) == (THIRSTY, said)
+assert (pair.src_text, pair.tgt_text) == (THIRSTY, translation)
 at_il = [f"{columns[j]} {fixed(weights[8, j], 2)}" for j in range(5, 10)]
-print("at il:", ", ".join(at_il))  # the words before have nothing
+print("at il:", ", ".join(at_il))  # the words before get next to nothing
 
 views.heatmap(
     weights, rows=rows, columns=columns, numbers=False, row_name="said",
@@ -331,7 +332,7 @@ It gets the weights of one translation, with a row for every word said and one f
 
 # %% kind="exercise" exercise="aligned_words" mode="bug" title="Read the links off the weights" difficulty=2 importance=3 minutes=5 track="core"
 def aligned_words(weights):
-    """weights (french words + 1, english words + 1)  ->  places (french words,)"""
+    """weights (french words + 1, english words + 1)  ->  positions (french words,)"""
     # bug
     return weights[1:, :-1].argmax(dim=-1)
     # end bug
@@ -354,16 +355,16 @@ Which row belongs to the end? The map has it at the bottom. And which row does t
 
 # %% kind="see" minutes=1
 def alignment_error(pairs, read_off):
-    right = found = true = 0
+    n_right = n_found = n_true = 0
     for pair in pairs:
-        said, weights = translate(pair.src_text, look)
-        if said != pair.tgt_text:
+        translation, weights = translate(pair.src_text, attend)
+        if translation != pair.tgt_text:
             continue  # another sentence has another alignment
-        places = read_off(weights).tolist()
-        links = {(english, french) for french, english in enumerate(places)}
-        right += len(links & pair.links)
-        found, true = found + len(links), true + len(pair.links)
-    return 1 - 2 * right / (found + true)
+        positions = read_off(weights).tolist()
+        links = {(english, french) for french, english in enumerate(positions)}
+        n_right += len(links & pair.links)
+        n_found, n_true = n_found + len(links), n_true + len(pair.links)
+    return 1 - 2 * n_right / (n_found + n_true)
 
 
 error = alignment_error(tests.test[:60], aligned_words)
@@ -371,11 +372,11 @@ print("alignment error:", fixed(error, 2))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-A map like the one above and an error near 0.9 do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: 0.07 on these sixty sentences. Recorded over the whole test set, over three trainings, while the system reads the right translation, it is 0.06. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
+A map like the one above and an error near {result:lesson_06/alignment error of 60 sentences/one row late:.1f} do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: {result:lesson_06/alignment error of 60 sentences/right:.2f} on these sixty sentences. Recorded over the whole test set, over three trainings, while the system reads the right translation, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
 
 ## 4 · By length, again
 
-Back to the picture of lesson 04: exact match by the length of the sentence. Seq2seq has 395,656 parameters, this system 399,848; same corpus, same number of steps, and no sentence of more than 20 words in training. Seq2seq translates 22% of the sentences of 16 to 20 words without a fault, and of longer ones next to none.
+Back to the picture of lesson 04: exact match by the length of the sentence. Seq2seq has {result:toy_ladder/seq2seq/parameters:,.0f} parameters, this system {result:toy_ladder/bahdanau/parameters:,.0f}; same corpus, same number of steps, and no sentence of more than 20 words in training. Seq2seq translates {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words without a fault, and of longer ones next to none.
 """
 
 # %% kind="predict" minutes=2
@@ -385,11 +386,14 @@ def exact(run, split, words):
 
 groups = [("test", words) for words in ("1–5", "6–10", "11–15", "16–20")]
 groups += [("long", words) for words in ("21–30", "31–40")]
-found = [mean_over_seeds("toy_ladder", lambda run, at=at: exact(run, *at)) for at in groups]
+by_group = [
+    mean_over_seeds("toy_ladder", lambda run, group=group: exact(run, *group))
+    for group in groups
+]
 curves = {
-    "attention": [at["bahdanau"] for at in found],
-    "Cho 2014": [at["rnn_encoder_decoder"] for at in found],
-    "seq2seq": [at["seq2seq"] for at in found],
+    "attention": [means["bahdanau"] for means in by_group],
+    "Cho 2014": [means["rnn_encoder_decoder"] for means in by_group],
+    "seq2seq": [means["seq2seq"] for means in by_group],
 }
 figure = views.lines(
     (3, 8, 13, 18, 25, 35), curves,
@@ -400,7 +404,7 @@ predict("06", "length-curve", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is 95% where it was 22%. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough: the Transformer looks at every word too, and has 22%. Why, lesson 11 asks.)
+Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} where it was {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%}. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough: the Transformer looks at every word too, and has {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. Why, lesson 11 asks.)
 
 What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: the decoder's very first state is still one vector, made of the backward GRU's last.
 """
@@ -409,27 +413,27 @@ What is new: a second GRU that reads backwards, the states that are kept, and th
 r"""
 ## 5 · Steer it
 
-A map of weights is a picture. To know whether the looking *matters*, take hold of it. `forced(step, place)` makes a look that is yours everywhere except at one step, where all the weight goes to one place.
+A map of weights is a picture. To know whether the looking *matters*, take hold of it. `force_attention(step, position)` makes a look that is yours everywhere except at one step, where all the weight goes to one place.
 
 Here is the second step, which should say *chat*, with its eyes forced onto every word in turn. Read what comes out, and what it does to the rest of the sentence.
 """
 
 # %% kind="see" minutes=2
-def forced(step, place):
-    """A look with all the weight on one place at one step, and your own elsewhere."""
+def force_attention(step, position):
+    """Your attention, but with all the weight on one position at one step."""
     steps = itertools.count()
 
-    def look_there(states, annotations, *learned):
+    def attend_there(states, annotations, *learned):
         if next(steps) != step:
-            return look(states, annotations, *learned)
-        shares = torch.eye(annotations.shape[1])[[place]]
-        return shares @ annotations[0], shares
+            return attend(states, annotations, *learned)
+        weights = torch.eye(annotations.shape[1])[[position]]
+        return weights @ annotations[0], weights
 
-    return look_there
+    return attend_there
 
 
-for place, word in enumerate(columns):
-    print(f"{word:8}", translate(THIRSTY, forced(1, place))[0])
+for position, word in enumerate(columns):
+    print(f"{word:8}", translate(THIRSTY, force_attention(1, position))[0])
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -443,9 +447,9 @@ r"""
 
 # %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 minutes=5 track="core"
 def make_it_she():
-    """Gives (step, place): where to force the look so that il becomes elle."""
+    """Gives (step, position): where to force attention so that il becomes elle."""
     # solution
-    return 8, 4  # the step that says il, looking at water
+    return 8, 4  # the step that generates il, attending to water
     # end solution
 
 # %% kind="check" exercise="make_it_she"
@@ -454,16 +458,17 @@ check("make_it_she", make_it_she)
 # %% [markdown] kind="hints" exercise="make_it_she"
 r"""
 ### A nudge
-Which step says *il*? Count in `said.split()`. Then try the places one by one with `translate(THIRSTY, forced(step, place))`.
+Which step says *il*? Count in `translation.split()`. Then try the places one by one with `translate(THIRSTY, force_attention(step, position))`.
 
 ---
 ### The recipe
-`for place in range(10): print(place, translate(THIRSTY, forced(8, place))[0])`
+`for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
 """
 
 # %% kind="see" minutes=1
-for place, word in enumerate(columns):
-    print(f"{word:8}", translate(THIRSTY, forced(8, place))[0].split()[8])
+for position, word in enumerate(columns):
+    words = translate(THIRSTY, force_attention(8, position))[0].split()
+    print(f"{word:8}", words[8])
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -473,16 +478,16 @@ Now a question about order. The annotations come in a row, first word first. Sup
 """
 
 # %% kind="predict" minutes=1.5
-cards = torch.tensor([9, 3, 1, 0, 5, 2, 8, 7, 6, 4])
+order = torch.tensor([9, 3, 1, 0, 5, 2, 8, 7, 6, 4])
 
 
-def look_at_cards(states, annotations, *learned):
-    return look(states, annotations[:, cards], *learned)
+def attend_shuffled(states, annotations, *learned):
+    return attend(states, annotations[:, order], *learned)
 
 
-said_again, moved = translate(THIRSTY, look_at_cards)
+shuffled, moved = translate(THIRSTY, attend_shuffled)
 figure = views.heatmap(
-    moved, rows=[*said_again.split(), "</s>"], columns=[columns[i] for i in cards],
+    moved, rows=[*shuffled.split(), "</s>"], columns=[columns[i] for i in order],
     numbers=False, row_name="said", column_name="looked at (dropped and picked up)",
     title="The dropped cards (full blue: 1)",
 )
@@ -501,33 +506,33 @@ Two ways to look without thinking: the same weight for everyone, and the fixed d
 """
 
 # %% kind="break" minutes=2
-def everywhere(states, annotations, *learned):
+def uniform_attention(states, annotations, *learned):
     n = annotations.shape[1]
-    shares = torch.full((1, n), 1 / n)
-    return shares @ annotations[0], shares
+    weights = torch.full((1, n), 1 / n)
+    return weights @ annotations[0], weights
 
 
-def along_the_diagonal():
+def diagonal_attention():
     steps = itertools.count()
 
-    def look_there(states, annotations, *learned):
+    def attend_there(states, annotations, *learned):
         n = annotations.shape[1]
-        shares = torch.eye(n)[[min(next(steps), n - 1)]]
-        return shares @ annotations[0], shares
+        weights = torch.eye(n)[[min(next(steps), n - 1)]]
+        return weights @ annotations[0], weights
 
-    return look_there
+    return attend_there
 
 # %% kind="break" minutes=1
-looks = {
-    "a learned look": lambda: look,
-    "the diagonal": along_the_diagonal,  # it counts steps: one for each sentence
-    "the same for all": lambda: everywhere,
+kinds = {
+    "learned attention": lambda: attend,
+    "the diagonal": diagonal_attention,  # it counts steps: a new one for each sentence
+    "the same for all": lambda: uniform_attention,
 }
-for name, new_look in looks.items():
-    right = 0
+for name, make in kinds.items():
+    n_right = 0
     for pair in tests.test[:60]:
-        right += translate(pair.src_text, new_look())[0] == pair.tgt_text
-    print(f"{name:17} {right} of 60")
+        n_right += translate(pair.src_text, make())[0] == pair.tgt_text
+    print(f"{name:17} {n_right} of 60")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
@@ -550,7 +555,7 @@ r"""
 | they say | what it is | answer |
 |---|---|---|
 | "attention picks the word with the best score" | M12 | It blends. At *il* no word has half of the weight, and the word comes out right. |
-| "il looks at cat" | – | Open the stepper at step 8: cat has 0.00. |
+| "il looks at cat" | – | Open the stepper at step 8: cat has {result:lesson_06/weights at il/cat:.2f}. |
 | "the decoder needs the annotations in order" | – | Drop the cards. The order is inside them. |
 | "Bahdanau's context replaces the state" | M05 | It enters the GRU beside the last word; the state goes on. |
 
@@ -570,8 +575,8 @@ r"""
 | context $c = \sum_j \alpha_j h_j$ | what is fetched at this step | (a,) |
 
 - Nothing is squeezed: each source word keeps a vector of its own, and the context is made anew for every word.
-- The alignment is learned from translations alone, because it helps. Error 0.06.
-- 16 to 20 words: 22% → 95%, at the same size (and 20% → 95% against Cho's, its nearest relative).
+- The alignment is learned from translations alone, because it helps. Error {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}.
+- 16 to 20 words: {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} → {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%}, at the same size (and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} → {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} against Cho's, its nearest relative).
 - A weight says where something was fetched, not what a word refers to.
 - The order of the words is inside the annotations, not in the look.
 

@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 06 show."""
+"""The attention stepper translates the running pair."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 from lessons.l06_bahdanau_attention import attention_stepper
 
 
-def test_the_stepper_translates_the_running_pair_and_shows_only_what_has_been():
-    ends = {"thirsty": "il avait soif </s>", "cold": "elle était froide </s>"}
-    for sentence, end in ends.items():
-        kept = attention_stepper.walk(sentence)
-        assert " ".join(kept["said"]) == f"le chat a bu l' eau parce qu' {end}"
-        assert kept["weights"] == pytest.approx(
-            torch.tensor(kept["scores"] + 3).softmax(-1).numpy(), abs=1e-5
-        )
-        facts = attention_stepper.compute(sentence=sentence, step=3)
-        assert np.array_equal(facts["map"], kept["weights"][:4])
+@pytest.mark.parametrize(
+    ("sentence", "end"), [("thirsty", "il avait soif </s>"), ("cold", "elle était froide </s>")]
+)
+def test_the_stepper_translates_and_shows_no_later_step(sentence, end):
+    steps = attention_stepper.translate_stepwise(sentence)
+    assert " ".join(steps["words"]) == f"le chat a bu l' eau parce qu' {end}"
+    expected = torch.tensor(steps["scores"] + 3).softmax(-1).numpy()  # a shift of all scores changes nothing
+    assert steps["weights"] == pytest.approx(expected, abs=1e-5)
+    facts = attention_stepper.compute(sentence=sentence, step=3)
+    assert np.array_equal(facts["map"], steps["weights"][:4])

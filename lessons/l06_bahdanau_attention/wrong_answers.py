@@ -4,6 +4,16 @@ import torch
 from torch.nn import functional as F
 
 
+def random_inputs(n_sentences=3):
+    """States, annotations, w_state, w_annotation and v, with sizes that all differ."""
+    torch.manual_seed(1)
+    shapes = (n_sentences, 2), (n_sentences, 4, 5), (6, 2), (6, 5), (6,)
+    return [torch.randn(shape) for shape in shapes]
+
+
+# ---- additive scores
+
+
 def scores_by_loop(state, annotations, w_state, w_annotation, v):
     asked = w_state @ state
     return torch.stack([torch.dot(v, torch.tanh(asked + w_annotation @ word)) for word in annotations])
@@ -45,6 +55,9 @@ def cuts_the_gradient(state, annotations, w_state, w_annotation, v):
 
 def transposed_weights(state, annotations, w_state, w_annotation, v):
     return torch.tanh(state @ w_state + annotations @ w_annotation.T) @ v
+
+
+# ---- additive attention
 
 
 def look_by_sum(states, annotations, w_state, w_annotation, v):
@@ -100,16 +113,17 @@ def look_scaled(states, annotations, w_state, w_annotation, v):
     return torch.einsum("bn,bna->ba", weights, annotations), weights
 
 
+# ---- tests of it
+
+
 def tests_by_loop(look):
-    torch.manual_seed(1)
-    given = torch.randn(3, 2), torch.randn(3, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
+    given = random_inputs()
     for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
         assert torch.allclose(got, expected, atol=1e-5)
 
 
 def tests_by_sum(look):
-    torch.manual_seed(2)
-    given = torch.randn(2, 3), torch.randn(2, 6, 4), torch.randn(5, 3), torch.randn(5, 4), torch.randn(5)
+    given = random_inputs()
     context, weights = look(*given)
     expected = look_by_sum(*given)
     torch.testing.assert_close(weights, expected[1])
@@ -117,26 +131,24 @@ def tests_by_sum(look):
 
 
 def tests_with_errors(look):
-    torch.manual_seed(3)
-    given = torch.randn(4, 3), torch.randn(4, 5, 2), torch.randn(6, 3), torch.randn(6, 2), torch.randn(6)
+    given = random_inputs()
     for got, expected in zip(look(*given), look_by_einsum(*given), strict=True):
         if (got - expected).abs().max() > 1e-4:
             raise ValueError("not the same")
 
 
 def tests_the_sums_only(look):
-    torch.manual_seed(1)
-    _, weights = look(
-        torch.randn(3, 2), torch.randn(3, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
-    )
+    _, weights = look(*random_inputs())
     assert torch.allclose(weights.sum(-1), torch.ones(3))
 
 
 def tests_one_sentence(look):
-    torch.manual_seed(1)
-    given = torch.randn(1, 2), torch.randn(1, 4, 5), torch.randn(6, 2), torch.randn(6, 5), torch.randn(6)
+    given = random_inputs(n_sentences=1)
     for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
         assert torch.allclose(got, expected, atol=1e-5)
+
+
+# ---- links
 
 
 def links_by_loop(weights):
@@ -176,6 +188,9 @@ def links_without_the_first(weights):
 
 def links_as_floats(weights):
     return weights[:-1, :-1].argmax(-1).float()
+
+
+# ---- forced attention
 
 
 def she_by_the():

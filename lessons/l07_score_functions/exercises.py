@@ -1,4 +1,4 @@
-"""The exercises of lesson 07: general and concat scores, cosine and local-p's bell."""
+"""The exercises of lesson 07: the general, the concat and the cosine score, and local-p's weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.layers.local import gaussian_window as bell
-from course_lib.layers.local import predicted_centres
+from course_lib.layers.local import gaussian_window, predicted_centres
 from course_lib.layers.scores import concat, cosine, general
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip
 from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
@@ -19,7 +18,7 @@ TANH_1 = 0.761594  # tanh(1)
 SOFTMAX_ALREADY = "these are weights already. Only the scores are asked for; the softmax comes after."
 
 
-def general_of(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
+def general_scores(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
     return general(queries, keys, weight=w)
 
 
@@ -29,7 +28,7 @@ GENERAL_SCORES = Exercise(
     inputs={"queries": gaussian("m q"), "keys": gaussian("n k"), "w": gaussian("q k")},
     returns={"scores": "m n"},
     sizes={"m": 2, "n": 5, "q": 3, "k": 4},
-    reference=general_of,
+    reference=general_scores,
     by_hand=ByHand(
         inputs={
             "queries": [[1.0, 2.0], [0.0, 1.0]],
@@ -41,15 +40,15 @@ GENERAL_SCORES = Exercise(
         "are 2 · 3 + 1 · 1 = 7 and 2 · 0 + 1 · 1 = 1. (0, 1) becomes (1, 0): 3 and 0.",
     ),
     slips=(
-        Slip("softmax-already", lambda q, k, w: general_of(q, k, w).softmax(-1), SOFTMAX_ALREADY),
+        Slip("softmax-already", lambda q, k, w: general_scores(q, k, w).softmax(-1), SOFTMAX_ALREADY),
         Slip(
             "scaled-already",
-            lambda q, k, w: general_of(q, k, w) / math.sqrt(k.shape[-1]),
+            lambda q, k, w: general_scores(q, k, w) / math.sqrt(k.shape[-1]),
             "the scores are divided by a root. That is lesson 08; Luong's general score has none.",
         ),
         Slip(
             "mean-for-sum",
-            lambda q, k, w: general_of(q, k, w) / k.shape[-1],
+            lambda q, k, w: general_scores(q, k, w) / k.shape[-1],
             "each product is divided by the width. A dot product adds up; it takes no mean.",
         ),
         Slip(
@@ -59,24 +58,24 @@ GENERAL_SCORES = Exercise(
         ),
         Slip(
             "first-query-for-all",
-            lambda q, k, w: general_of(q[:1], k, w).expand(len(q), -1),
+            lambda q, k, w: general_scores(q[:1], k, w).expand(len(q), -1),
             "every row holds the scores of the first query. Each query has a row of its own.",
         ),
         Slip(
             "sign-lost",
-            lambda q, k, w: general_of(q, k, w).abs(),
+            lambda q, k, w: general_scores(q, k, w).abs(),
             "no score is negative. A pair that does not fit has a negative score: leave the sign.",
         ),
     ),
 )
 
 
-def concat_of(queries: Tensor, keys: Tensor, w: Tensor, v: Tensor) -> Tensor:
+def concat_scores(queries: Tensor, keys: Tensor, w: Tensor, v: Tensor) -> Tensor:
     return concat(queries, keys, weight=w, v=v)
 
 
-def hidden(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
-    """W [q; k] of every pair, before the bend: (m, n, d)."""
+def project_pairs(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
+    """W [q; k] of every pair, before the tanh: (m, n, d)."""
     q = queries.shape[-1]
     return (queries @ w[:, :q].T)[:, None] + keys @ w[:, q:].T
 
@@ -97,8 +96,8 @@ CONCAT_SCORES = Exercise(
         {"m": 4, "n": 4, "q": 4, "k": 4, "p": 8, "d": 4},
         {"m": 1, "n": 1, "q": 1, "k": 1, "p": 2, "d": 1},
     ),
-    reference=concat_of,
-    large=(4.0,),  # tanh is flat beyond: larger ones would only ask the same again
+    reference=concat_scores,
+    large=(4.0,),  # tanh is flat beyond: larger inputs would test the same
     by_hand=ByHand(
         inputs={
             "queries": [[1.0], [0.0]],
@@ -120,18 +119,18 @@ CONCAT_SCORES = Exercise(
         ),
         Slip(
             "no-tanh",
-            lambda q, k, w, v: hidden(q, k, w) @ v,
+            lambda q, k, w, v: project_pairs(q, k, w) @ v,
             "there is no tanh. Without a bend a query adds one number to all its scores, and the softmax "
             "takes that away again: every query would look alike.",
         ),
         Slip(
             "tanh-after-v",
-            lambda q, k, w, v: torch.tanh(hidden(q, k, w) @ v),
+            lambda q, k, w, v: torch.tanh(project_pairs(q, k, w) @ v),
             "the tanh comes after `v`. First bend, then let `v` judge.",
         ),
         Slip(
             "no-v",
-            lambda q, k, w, v: torch.tanh(hidden(q, k, w)).sum(-1),
+            lambda q, k, w, v: torch.tanh(project_pairs(q, k, w)).sum(-1),
             "the hidden numbers are added up without `v`. `v` says how much each of them counts.",
         ),
         Slip(
@@ -141,17 +140,17 @@ CONCAT_SCORES = Exercise(
             ),
             "query and key are bent one by one. Join them first, one tanh after: only there do they meet.",
         ),
-        Slip("softmax-already", lambda q, k, w, v: concat_of(q, k, w, v).softmax(-1), SOFTMAX_ALREADY),
+        Slip("softmax-already", lambda q, k, w, v: concat_scores(q, k, w, v).softmax(-1), SOFTMAX_ALREADY),
         Slip(
             "first-query-for-all",
-            lambda q, k, w, v: concat_of(q[:1], k, w, v).expand(len(q), -1),
+            lambda q, k, w, v: concat_scores(q[:1], k, w, v).expand(len(q), -1),
             "every row holds the scores of the first query. Each query has a row of its own.",
         ),
     ),
 )
 
 
-def of_whole_matrix(query: Tensor, keys: Tensor) -> Tensor:
+def first_version(query: Tensor, keys: Tensor) -> Tensor:
     return keys @ query / (query.norm() * keys.norm())
 
 
@@ -169,7 +168,7 @@ COSINE_SCORES = Exercise(
         "direction. The second is 2 long: (4 · 2) / (5 · 2) = 0.8.",
     ),
     invariants=(Invariant("no cosine is above 1", lambda it: it.scores.max().clamp(min=1), equals=1),),
-    unrepaired=of_whole_matrix,
+    unrepaired=first_version,
     slips=(
         Slip(
             "keys-only",
@@ -202,58 +201,56 @@ COSINE_SCORES = Exercise(
 )
 
 
-def centre_of(query: Tensor, n: int, w_p: Tensor, v_p: Tensor) -> Tensor:
+def predict_centre(query: Tensor, n: int, w_p: Tensor, v_p: Tensor) -> Tensor:
     return predicted_centres(query[None, None], torch.tensor([n]), w_p=w_p, v_p=v_p)[0, 0]
-
-
-def inside_of(centre: Tensor, n: int, half_width: Tensor) -> Tensor:
-    return (torch.arange(n) - centre).abs() <= half_width
 
 
 def softmax_inside(scores: Tensor, inside: Tensor) -> Tensor:
     return scores.masked_fill(~inside, -torch.inf).softmax(-1)
 
 
-def local_p(
+def local_p_weights(
     query: Tensor, states: Tensor, w: Tensor, w_p: Tensor, v_p: Tensor, half_width: Tensor
 ) -> tuple[Tensor, Tensor]:
     n = len(states)
-    centre = centre_of(query, n, w_p, v_p)
-    weights = softmax_inside(general_of(query[None], states, w)[0], inside_of(centre, n, half_width))
-    return weights * bell(centre[None], torch.arange(n), sigma=float(half_width) / 2)[0], centre
+    centre = predict_centre(query, n, w_p, v_p)
+    positions = torch.arange(n)
+    weights = softmax_in_window(general_scores(query[None], states, w)[0], positions, centre, half_width)
+    return weights * gaussian_window(centre[None], positions, sigma=float(half_width) / 2)[0], centre
 
 
-def varied(change: Callable[..., Tensor]) -> Callable:
-    """A wrong local-p: `change` makes the weights of scores, positions, centre and half width."""
+def with_weights(weigh: Callable[..., Tensor]) -> Callable:
+    """A wrong local-p: `weigh` computes the weights from scores, positions, centre and half width."""
 
     def wrong(query, states, w, w_p, v_p, half_width):
-        centre = centre_of(query, len(states), w_p, v_p)
-        scores = general_of(query[None], states, w)[0]
-        return change(scores, torch.arange(len(states)), centre, half_width), centre
+        centre = predict_centre(query, len(states), w_p, v_p)
+        scores = general_scores(query[None], states, w)[0]
+        return weigh(scores, torch.arange(len(states)), centre, half_width), centre
 
     return wrong
 
 
-def inner(s: Tensor, p: Tensor, c: Tensor, D: Tensor) -> Tensor:
-    return softmax_inside(s, (p - c).abs() <= D)
+def softmax_in_window(scores: Tensor, positions: Tensor, centre: Tensor, half_width: Tensor) -> Tensor:
+    return softmax_inside(scores, (positions - centre).abs() <= half_width)
 
 
-def curve(p: Tensor, c: Tensor, sigma: Tensor) -> Tensor:
-    return torch.exp(-((p - c) ** 2) / (2 * sigma**2))
+def bell(positions: Tensor, centre: Tensor, sigma: Tensor) -> Tensor:
+    return torch.exp(-((positions - centre) ** 2) / (2 * sigma**2))
 
 
-def over_sum(weights: Tensor) -> Tensor:
+def normalise(weights: Tensor) -> Tensor:
     return weights / weights.sum(-1, keepdim=True)
 
 
 def with_centre(move: Callable[[Tensor, int], Tensor]) -> Callable:
-    """A wrong local-p: the centre is made otherwise, from W_p's and v_p's number and the length."""
+    """A wrong local-p: `move` computes the centre from v_p · tanh(W_p q) and the length."""
 
     def wrong(query, states, w, w_p, v_p, half_width):
         n = len(states)
         centre = move(torch.tanh(w_p @ query) @ v_p, n)
-        scores, places = general_of(query[None], states, w)[0], torch.arange(n)
-        weights = inner(scores, places, centre, half_width) * curve(places, centre, half_width / 2)
+        scores, positions = general_scores(query[None], states, w)[0], torch.arange(n)
+        weights = softmax_in_window(scores, positions, centre, half_width)
+        weights = weights * bell(positions, centre, half_width / 2)
         return weights.nan_to_num(0), centre
 
     return wrong
@@ -268,7 +265,7 @@ LOCAL_P_WEIGHTS = Exercise(
         "w": gaussian("q k"),
         "w_p": gaussian("d q"),
         "v_p": gaussian("d"),
-        # Whole numbers: nobody is asked for their gradient.
+        # Whole numbers: they have no gradient.
         "half_width": Given("", lambda size, g: torch.randint(1, 4, size, generator=g)),
     },
     returns={"weights": "n", "centre": ""},
@@ -279,7 +276,7 @@ LOCAL_P_WEIGHTS = Exercise(
         {"n": 1, "q": 1, "k": 1, "d": 1},
     ),
     large=(4.0,),
-    reference=local_p,
+    reference=local_p_weights,
     by_hand=ByHand(
         inputs={
             "query": [1.0],
@@ -309,46 +306,52 @@ LOCAL_P_WEIGHTS = Exercise(
     slips=(
         Slip(
             "sums-to-one-again",
-            varied(lambda s, p, c, D: over_sum(inner(s, p, c, D) * curve(p, c, D / 2))),
+            with_weights(lambda s, p, c, D: normalise(softmax_in_window(s, p, c, D) * bell(p, c, D / 2))),
             "the weights are made to sum to 1 again after the bell. Luong leaves them: the bell takes weight "
             "away, and the row then sums to less than 1.",
         ),
         Slip(
             "sigma-is-D",
-            varied(lambda s, p, c, D: inner(s, p, c, D) * curve(p, c, D)),
+            with_weights(lambda s, p, c, D: softmax_in_window(s, p, c, D) * bell(p, c, D)),
             "the bell is twice as wide as it should be: σ is half of D.",
         ),
         Slip(
             "no-window",
-            varied(lambda s, p, c, D: s.softmax(-1) * curve(p, c, D / 2)),
+            with_weights(lambda s, p, c, D: s.softmax(-1) * bell(p, c, D / 2)),
             "the softmax runs over all words. Only those at most D from the centre take part in it.",
         ),
         Slip(
             "cut-after-softmax",
-            varied(
-                lambda s, p, c, D: s.softmax(-1) * ((p - c).abs() <= D) * curve(p, c, D / 2),
+            with_weights(
+                lambda s, p, c, D: s.softmax(-1) * ((p - c).abs() <= D) * bell(p, c, D / 2),
             ),
             "the softmax runs over all words and is cut afterwards. Then words out of sight still take their "
             "share: choose the words first, then the softmax.",
         ),
         Slip(
             "no-bell",
-            varied(lambda s, p, c, D: inner(s, p, c, D)),
+            with_weights(lambda s, p, c, D: softmax_in_window(s, p, c, D)),
             "the window is right, but the bell is missing: multiply each weight by it.",
         ),
         Slip(
             "bell-on-scores",
-            varied(lambda s, p, c, D: softmax_inside(s * curve(p, c, D / 2), (p - c).abs() <= D)),
+            with_weights(lambda s, p, c, D: softmax_inside(s * bell(p, c, D / 2), (p - c).abs() <= D)),
             "the bell multiplies the scores, before the softmax. It multiplies the weights, after it.",
         ),
         Slip(
             "no-two",
-            varied(lambda s, p, c, D: inner(s, p, c, D) * torch.exp(-((p - c) ** 2) / (D / 2) ** 2)),
+            with_weights(
+                lambda s, p, c, D: softmax_in_window(s, p, c, D) * torch.exp(-((p - c) ** 2) / (D / 2) ** 2)
+            ),
             "the bell is too narrow: the exponent is the squared distance over *two* times σ².",
         ),
         Slip(
             "not-squared",
-            varied(lambda s, p, c, D: inner(s, p, c, D) * torch.exp(-(p - c).abs() / (2 * (D / 2) ** 2))),
+            with_weights(
+                lambda s, p, c, D: (
+                    softmax_in_window(s, p, c, D) * torch.exp(-(p - c).abs() / (2 * (D / 2) ** 2))
+                )
+            ),
             "the distance is not squared in the bell's exponent.",
         ),
         Slip(
@@ -368,33 +371,35 @@ LOCAL_P_WEIGHTS = Exercise(
         ),
         Slip(
             "from-one",
-            varied(lambda s, p, c, D: (inner(s, p + 1, c, D) * curve(p + 1, c, D / 2)).nan_to_num(0)),
+            with_weights(
+                lambda s, p, c, D: (softmax_in_window(s, p + 1, c, D) * bell(p + 1, c, D / 2)).nan_to_num(0)
+            ),
             "the places are counted from 1. Here the first word stands at place 0.",
         ),
         Slip(
             "edge-outside",
-            varied(lambda s, p, c, D: softmax_inside(s, (p - c).abs() < D) * curve(p, c, D / 2)),
+            with_weights(lambda s, p, c, D: softmax_inside(s, (p - c).abs() < D) * bell(p, c, D / 2)),
             "a word exactly D away is left out. It counts as inside: `<=`.",
         ),
         Slip(
             "zero-for-hidden",
-            varied(lambda s, p, c, D: (s * ((p - c).abs() <= D)).softmax(-1) * curve(p, c, D / 2)),
+            with_weights(lambda s, p, c, D: (s * ((p - c).abs() <= D)).softmax(-1) * bell(p, c, D / 2)),
             "words out of sight get the score 0 before the softmax. A score of 0 still has a share, e⁰ = 1: "
             "leave them out.",
         ),
         Slip(
             "no-softmax",
-            varied(lambda s, p, c, D: s * ((p - c).abs() <= D) * curve(p, c, D / 2)),
+            with_weights(lambda s, p, c, D: s * ((p - c).abs() <= D) * bell(p, c, D / 2)),
             "the scores inside the window are used as they are. A softmax makes weights of them first.",
         ),
         Slip(
             "all-alike-inside",
-            varied(lambda s, p, c, D: inner(0 * s, p, c, D) * curve(p, c, D / 2)),
+            with_weights(lambda s, p, c, D: softmax_in_window(0 * s, p, c, D) * bell(p, c, D / 2)),
             "every word inside the window has the same share. The scores should say what fits.",
         ),
         Slip(
             "share-for-centre",
-            lambda *given: (local_p(*given)[0], local_p(*given)[1] / len(given[1])),
+            lambda *given: (local_p_weights(*given)[0], local_p_weights(*given)[1] / len(given[1])),
             "the weights are right. The centre given back is a share of the way: it should be a place.",
         ),
     ),

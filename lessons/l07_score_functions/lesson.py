@@ -183,9 +183,9 @@ The same numbers: Luong's concat score is Bahdanau's additive score, written wit
 | score | numbers to learn | work for one pair |
 |---|---|---|
 | dot, cosine | 0 | one dot product |
-| general | 132 · 132 = 17,424 | one dot product (the query is translated once) |
-| concat, additive | 132 · 264 + 132 = 34,980 | 132 bends and a dot product |
-| location | 64 · 132 = 8,448 | none: no key is read |
+| general | 132 · 132 = {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f} | one dot product (the query is translated once) |
+| concat, additive | 132 · 264 + 132 = {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} | 132 bends and a dot product |
+| location | 64 · 132 = {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f} | none: no key is read |
 
 One more judge is written already.
 """
@@ -239,30 +239,30 @@ $$\tilde h = \tanh(W_c\,[c; s_i])$$
 (Luong writes $h$ for the state: hence the $\tilde h$), and from this alone the next word is read off. What is looked at are plain encoder states here, read one way; we call them *source states* (`states` in code). The decoder's state is the query. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word. Read the loop, and compare it with that of lesson 06.
 """
 
-# %% kind="code" minutes=2
+# %% kind="code" name="translate" minutes=2
 @torch.no_grad()
-def translate(sentence, system, weigh, given=(), feed=1, most=40):
-    """`weigh(query, states, step)` gives the weights; `given`: words it must read."""
+def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
+    """`weigh(query, states, step)` gives the weights; `target`: ids to force."""
     model, tokenizer = system.model, system.tokenizer
     source = torch.tensor([[*tokenizer.encode(sentence), EOS]])
     memory = model.encode(source, torch.tensor([source.shape[1]]))
-    states, now = memory["states"][0], model.start(memory)
-    fed, word, said, looks = now["fed"], BOS, [], []  # fed: h~, at first zeros
-    while len(said) < (len(given) or most):
-        read = model.embed(torch.tensor([[word]]))[:, 0]
-        inputs = torch.cat([read, feed * fed], dim=-1)
-        lstm = {name: now[name] for name in ("hidden", "cell")}  # see lesson 03
-        state, now = model.decoder.step(inputs, lstm)
-        weights = weigh(state[0], states, len(said))
+    states, start = memory["states"][0], model.start(memory)
+    lstm = {name: start[name] for name in ("hidden", "cell")}  # see lesson 03
+    fed, token, words, rows = start["fed"], BOS, [], []  # fed: h~, at first zeros
+    while len(words) < (len(target) or max_len):
+        last = model.embed(torch.tensor([[token]]))[:, 0]
+        inputs = torch.cat([last, feed * fed], dim=-1)
+        state, lstm = model.decoder.step(inputs, lstm)
+        weights = weigh(state[0], states, len(words))
         context = weights[None] @ states
         fed = torch.tanh(model.combine(torch.cat([context, state], dim=-1)))
-        word = model.logits(fed).argmax().item()
-        looks.append(weights)
-        if word == EOS and not given:
+        token = model.logits(fed).argmax().item()
+        rows.append(weights)
+        if token == EOS and not target:
             break
-        said.append(word)
-        word = given[len(said) - 1] if given else word
-    return tokenizer.decode(said), torch.stack(looks)
+        words.append(token)
+        token = target[len(words) - 1] if target else token
+    return tokenizer.decode(words), torch.stack(rows)
 
 # %% [markdown] kind="text" minutes=2
 r"""
@@ -270,9 +270,9 @@ Line by line (the left column is from lesson 06):
 
 | | Bahdanau 2015 | Luong 2015 |
 |---|---|---|
-| who asks | the old state: `look(state, annotations, …)` before `state = …` | the new state: `weigh(state[0], …)` after `state, now = …` |
-| where the context enters | the next state and the word: `torch.cat([read, context], dim=-1)` | the word only: `torch.cat([context, state], dim=-1)` |
-| what tells the next step where it looked | the state itself | input feeding: `torch.cat([read, feed * fed], dim=-1)` |
+| who asks | the old state: `attend(state, annotations, …)` before `state = …` | the new state: `weigh(state[0], …)` after `state, lstm = …` |
+| where the context enters | the next state and the word: `torch.cat([last, context], dim=-1)` | the word only: `torch.cat([context, state], dim=-1)` |
+| what tells the next step where it looked | the state itself | input feeding: `torch.cat([last, feed * fed], dim=-1)` |
 | what is looked at | annotations, read from both sides | states of one LSTM that reads one way (ours from the start, the paper's from the end) |
 | the score | additive | dot, general, concat or location |
 
@@ -286,21 +286,22 @@ quiz("07", "decoders")
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
 systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 general, w = yours("general_scores"), systems["general"].model.score.weight.detach()
-jury = systems["concat"].model.score  # its two halves are kept apart
-both, v = torch.cat([jury.w_query, jury.w_key], dim=-1).detach(), jury.v.detach()
-places = systems["location"].model.score.weight.detach()  # a row for each place
+score = systems["concat"].model.score  # its matrix is stored in two halves
+w_concat = torch.cat([score.w_query, score.w_key], dim=-1).detach()
+v = score.v.detach()
+w_location = systems["location"].model.score.weight.detach()  # a row per position
 
 weigh = {
     "dot": lambda q, h, step: torch.softmax(h @ q, dim=0),
     "general": lambda q, h, step: torch.softmax(general(q[None], h, w)[0], 0),
-    "concat": lambda q, h, step: torch.softmax(concat(q[None], h, both, v)[0], 0),
-    "location": lambda q, h, step: torch.softmax(places[: len(h)] @ q, dim=0),
+    "concat": lambda q, h, step: torch.softmax(concat(q[None], h, w_concat, v)[0], 0),
+    "location": lambda q, h, step: torch.softmax(w_location[: len(h)] @ q, dim=0),
 }
 COLD = "the cat drank the water because it was cold"
 for name in weigh:
-    said, _ = translate(COLD, systems[name], weigh[name])
-    print(f"{name:8}", said)
-    assert said == systems[name](COLD).target  # the library says the same
+    translation, _ = translate(COLD, systems[name], weigh[name])
+    print(f"{name:8}", translation)
+    assert translation == systems[name](COLD).target  # the library's is the same
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -316,12 +317,13 @@ Six such systems have translated one sentence, and all six got it right. Their n
 Both use the general score. Who drew which map?
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" name="blind" minutes=1
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
 BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
-found = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
-maps = {f"map {i}": found[name].weights[0, 0] for i, name in enumerate(BLIND, 1)}
-rows, columns = found["dot"].target_tokens, found["dot"].source_tokens
+translations = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
+weights = {name: translations[name].weights[0, 0] for name in NAMES}
+maps = {f"map {i}": weights[name] for i, name in enumerate(BLIND, 1)}
+rows, columns = translations["dot"].target_tokens, translations["dot"].source_tokens
 
 views.gallery(
     maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
@@ -338,11 +340,11 @@ Three maps are left: 1, 4 and 6, for dot, general and concat. They differ most i
 
 # %% kind="predict" minutes=2
 pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
-rings = {(french, english) for english, french in pair.links}
-named = {name.replace("_", "-"): found[name].weights[0, 0] for name in NAMES}
+true_links = {(french, english) for english, french in pair.links}
+named_maps = {name.replace("_", "-"): weights[name] for name in NAMES}
 figure = views.gallery(
-    named, rows=rows, columns=columns, row_name="said", column_name="looked at",
-    marks=rings, alt="The six maps with their names; rings mark the true links.",
+    named_maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
+    marks=true_links, alt="The six maps with their names; rings mark the true links.",
 )
 predict("07", "three-left", figure)
 
@@ -423,26 +425,26 @@ Make `distances = torch.arange(n) - centre` once: the window and the bell both n
 4. Times `torch.exp(-distances**2 / (2 * sigma**2))` with `sigma = half_width / 2`.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code" name="window" minutes=1
 local = yours("local_p_weights")
 model = systems["local_p"].model
 learned = model.score.weight, model.centres.w_p.weight, model.centres.v_p.weight[0]
 
 
-def through_a_window(half_width):
-    """A weigh of local-p with a window of this half width."""
+def local_p(half_width):
+    """The function `weigh` of local-p, with a window of this half width."""
     D = torch.tensor(half_width)
     return lambda q, states, step: local(q, states, *learned, D)[0]
 
 
-said, weights = translate(COLD, systems["local_p"], through_a_window(5.0))
-print(said)
+translation, weights = translate(COLD, systems["local_p"], local_p(5.0))
+print(translation)
 print("the rows sum to", fixed(weights.sum(dim=-1), 2))
-assert said == systems["local_p"](COLD).target  # the library says the same
+assert translation == systems["local_p"](COLD).target  # the library's is the same
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of 0.15 the step hardly looks: its state has to know what to say.
+Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of {printed:window/sum to/9} the step hardly looks: its state has to know what to say.
 
 Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. The sentence has *classrooms* in it, three words in French.
 """
@@ -458,9 +460,9 @@ One sentence proves little. Of 100 test sentences are right:
 
 | window | $D = 5$ | 3 | 2 | 1 | | scores | × 1 | × 0.25 | × 0.1 |
 |---|---|---|---|---|---|---|---|---|---|
-| local-m | 90 | 88 | 80 | 47 | | general | 82 | 84 | 78 |
-| local-p | 68 | 64 | 48 | 9 | | dot | 93 | 74 | 17 |
-| | | | | | | concat | 97 | 74 | 15 |
+| local-m | {result:lesson_07/local-m, half width/5:.0f} | {result:lesson_07/local-m, half width/3:.0f} | {result:lesson_07/local-m, half width/2:.0f} | {result:lesson_07/local-m, half width/1:.0f} | | general | {result:lesson_07/general, scores times/1:.0f} | {result:lesson_07/general, scores times/0.25:.0f} | {result:lesson_07/general, scores times/0.1:.0f} |
+| local-p | {result:lesson_07/local-p, half width/5:.0f} | {result:lesson_07/local-p, half width/3:.0f} | {result:lesson_07/local-p, half width/2:.0f} | {result:lesson_07/local-p, half width/1:.0f} | | dot | {result:lesson_07/dot, scores times/1:.0f} | {result:lesson_07/dot, scores times/0.25:.0f} | {result:lesson_07/dot, scores times/0.1:.0f} |
+| | | | | | | concat | {result:lesson_07/concat, scores times/1:.0f} | {result:lesson_07/concat, scores times/0.25:.0f} | {result:lesson_07/concat, scores times/0.1:.0f} |
 
 A narrow window must be put well, and ours often is not. (Its bell narrows with it.) And general's scores were far larger than it needs: turned down to a quarter they do as well. Dot and concat need theirs.
 """
@@ -473,7 +475,7 @@ All six, and Bahdanau's beside them, over the whole test set, three trainings ea
 """
 
 # %% kind="predict" minutes=2
-kept = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
+shown = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
 
 
 def exact(run, split):
@@ -488,8 +490,8 @@ right = mean_over_seeds("toy_ladder", lambda run: exact(run, "test"))
 long = mean_over_seeds("toy_ladder", lambda run: exact(run, "long"))
 aligned = mean_over_seeds("toy_ladder", links)
 figure = views.heatmap(
-    [[right[name], aligned[name], long[name]] for name in kept],
-    rows=[name.removeprefix("luong_").replace("_", "-") for name in kept],
+    [[right[name], aligned[name], long[name]] for name in shown],
+    rows=[name.removeprefix("luong_").replace("_", "-") for name in shown],
     columns=["sentences", "links", "long ones"], title="The share that is right",
     row_name="system", column_name="1,000 sentences; their links; 21 to 40 words",
     alt="A table of three shares for seven systems: sentences, links, long sentences.",
@@ -498,7 +500,7 @@ predict("07", "align-and-translate", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-So alignment and translation need not go together. **General** has nine links in ten, and gets one sentence in seven wrong. (With the identity for $W$ it would be dot, which has 94%. What a formula can do is one thing, what training finds another.) **Location**, which reads no key at all, has about half of the links, and gets 93% of the sentences right. (Long ones are hard for all; of its rows beyond the twentieth word it never trained one.) **local-p** is the weakest and the most fickle: 67%, 68% and 91% in three trainings. In the paper it was the best, and concat did badly. But there too, a better alignment was not always a better translation.
+So alignment and translation need not go together. **General** has nine links in ten, and gets one sentence in seven wrong. (With the identity for $W$ it would be dot, which has {result:toy_ladder/luong_dot/scores/test/exact:.0%}. What a formula can do is one thing, what training finds another.) **Location**, which reads no key at all, has about half of the links, and gets {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences right. (Long ones are hard for all; of its rows beyond the twentieth word it never trained one.) **local-p** is the weakest and the most fickle: {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three trainings. In the paper it was the best, and concat did badly. But there too, a better alignment was not always a better translation.
 
 What is dot after, with its articles? In the sentence of the blind test *le* looked at *bridge*. Let us force it: wherever *le, la, l'* or *les* is to be said for *the*, put all the weight on *the*, where the alignment wants it. The system reads the right words so far.
 """
@@ -507,31 +509,32 @@ What is dot after, with its articles? In the sentence of the blind test *le* loo
 ARTICLES = ("le", "la", "l'", "les")
 
 
-def articles_right(name, pairs=tests.test[:60]):
-    """Articles said rightly with the look forced onto "the", and all of them."""
-    right = total = 0
+def count_articles(name, pairs=tests.test[:60]):
+    """Articles that are right with attention forced onto "the", and all of them."""
+    n_right = n_all = 0
     for pair in pairs:
-        true = {f: e for e, f in pair.links if pair.src[e] == "the"}
-        places = {f: e for f, e in true.items() if pair.tgt[f] in ARTICLES}
+        linked = {f: e for e, f in pair.links if pair.src[e] == "the"}
+        forced = {f: e for f, e in linked.items() if pair.tgt[f] in ARTICLES}
 
-        def look(q, states, step, places=places):
-            if step in places:
-                return torch.eye(len(states))[places[step]]
+        def weigh_forced(q, states, step, forced=forced):
+            if step in forced:
+                return torch.eye(len(states))[forced[step]]
             return weigh[name](q, states, step)
 
-        given = systems[name].tokenizer.encode(pair.tgt_text)
-        said = translate(pair.src_text, systems[name], look, given)[0].split()
-        right += sum(said[french] == pair.tgt[french] for french in places)
-        total += len(places)
-    return right, total
+        target = systems[name].tokenizer.encode(pair.tgt_text)
+        text, _ = translate(pair.src_text, systems[name], weigh_forced, target)
+        words = text.split()
+        n_right += sum(words[french] == pair.tgt[french] for french in forced)
+        n_all += len(forced)
+    return n_right, n_all
 
 
-estimate("07", "forced-the", lambda: articles_right("dot")[0])
+estimate("07", "forced-the", lambda: count_articles("dot")[0])
 
 # %% kind="see" minutes=0.5
 for name in ("general", "concat"):
-    right_ones, total = articles_right(name)
-    print(f"{name}, forced onto 'the': {right_ones} of {total} right")
+    n_right, n_all = count_articles(name)
+    print(f"{name}, forced onto 'the': {n_right} of {n_all} right")
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
@@ -543,31 +546,31 @@ If this is the reason, then looks that miss should miss to one side: to the **ri
 """
 
 # %% kind="see" minutes=1
-def misses(name, pairs=tests.test[:60]):
-    """How many words to the right of the true one the look lies, counted."""
-    found = Counter()
+def count_distances(name, pairs=tests.test[:60]):
+    """How many words to the right of the true one the largest weight is, counted."""
+    counts = Counter()
     for pair in pairs:
-        given = systems[name].tokenizer.encode(pair.tgt_text)
-        looks = translate(pair.src_text, systems[name], weigh[name], given)[1]
-        for french, look in enumerate(looks):
+        target = systems[name].tokenizer.encode(pair.tgt_text)
+        _, weights = translate(pair.src_text, systems[name], weigh[name], target)
+        for french, row in enumerate(weights):
             true = [english for english, f in pair.links if f == french]
             if len(true) == 1:
-                found[look.argmax().item() - true[0]] += 1
-    return found
+                counts[row.argmax().item() - true[0]] += 1
+    return counts
 
 
 print("            left   true   1 right   further right")
 for name in ("dot", "general", "location"):
-    found = misses(name)
-    left = sum(n for by, n in found.items() if by < 0)
-    further = sum(n for by, n in found.items() if by > 1)
-    print(f"{name:10} {left:5} {found[0]:6} {found[1]:9} {further:15}")
+    counts = count_distances(name)
+    left = sum(n for distance, n in counts.items() if distance < 0)
+    further = sum(n for distance, n in counts.items() if distance > 1)
+    print(f"{name:10} {left:5} {counts[0]:6} {counts[1]:9} {further:15}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
 They do: dot and general never miss to the left. And this is location's secret. Most of its "wrong" looks are exactly one word late, and the state there still holds the word before. It finds what it needs, though not where the alignment has it.
 
-The counter-test: train dot with an encoder that reads **from the end**, so that *the* has met its noun. Its alignment error falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%. Most likely that is why Bahdanau's, which reads from both sides, has an error of 0.06 as well. The alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; tables and counter-test are means of three.)
+The counter-test: train dot with an encoder that reads **from the end**, so that *the* has met its noun. Its alignment error falls from {result:encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:encoder_direction/from the end/scores/test/alignment_error:.2f}, and {result:encoder_direction/from the end/scores/test/exact:.0%} of the sentences are right in place of {result:encoder_direction/from the start/scores/test/exact:.0%}. Most likely that is why Bahdanau's, which reads from both sides, has an error of {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} as well. The alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; tables and counter-test are means of three.)
 """
 
 # %% kind="explain" minutes=3
@@ -587,12 +590,12 @@ MOTHER = "the happy mother did not sell the old white flower"
 KINGS = "the rich kings under the old tree drank the very hot coffee"
 for sentence in (MOTHER, KINGS):
     for feed in (1, 0):
-        said, _ = translate(sentence, systems["concat"], weigh["concat"], feed=feed)
-        print(f"h~ × {feed}: {said}")
+        text, _ = translate(sentence, systems["concat"], weigh["concat"], feed=feed)
+        print(f"h~ × {feed}: {text}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets 37 where it had 57, location 31 where it had 55. Dot goes from 57 to 50, general stays at 50: these two, it seems, keep their place by other means.
+Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets {result:lesson_07/concat, input feeding/without:.0f} where it had {result:lesson_07/concat, input feeding/with:.0f}, location {result:lesson_07/location, input feeding/without:.0f} where it had {result:lesson_07/location, input feeding/with:.0f}. Dot goes from {result:lesson_07/dot, input feeding/with:.0f} to {result:lesson_07/dot, input feeding/without:.0f}, general stays at {result:lesson_07/general, input feeding/without:.0f}: these two, it seems, keep their place by other means.
 
 ## Check yourself
 
@@ -613,7 +616,7 @@ r"""
 | "Bahdanau adds, Luong multiplies, that is all" | M05 | Point at the table in section 3: four of five rows are not the score. |
 | "dot is the cosine" | M10 | Double k2 in the zoo. |
 | "the weights always sum to 1" | – | Sum a row of local-p. |
-| "a worse alignment is a worse translation" | – | Location: half of the links, 93% of the sentences. |
+| "a worse alignment is a worse translation" | – | Location: half of the links, {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences. |
 | "dot looks at the wrong word at *le*" | – | Force it onto *the*: seven articles in ten go wrong. |
 
 **If time is short**, leave out the break; keep the blind test and the forcing.
@@ -635,7 +638,7 @@ r"""
 - A window could save work (ours hides what it has scored). Fixed to the diagonal it loses words that have moved; predicted by the query it can follow them, where the query knows the way. The bell makes its centre learnable.
 - Aligning is not translating: a look goes where the answer is, and that need not be where the word comes from.
 
-**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nobody keeps the scores small. Our general system gives its best word a weight of 1.00 on average, and turning its scores down by four changed next to nothing: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
+**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nobody keeps the scores small. Our general system gives its best word a weight of {result:lesson_07/largest weight/general:.2f} on average, and turning its scores down by four changed next to nothing: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
 """
 
 # %% [markdown] kind="reading" minutes=0.5

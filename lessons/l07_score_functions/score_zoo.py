@@ -1,4 +1,4 @@
-"""The score zoo: one query, three keys, six scores, and what the softmax makes of each.
+"""The score zoo: one query, three keys, six scores, and the softmax of each.
 
     >>> facts = compute(angle=20, length=1.0, key_2=1.0)
     >>> facts["scores"].shape                       # six scores of three keys
@@ -25,16 +25,16 @@ TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the
 W_QUERY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
 W_KEY = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
 V = torch.tensor([1.0, 1.0, -0.5])
-PLACES = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+W_LOCATION = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 SCORES = {
     "dot": dot,
     "scaled dot": scaled_dot,
     "cosine": cosine,
     "general": lambda query, keys: general(query, keys, weight=TURN),
     "additive": lambda query, keys: additive(query, keys, w_query=W_QUERY, w_key=W_KEY, v=V),
-    "location": lambda query, keys: location(query, keys, weight=PLACES),
+    "location": lambda query, keys: location(query, keys, weight=W_LOCATION),
 }
-PARAMETERS = (0, 0, 0, TURN.numel(), W_QUERY.numel() + W_KEY.numel() + V.numel(), PLACES.numel())
+PARAMETERS = (0, 0, 0, TURN.numel(), W_QUERY.numel() + W_KEY.numel() + V.numel(), W_LOCATION.numel())
 KEY_ANGLES, KEY_LENGTHS = (10.0, 60.0, 130.0), (1.0, 1.0, 1.5)
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN)
 ANGLES = tuple(range(0, 360, 10))
@@ -42,18 +42,18 @@ LONGEST, REACH = 2.4, 2.8
 ROWS = (len(SCORES) - 0.5, -0.9)  # from the bottom to the top
 
 
-def arrow(degrees: float, length: float) -> np.ndarray:
-    turned = np.deg2rad(degrees)
-    return length * np.array([np.cos(turned), np.sin(turned)])
+def vector(degrees: float, length: float) -> np.ndarray:
+    radians = np.deg2rad(degrees)
+    return length * np.array([np.cos(radians), np.sin(radians)])
 
 
 def compute(*, angle: int, length: float, key_2: float) -> Facts:
     """All scores of the three keys; `key_2` is the length of the second."""
-    query = arrow(angle, length)
+    query = vector(angle, length)
     lengths = (KEY_LENGTHS[0], key_2, KEY_LENGTHS[2])
-    keys = np.stack([arrow(turned, size) for turned, size in zip(KEY_ANGLES, lengths, strict=True)])
-    asked, found = torch.from_numpy(query)[None].float(), torch.from_numpy(keys).float()
-    scores = np.stack([score(asked, found)[0].double().numpy() for score in SCORES.values()])
+    keys = np.stack([vector(degrees, size) for degrees, size in zip(KEY_ANGLES, lengths, strict=True)])
+    inputs = torch.from_numpy(query)[None].float(), torch.from_numpy(keys).float()
+    scores = np.stack([score(*inputs)[0].double().numpy() for score in SCORES.values()])
     return {"query": query, "keys": keys, "scores": scores, "weights": softmax(scores)}
 
 
@@ -62,10 +62,15 @@ def draw_arrows(axes: Axes) -> Show:
     axes.set(aspect="equal", anchor="N")
     axes.axhline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
-    inks = (theme.INK, *COLOURS)
-    shafts = [axes.plot([0, 1], [0, 1], color=ink, linewidth=2.6, solid_capstyle="round")[0] for ink in inks]
-    heads = [axes.plot([0], [0], "o", color=ink, markersize=7)[0] for ink in inks]
-    names = [quick_text(axes, 0, 0, ha="center", va="center", colour=ink, weight="bold") for ink in inks]
+    colours = (theme.INK, *COLOURS)
+    shafts = [
+        axes.plot([0, 1], [0, 1], color=colour, linewidth=2.6, solid_capstyle="round")[0]
+        for colour in colours
+    ]
+    heads = [axes.plot([0], [0], "o", color=colour, markersize=7)[0] for colour in colours]
+    names = [
+        quick_text(axes, 0, 0, ha="center", va="center", colour=colour, weight="bold") for colour in colours
+    ]
 
     def show(facts: Facts) -> None:
         for number, tip in enumerate((facts["query"], *facts["keys"])):
@@ -93,8 +98,8 @@ def draw_scores(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         for texts, values in zip(numbers, facts["scores"], strict=True):
             best = values >= values.max() - 1e-9
-            told = [minus(fixed(value, 2)) for value in values]
-            write(texts, told, np.where(best, COLOURS, theme.INK), bold=best)
+            labels = [minus(fixed(value, 2)) for value in values]
+            write(texts, labels, np.where(best, COLOURS, theme.INK), bold=best)
 
     return show
 
@@ -104,17 +109,17 @@ def draw_weights(axes: Axes) -> Show:
     count = len(SCORES)
     blocks = Blocks(axes, 3 * count, [colour for colour in COLOURS for _ in range(count)])
     low = np.tile(np.arange(count) - 0.3, 3)
-    spots = [(row, key) for row in range(count) for key in range(3)]
-    readings = [quick_text(axes, 0, row, ha="center", va="center", colour=theme.PAPER) for row, _ in spots]
+    cells = [(row, key) for row in range(count) for key in range(3)]
+    readings = [quick_text(axes, 0, row, ha="center", va="center", colour=theme.PAPER) for row, _ in cells]
 
     def show(facts: Facts) -> None:
         ends = facts["weights"].cumsum(axis=1)
         starts = ends - facts["weights"]
         blocks.place(left=starts.T.ravel(), right=ends.T.ravel(), low=low, high=low + 0.6)
-        shares = facts["weights"].ravel()
-        write(readings, [fixed(share, 2).removeprefix("0") if share > 0.12 else "" for share in shares])
-        for reading, spot in zip(readings, spots, strict=True):
-            reading.set_x((starts[spot] + ends[spot]) / 2)
+        weights = facts["weights"].ravel()
+        write(readings, [fixed(weight, 2).removeprefix("0") if weight > 0.12 else "" for weight in weights])
+        for reading, cell in zip(readings, cells, strict=True):
+            reading.set_x((starts[cell] + ends[cell]) / 2)
 
     return show
 

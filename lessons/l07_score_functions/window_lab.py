@@ -1,7 +1,7 @@
-"""A trained Luong translator, one sentence, and two dials: how far it may look, and how decided it is.
+"""A trained Luong translator, one sentence, and two controls: the window and the scale of the scores.
 
     >>> facts = compute(system="local-m", half_width=5, times=1.0)
-    >>> facts["right"], facts["missed"]         # right, with so many words that look at no true word
+    >>> facts["right"], facts["missed"]         # the words that attend to none of their source words
     (True, 1)
 
 All six systems are the shipped ones. A window of half width D lies around the diagonal, or, for local-p,
@@ -47,10 +47,10 @@ def system_called(name: str) -> Shipped:
     return shared(f"luong_{name.replace('-', '_')}")
 
 
-def look(
+def attend(
     model: Luong, memory: dict[str, Tensor], top: Tensor, step: int, half_width: int, times: float
 ) -> tuple[Tensor, Tensor]:
-    """Weights and window of one step, with a width and a multiplier of our own: (1, source words) each."""
+    """Weights and window of one step, (1, source words) each, for this half width and scale of the scores."""
     query, lengths = top[:, None], memory["lengths"]
     if model.config.score == "concat":
         scores = model.score.score_projected(query, memory["keys"])
@@ -70,46 +70,46 @@ def look(
 
 @cache
 @torch.no_grad()
-def walk(system: str, half_width: int, times: float) -> dict[str, Any]:
-    """The whole translation under these dials: its words, and the weights of every step."""
+def translate(system: str, half_width: int, times: float) -> dict[str, Any]:
+    """The words of the translation, and the weights and the window of every step."""
     shipped = system_called(system)
     model, tokenizer = shipped.model, shipped.tokenizer
     batch = make_batch([tokenizer.encode(ENGLISH)], [[]])
     memory = model.encode(batch.src, batch.src_lengths)
-    state, word, said, rows, windows = model.start(memory), BOS, [], [], []
+    state, token, words, rows, windows = model.start(memory), BOS, [], [], []
     for step in range(N_ROWS):
-        embedded = model.embed(torch.tensor([[word]]))[:, 0]
+        embedded = model.embed(torch.tensor([[token]]))[:, 0]
         inputs = torch.cat([embedded, state["fed"]], dim=-1)
         top, state = model.decoder.step(inputs, {name: state[name] for name in ("hidden", "cell")})
-        weights, window = look(model, memory, top, step, half_width, times)
+        weights, window = attend(model, memory, top, step, half_width, times)
         context = weights @ memory["states"][0]
         state["fed"] = torch.tanh(model.combine(torch.cat([context, top], dim=-1)))
-        word = int(model.logits(state["fed"]).argmax())
+        token = int(model.logits(state["fed"]).argmax())
         rows.append(weights[0])
         windows.append(window[0])
-        said.append(SPECIAL[EOS] if word == EOS else tokenizer.decode([word]))
-        if word == EOS:
+        words.append(SPECIAL[EOS] if token == EOS else tokenizer.decode([token]))
+        if token == EOS:
             break
-    return {"said": said, "weights": torch.stack(rows).numpy(), "window": torch.stack(windows).numpy()}
+    return {"words": words, "weights": torch.stack(rows).numpy(), "window": torch.stack(windows).numpy()}
 
 
 def compute(*, system: str, half_width: int, times: float) -> Facts:
-    """What is said and where it looks; `missed` counts the words that look at none of their English words."""
-    kept = walk(system, half_width, times)
-    words = [word for word in kept["said"] if word != SPECIAL[EOS]]
+    """Words and weights; `missed` counts the words that attend most to none of their source words."""
+    steps = translate(system, half_width, times)
+    words = [word for word in steps["words"] if word != SPECIAL[EOS]]
     right = " ".join(words) == FRENCH
-    best = kept["weights"][:, :-1].argmax(axis=1)
-    missed = sum(place not in true for place, true in zip(best, LINKS, strict=False)) if right else None
-    same = [said == true for said, true in zip(words, FRENCH.split(), strict=False)]
-    sums = kept["weights"].sum(axis=1)
+    best = steps["weights"][:, :-1].argmax(axis=1)
+    missed = sum(position not in true for position, true in zip(best, LINKS, strict=False)) if right else None
+    agrees = [word == expected for word, expected in zip(words, FRENCH.split(), strict=False)]
+    sums = steps["weights"].sum(axis=1)
     return {
-        "said": kept["said"],
-        "map": kept["weights"],
-        "window": kept["window"],
+        "words": steps["words"],
+        "map": steps["weights"],
+        "window": steps["window"],
         "sums": sums,
         "right": right,
         "missed": missed,
-        "agreed": same.index(False) if False in same else len(same),
+        "agreed": agrees.index(False) if False in agrees else len(agrees),
     }
 
 
@@ -117,24 +117,24 @@ def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_ROWS, SOURCE)
     axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
-    words = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
-    true = (*FRENCH.split(), SPECIAL[EOS])
+    labels = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
+    expected = (*FRENCH.split(), SPECIAL[EOS])
     rings = [
-        axes.plot(place + 0.5, row + 0.5, "o", ms=6, mfc="none", mew=1.1)[0]
-        for row, places in enumerate(LINKS)
-        for place in places
+        axes.plot(position + 0.5, row + 0.5, "o", ms=6, mfc="none", mew=1.1)[0]
+        for row, positions in enumerate(LINKS)
+        for position in positions
     ]
 
     def show(facts: Facts) -> None:
-        shown = facts["map"]
-        inside = np.where(facts["window"], shown, np.nan)  # grey: not in sight
-        cells.show(np.vstack([inside, np.zeros((N_ROWS - len(shown), len(SOURCE)))]))
-        wrong = [said != word for said, word in zip(facts["said"], true, strict=False)]
-        write(words, facts["said"], [theme.ORANGE if bad else theme.INK for bad in wrong], bold=wrong)
+        weights = facts["map"]
+        inside = np.where(facts["window"], weights, np.nan)  # grey: outside the window
+        cells.show(np.vstack([inside, np.zeros((N_ROWS - len(weights), len(SOURCE)))]))
+        wrong = [word != right for word, right in zip(facts["words"], expected, strict=False)]
+        write(labels, facts["words"], [theme.ORANGE if bad else theme.INK for bad in wrong], bold=wrong)
         for ring in rings:
             column, row = int(ring.get_xdata()[0]), int(ring.get_ydata()[0])
-            ring.set_visible(row <= facts["agreed"])  # and where the first word goes wrong
-            ring.set_color(cells.ink_on(shown[row, column]) if row < len(shown) else theme.INK)
+            ring.set_visible(row <= facts["agreed"])  # up to the first wrong word
+            ring.set_color(cells.ink_on(weights[row, column]) if row < len(weights) else theme.INK)
 
     return show
 
@@ -179,11 +179,11 @@ class WindowLab(Explorable):
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         right, width = now["right"], now["half_width"]
-        dials = (now["system"], now["times"], right) == ("local-p", 1.0, True)
-        narrower = (walk("local-p", less, 1.0)["said"] for less in WIDTHS if less < width)
+        local_p_is_right = (now["system"], now["times"], right) == ("local-p", 1.0, True)
+        narrower = (translate("local-p", smaller, 1.0)["words"] for smaller in WIDTHS if smaller < width)
         return {
             "elsewhere": right and now["missed"] >= 8,
-            "narrowest": dials and now["said"] not in narrower,
+            "narrowest": local_p_is_right and now["words"] not in narrower,
             "undecided": width == WIDTHS[-1] and now["system"] == "concat" and not right,
         }
 
@@ -194,7 +194,7 @@ class WindowLab(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        words = " ".join(word for word in facts["said"] if word != SPECIAL[EOS])
+        words = " ".join(word for word in facts["words"] if word != SPECIAL[EOS])
         missed = f" {facts['missed']} words look elsewhere." if facts["right"] else ""
         return (
             f"{facts['system']}, window {facts['half_width']}, scores times {facts['times']:g}: it says "

@@ -5,6 +5,14 @@ import math
 import torch
 from torch.nn import functional as F
 
+
+def parts(query, states, w, w_p, v_p, half_width):
+    """What most answers for local-p begin with: scores, positions, centre, and what is inside the window."""
+    positions = torch.arange(len(states))
+    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+    return states @ (query @ w), positions, centre, (positions - centre).abs() <= half_width
+
+
 # ---- general
 
 
@@ -146,12 +154,6 @@ def cosine_distance(query, keys):
 
 
 # ---- local-p
-
-
-def parts(query, states, w, w_p, v_p, half_width):
-    places = torch.arange(len(states))
-    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
-    return states @ (query @ w), places, centre, (places - centre).abs() <= half_width
 
 
 def local_by_index(query, states, w, w_p, v_p, half_width):

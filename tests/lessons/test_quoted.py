@@ -28,57 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "encoder_decoder": [
-        (LADDER, OLD, ".1%", {"seq2seq": "21.5%"}, "Eighteen: one in five.", "one in five at 16 to 20"),
-        (
-            *("state_size", OLD, ".0%", {"512": "81%", "256": "71%"}),
-            "get 81% of the sentences with 16 to 20",
-        ),
-        ("state_size", NEW, ".0%", {"512": "15%"}, "it is 15%"),
-        ("state_size", FAR, ".0%", {"512": "0%"}),
-        (
-            *("source_order", TEST, ".1%", {"reversed": "66.4%", "in order": "64.4%"}),
-            *("66.4%, in order", "in order 64.4%"),
-        ),
-        ("source_order", OLD, ".0%", {"reversed": "22%"}, "it is 22% against 17%"),
-        (LADDER, NEW, ".0%", {"transformer": "22%"}, "gets only 22% of these"),
-    ],
-    "distance_between_words": [
-        (
-            *(LADDER, TEST, ".1%", {"rctm": "23.9%", "seq2seq": "66.4%", "convs2s": "96.5%"}),
-            *("RCTM gets 23.9% of the test", "seq2seq 66.4%", "It gets 96.5% here"),
-        ),
-        (LADDER, PRONOUNS, ".0%", {"rctm": "51%"}, "51% of the pronouns"),
-        (
-            *("state_size", TEST, ".0%", {"32": "13%"}),
-            "cut down to 32 numbers a state (128 in all, and fewer parameters) gets 13%, less than RCTM",
-        ),
-    ],
-    "bahdanau_attention": [
-        (
-            *(LADDER, OLD, ".0%", {"seq2seq": "22%", "bahdanau": "95%"}),
-            *("it is 95% where it was 22%", "Nine in ten"),
-        ),
-        (LADDER, NEW, ".0%", {"bahdanau": "90%", "transformer": "22%"}, "the Transformer 22% (lesson 04)"),
-        (LADDER, NEW, ".1%", {"seq2seq": "0.4%"}, "Seq2seq gets 0.4% of them right"),
-        (LADDER, LINKS, ".2f", {"bahdanau": "0.06"}, "the right translation, it is 0.06"),
-    ],
-    "score_functions": [
-        (
-            *(LADDER, TEST, ".0%"),
-            {"luong_general": "85%", "luong_location": "93%", "bahdanau": "98%", "luong_dot": "94%"},
-            *("which has 94%", "one sentence in seven wrong"),
-        ),
-        (
-            *(LADDER, LINKS, ".2f", {"luong_general": "0.10", "luong_location": "0.52", "bahdanau": "0.06"}),
-            *("an error of 0.52 with 93% right; general 0.10 with 85%", "an error of 0.06"),
-        ),
-        ("encoder_direction", TEST, ".0%", {"from the start": "94%", "from the end": "97%"}),
-        (
-            *("encoder_direction", LINKS, ".2f", {"from the start": "0.22", "from the end": "0.06"}),
-            "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%",
-        ),
-    ],
     "query_key_value": [
         (
             *(LM, PERPLEXITY, ".1f", {"lstm_lm": "7.6", "attention_lm": "8.0", "key_value_lm": "8.3"}),
@@ -210,19 +159,6 @@ def test_means_are_as_told(topic):
 
 
 PRINTED = {
-    "bahdanau_attention": [
-        (["at il: because 0.04, it 0.07, was 0.14, thirsty 0.46, </s> 0.30"], "*thirsty* (0.46)"),
-        (
-            ["the elle cat chat drank elle the elle water elle because elle it il was il thirsty il </s> il"],
-            "the words before have nothing",
-        ),
-        (["the le matin parce qu'", "water le eau a bu l' eau", "because le parce qu'", "thirsty le avait"],),
-    ],
-    "score_functions": [
-        (["general, forced onto 'the': 81 of 92 right concat, forced onto 'the': 25 of 92 right"],),
-        (["dot 0 550 69 85 general 0 620 26 58"], "dot and general never miss to the left"),
-        (["location 45 308 309 42"],),
-    ],
     "self_attention": [
         (["because it was thirsty il(s) ['cat', 'thirsty'] the cat", "it was cold elle(s) ['water']"],),
         (["the mouse drank the milk because it was cold il(s) []"], "comes close, and does not flip"),

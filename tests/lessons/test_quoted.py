@@ -119,16 +119,6 @@ TOLD = {
             "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%",
         ),
     ],
-    "query_key_value": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"lstm_lm": "7.6", "attention_lm": "8.0", "key_value_lm": "8.3"}),
-            "a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3",
-        ),
-        (
-            *("key_and_value", ("right",), ".0%", {"width 2, one matrix": "15%"}),
-            "(15% is below choosing among the four",
-        ),
-    ],
     "self_attention": [
         (
             *(LM, PERPLEXITY, ".2f", {"lstmn_lm": "7.75", "lstm_lm": "7.61"}),

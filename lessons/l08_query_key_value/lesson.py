@@ -246,7 +246,7 @@ Try the three divisors at 512, and the goals. (A divisor is a temperature, only 
 Why is "one takes all" a bad start? Learning needs to know what a small change would do. Nudge one score by 0.1, and print what moves:
 """
 
-# %% kind="example" minutes=0.5 name="nudge"
+# %% kind="example" minutes=0.5
 for gap in (0.0, 2.0, 8.0, 20.0):
     before = torch.softmax(torch.tensor([0.0, gap]), dim=-1)
     after = torch.softmax(torch.tensor([0.1, gap]), dim=-1)
@@ -515,7 +515,7 @@ that compute them.
 Give a fixed layer the very weights that attention found for "it". Then move the clause to the front.
 """
 
-# %% kind="see" minutes=1 name="moved_clause"
+# %% kind="see" minutes=1
 def weights_of_it(words):
     """The attention weights of "it", with the two matrices wired above."""
     x = describe(words)

@@ -119,16 +119,6 @@ TOLD = {
             "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%",
         ),
     ],
-    "self_attention": [
-        (
-            *(LM, PERPLEXITY, ".2f", {"lstmn_lm": "7.75", "lstm_lm": "7.61"}),
-            "7.75 with the tape, 7.61 for a plain LSTM",
-        ),
-        (
-            *("toy_sentence_encoder", ("scores", "test", "right", "all"), ".1%", {"self_attentive": "99.9%"}),
-            "right 999 times in 1,000",
-        ),
-    ],
     "masks": [
         ("leak", TEST, ".0%", {"leaky": "0%"}),
         ("leak", ("scores", "test", "n"), ".0f", {"leaky": "1000"}),
@@ -273,13 +263,6 @@ PRINTED = {
         (["general, forced onto 'the': 81 of 92 right concat, forced onto 'the': 25 of 92 right"],),
         (["dot 0 550 69 85 general 0 620 26 58"], "dot and general never miss to the left"),
         (["location 45 308 309 42"],),
-    ],
-    "self_attention": [
-        (["because it was thirsty il(s) ['cat', 'thirsty'] the cat", "it was cold elle(s) ['water']"],),
-        (["the mouse drank the milk because it was cold il(s) []"], "comes close, and does not flip"),
-        (["hungry elle(s) ['women', 'hungry'] the women eat the mushrooms", "good il(s) ['mushrooms']"],),
-        (["parce qu' il avait soif le chat a bu l' eau parce qu' il avait froid"],),
-        (["one at a time: [] two at a time: ['drank', 'water']"],),
     ],
     "masks": [
         (

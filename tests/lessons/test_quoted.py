@@ -119,14 +119,6 @@ TOLD = {
             "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%",
         ),
     ],
-    "masks": [
-        ("leak", TEST, ".0%", {"leaky": "0%"}),
-        ("leak", ("scores", "test", "n"), ".0f", {"leaky": "1000"}),
-        (
-            *("leak", ("history", -1, "loss"), ".2f", {"leaky": "0.08", "sound": "0.07"}),
-            "0.08 on validation where the sound one has 0.07",
-        ),
-    ],
     "positions": [
         (
             *("positions", words("1–5", "test"), ".0%", {"none": "97%"}),
@@ -263,14 +255,6 @@ PRINTED = {
         (["general, forced onto 'the': 81 of 92 right concat, forced onto 'the': 25 of 92 right"],),
         (["dot 0 550 69 85 general 0 620 26 58"], "dot and general never miss to the left"),
         (["location 45 308 309 42"],),
-    ],
-    "masks": [
-        (
-            [
-                "sound: read at once 7.65, word by word 7.65",
-                "leaky: read at once 1.00, word by word 38,146,967",
-            ],
-        )
     ],
     "positions": [
         (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),

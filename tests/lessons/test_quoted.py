@@ -119,49 +119,6 @@ TOLD = {
             "falls from 0.22 to 0.06, and 97% of the sentences are right in place of 94%",
         ),
     ],
-    "positions": [
-        (
-            *("positions", words("1–5", "test"), ".0%", {"none": "97%"}),
-            *("97% right at up to five", "At up to five words 97% were right"),
-        ),
-        (
-            *("positions", TEST, ".1%", {"sinusoidal": "98.5%", "none": "48.8%"}),
-            "both sides 98.5% of the test sentences are right, with positions on neither 48.8%",
-        ),
-        (
-            *("position_sides", TEST, ".1%", {"source only": "97.9%", "target only": "49.1%"}),
-            "Source alone has 97.9%, target alone 49.1%",
-        ),
-        (
-            *("positions", NEW, ".0%", {"rotary": "32%", "sinusoidal": "22%", "learned": "5%"}),
-            "32% at 21 to 30 words, sinusoids 22%, learned 5%",
-            "the recurrent network has 90% right, rotary 32%, sinusoids 22%",
-        ),
-        (LADDER, NEW, ".0%", {"bahdanau": "90%"}),
-        (LADDER, FAR, ".0%", {"bahdanau": "24%"}, "The recurrent network has 90% and 24%", "still has 24%"),
-        (
-            *(LADDER, NEW, ".1%", {"rnn_encoder_decoder": "0.4%", "seq2seq": "0.4%"}),
-            "without attention (lesson 04) it is at 0.4%",
-        ),
-        (
-            *(LADDER, OLD, ".0%"),
-            {"luong_dot": "88%", "luong_general": "74%", "luong_concat": "96%"}
-            | {"luong_local_m": "73%", "luong_location": "88%"},
-        ),
-        (
-            *(LADDER, NEW, ".0%"),
-            {"luong_dot": "52%", "luong_general": "31%", "luong_concat": "76%"}
-            | {"luong_local_m": "40%", "luong_location": "2%"},
-            *("88% to 52% (*dot*)", "74% to 31% (*general*)", "96% to 76% (*concat*)"),
-            *("goes from 73% to 40%", "*location* goes from 88% to 2%"),
-        ),
-        (
-            *("positions", ("parameters",), ",.0f"),
-            {"none": "392,360", "sinusoidal": "392,360", "learned": "400,552"},
-            *("392,360 parameters", "8,192"),
-        ),
-        ("position_sides", ("parameters",), ",.0f", {"source only": "392,360", "target only": "392,360"}),
-    ],
     "many_heads": [("heads", TEST, ".1%", {"1": "96.7%"}, "96.7% with one head, 97.8 to 98.5%")],
     "the_block": [
         (
@@ -255,10 +212,6 @@ PRINTED = {
         (["general, forced onto 'the': 81 of 92 right concat, forced onto 'the': 25 of 92 right"],),
         (["dot 0 550 69 85 general 0 620 26 58"], "dot and general never miss to the left"),
         (["location 45 308 309 42"],),
-    ],
-    "positions": [
-        (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
-        (["no target positions: the cat sees the dog -> le chat voit le chien"],),
     ],
     "many_heads": [
         (["without encoder 2.1: 100% right", "without cross 1.3: 53% right without decoder 2.1: 48% right"],),

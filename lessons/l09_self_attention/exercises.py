@@ -304,9 +304,9 @@ def fake_translator(usual: str, other: str, flips: Sequence[int], together: Sequ
 
     def pronoun(closed: Sequence[int]) -> str:
         if not isinstance(closed, Sequence | set):
-            raise TypeError(f"pronoun wants a list of places, as in pronoun([{closed}])")
+            raise TypeError(f"pronoun wants a list of positions, as in pronoun([{closed}])")
         if any(not isinstance(position, int) for position in closed):
-            raise TypeError("places are whole numbers, counted from 0")
+            raise TypeError("positions are whole numbers, counted from 0")
         is_flipped = any(i in flips for i in closed) or (together and set(together) <= set(closed))
         return other if is_flipped else usual
 

@@ -388,7 +388,7 @@ WRONG = {
         (gives_words, "words-for-places"),
         (by_index, None),
         (closes_the_word, "raises"),
-        (closes_no_list, "pronoun wants a list of places"),
+        (closes_no_list, "pronoun wants a list of positions"),
         (compares_with_il, "all-but-il"),
         (skips_the_last, "last-forgotten"),
         (waits_for_elle, "waits-for-elle"),

@@ -1,4 +1,4 @@
-"""The exercises of lesson 08: look up softly, scale, write the test, project, and smooth a curve."""
+"""The exercises of lesson 08: a soft look-up, scaled attention and its test, projections, a smoother."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OVER_QUERIES = (
 )
 
 
-def some_width(axes: str) -> Given:
-    """The width of a smoother, another one in each case."""
+def random_width(axes: str) -> Given:
+    """The width of a smoother, different in each case."""
     return Given(axes, lambda size, generator: 0.3 + torch.rand(size, generator=generator))
 
 
-def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+def blend(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return weights @ values, weights
 
 
@@ -57,52 +57,52 @@ SOFT_LOOKUP = Exercise(
     slips=(
         Slip(
             "raw-scores",
-            lambda q, k, v: mixed(k @ q, v),
+            lambda q, k, v: blend(k @ q, v),
             "the dot products themselves are used as weights. A softmax turns them into weights first.",
         ),
         Slip(
             "no-softmax-division",
-            lambda q, k, v: mixed((k @ q).exp(), v),
+            lambda q, k, v: blend((k @ q).exp(), v),
             "the exponentials are not divided by their sum. A softmax does both: `exp`, then share out.",
         ),
         Slip(
             "shared-out-scores",
-            lambda q, k, v: mixed((k @ q) / (k @ q).sum(), v),
+            lambda q, k, v: blend((k @ q) / (k @ q).sum(), v),
             "the scores are divided by their sum, without `exp` first. Scores can be negative.",
         ),
         Slip(
             "hard-choice",
-            lambda q, k, v: mixed(F.one_hot((k @ q).argmax(), len(k)).float(), v),
+            lambda q, k, v: blend(F.one_hot((k @ q).argmax(), len(k)).float(), v),
             "only the best key is taken. A soft look-up blends all values, each by its weight.",
             misconception="M12",
         ),
         Slip(
             "blends-keys",
-            lambda q, k, v: mixed((k @ q).softmax(0), k),
+            lambda q, k, v: blend((k @ q).softmax(0), k),
             BLENDS_KEYS,
         ),
         Slip(
             "scaled-already",
-            lambda q, k, v: mixed((k @ q / math.sqrt(len(q))).softmax(0), v),
+            lambda q, k, v: blend((k @ q / math.sqrt(len(q))).softmax(0), v),
             "the scores are divided by √d already. That comes in the next section; not here.",
         ),
         Slip(
             "cosine",
-            lambda q, k, v: mixed(F.cosine_similarity(k, q[None], dim=-1).softmax(0), v),
+            lambda q, k, v: blend(F.cosine_similarity(k, q[None], dim=-1).softmax(0), v),
             "the score is the cosine. The dot product keeps the lengths: a long key weighs more.",
             misconception="M10",
         ),
         Slip(
             "plain-mean",
-            lambda q, k, v: mixed(q.new_full((len(k),), 1 / len(k)), v),
+            lambda q, k, v: blend(q.new_full((len(k),), 1 / len(k)), v),
             "every key gets the same weight, whatever the query. The weights come from `keys @ query`.",
         ),
     ),
 )
 
 
-def with_scores(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    return mixed(scores.softmax(-1), values)
+def attend_with(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return blend(scores.softmax(-1), values)
 
 
 def scaled(queries: Tensor, keys: Tensor) -> Tensor:
@@ -134,89 +134,89 @@ SCALED_ATTENTION = Exercise(
     slips=(
         Slip(
             "no-scale",
-            lambda q, k, v: with_scores(q @ k.mT, v),
+            lambda q, k, v: attend_with(q @ k.mT, v),
             "the scores are not divided by √d_k. They then grow with the width of a key, and the softmax "
             "picks almost one key alone.",
         ),
         Slip(
             "over-d",
-            lambda q, k, v: with_scores(q @ k.mT / k.shape[-1], v),
+            lambda q, k, v: attend_with(q @ k.mT / k.shape[-1], v),
             "the scores are divided by d_k itself, not by its root. That makes the weights too flat.",
             misconception="M07",
         ),
         Slip(
             "root-of-keys",
-            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(k.shape[-2]), v),
+            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(k.shape[-2]), v),
             "the scores are divided by the root of the number of keys. What counts is how long one key is: "
             "`keys.shape[-1]`.",
             misconception="M08",
         ),
         Slip(
             "root-of-value-width",
-            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(v.shape[-1]), v),
+            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(v.shape[-1]), v),
             "the scores are divided by the root of the values' width. Values take no part in a score: use "
             "`keys.shape[-1]`.",
         ),
         Slip(
             "root-of-queries",
-            lambda q, k, v: with_scores(q @ k.mT / math.sqrt(q.shape[-2]), v),
+            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(q.shape[-2]), v),
             "the scores are divided by the root of the number of queries. What counts is how long one query "
             "is: `queries.shape[-1]`.",
         ),
         Slip(
             "softmax-over-batch",
-            lambda q, k, v: mixed(scaled(q, k).softmax(0), v),
+            lambda q, k, v: blend(scaled(q, k).softmax(0), v),
             "the softmax runs along the first axis. With a batch in front that is the sentences: count from "
             "the back, `dim=-1`.",
         ),
         Slip(
             "weights-are-scores",
-            lambda q, k, v: (with_scores(scaled(q, k), v)[0], scaled(q, k)),
+            lambda q, k, v: (attend_with(scaled(q, k), v)[0], scaled(q, k)),
             "the context is right, but scores are returned in place of the weights.",
         ),
         Slip(
             "last-row",
-            lambda q, k, v: tuple(part * not_last(part) for part in with_scores(scaled(q, k), v)),
+            lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
             "the last query gets nothing: does a loop end too early?",
         ),
         Slip(
             "times-root",
-            lambda q, k, v: with_scores(q @ k.mT * math.sqrt(k.shape[-1]), v),
+            lambda q, k, v: attend_with(q @ k.mT * math.sqrt(k.shape[-1]), v),
             "the scores are multiplied by √d_k. They are too spread out already: divide.",
         ),
         Slip(
             "softmax-over-queries",
-            lambda q, k, v: mixed(scaled(q, k).softmax(-2), v),
+            lambda q, k, v: blend(scaled(q, k).softmax(-2), v),
             OVER_QUERIES,
             misconception="M11",
         ),
         Slip(
             "scale-after-softmax",
-            lambda q, k, v: mixed((q @ k.mT).softmax(-1) / math.sqrt(k.shape[-1]), v),
+            lambda q, k, v: blend((q @ k.mT).softmax(-1) / math.sqrt(k.shape[-1]), v),
             "the weights are divided by √d_k, after the softmax. The scores are, before it.",
         ),
         Slip(
             "raw-scores",
-            lambda q, k, v: mixed(scaled(q, k), v),
+            lambda q, k, v: blend(scaled(q, k), v),
             "the scaled scores themselves are used as weights. A softmax turns them into weights first.",
         ),
         Slip(
             "blends-keys",
-            lambda q, k, v: with_scores(scaled(q, k), k),
+            lambda q, k, v: attend_with(scaled(q, k), k),
             BLENDS_KEYS,
         ),
     ),
 )
 
 
-def not_last(part: Tensor) -> Tensor:
-    """1 for every row but the last, of several; with one row alone there is nothing to forget."""
-    n = part.shape[-2]
-    return (torch.arange(n) < max(n - 1, 1)).to(part.dtype)[:, None]
+def not_last(output: Tensor) -> Tensor:
+    """1 for every row but the last; a single row is kept."""
+    n = output.shape[-2]
+    return (torch.arange(n) < max(n - 1, 1)).to(output.dtype)[:, None]
 
 
 def right_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    return with_scores(scaled(queries, keys), values)
+    return attend_with(scaled(queries, keys), values)
 
 
 def by_einsum(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,15 +234,15 @@ def by_torch(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
 
 def scaled_first(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     root = keys.shape[-1] ** 0.25
-    return with_scores((queries / root) @ (keys / root).mT, values)
+    return attend_with((queries / root) @ (keys / root).mT, values)
 
 
 def careful_test(implementation: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     shapes = ((2, 3, 16), (2, 5, 16), (2, 5, 7))
-    given = [torch.randn(shape, generator=generator) for shape in shapes]
-    for got, expected in zip(implementation(*given), right_attention(*given), strict=True):
-        torch.testing.assert_close(got, expected)
+    inputs = [torch.randn(shape, generator=generator) for shape in shapes]
+    for output, expected in zip(implementation(*inputs), right_attention(*inputs), strict=True):
+        torch.testing.assert_close(output, expected)
 
 
 TEST_ATTENTION = TestExercise(
@@ -381,19 +381,19 @@ def smoothed(scores: Tensor, y: Tensor) -> Tensor:
     return scores.softmax(-1) @ y
 
 
-def steps(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
+def scaled_distances(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
     return (places[:, None] - x) / width
 
 
 SMOOTH_CURVE = Exercise(
     name="smooth_curve",
     lesson="query_key_value",
-    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": some_width("")},
+    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": random_width("")},
     returns={"smoothed": "m"},
     sizes={"m": 4, "n": 7},
     large=(),
     trains=False,
-    reference=lambda places, x, y, width: smoothed(-0.5 * steps(places, x, width) ** 2, y),
+    reference=lambda places, x, y, width: smoothed(-0.5 * scaled_distances(places, x, width) ** 2, y),
     by_hand=ByHand(
         inputs={"places": [2.0, 0.0, 90.0], "x": [0.0, 4.0], "y": [4.0, 8.0], "width": 2.0},
         answer={"smoothed": [6.0, 4.0 + 4 / (1 + math.exp(2)), 8.0]},
@@ -404,17 +404,17 @@ SMOOTH_CURVE = Exercise(
     slips=(
         Slip(
             "far-ones-count",
-            lambda places, x, y, width: smoothed(0.5 * steps(places, x, width) ** 2, y),
+            lambda places, x, y, width: smoothed(0.5 * scaled_distances(places, x, width) ** 2, y),
             "far measurements count more than near ones. The score is *minus* half the squared distance.",
         ),
         Slip(
             "no-half",
-            lambda places, x, y, width: smoothed(-(steps(places, x, width) ** 2), y),
+            lambda places, x, y, width: smoothed(-(scaled_distances(places, x, width) ** 2), y),
             "the ½ in the score is missing.",
         ),
         Slip(
             "not-squared",
-            lambda places, x, y, width: smoothed(-0.5 * steps(places, x, width).abs(), y),
+            lambda places, x, y, width: smoothed(-0.5 * scaled_distances(places, x, width).abs(), y),
             "the distance is not squared.",
         ),
         Slip(

@@ -193,10 +193,10 @@ out; in the other a second matrix makes values. The made vectors are 2 to 32 num
 """
 
 # %% kind="predict" minutes=1.5
-right = mean_over_seeds("key_and_value", lambda run: 100 * run["right"])
+accuracy = mean_over_seeds("key_and_value", lambda run: 100 * run["right"])
 widths = (2, 4, 8, 16, 32)
 curves = {
-    name: [right[f"width {width}, {name}"] for width in widths]
+    name: [accuracy[f"width {width}, {name}"] for width in widths]
     for name in ("one matrix", "two matrices")
 }
 figure = views.lines(
@@ -207,10 +207,10 @@ predict("08", "one-or-two", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. (15% is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
+With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. ({result:key_and_value/width 2, one matrix/right:.0%} is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
 other's way, and that each may have its own width.
 
-Does it help larger models? Daniluk and others (2017) tried it in language models. They report gains from each split, and two surprises: their models hardly looked back more than five words, and a plain network that just joins its last few states kept up. Ours say something else again. With equal parameters and one untuned recipe, the LSTM of lesson 03 has a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3. On such short sentences looking back buys nothing, and the split buys less. So it is no law.
+Does it help larger models? Daniluk and others (2017) tried it in language models. They report gains from each split, and two surprises: their models hardly looked back more than five words, and a plain network that just joins its last few states kept up. Ours say something else again. With equal parameters and one untuned recipe, the LSTM of lesson 03 has a perplexity of {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} on our toy French; with attention {result:toy_language_models/attention_lm/scores/test/perplexity:.1f}, with key and value split {result:toy_language_models/key_value_lm/scores/test/perplexity:.1f}. On such short sentences looking back buys nothing, and the split buys less. So it is no law.
 """
 
 # %% kind="quiz" minutes=1.5
@@ -220,7 +220,7 @@ quiz("08", "keys-and-values")
 r"""
 ## 3 · Why the square root of d_k
 
-Lesson 07 ended on a general score whose best word had a weight of 1.00 and that could be turned down to a quarter without harm: it had run to where the softmax has no slope. Can scores be too large before anything is learned? That depends on $d_k$, the width of a key: 2 in our menu, 16 in our Transformer, 64 in the paper of 2017.
+Lesson 07 ended on a general score whose best word had a weight of {result:lesson_08/largest weight of general:.2f} and that could be turned down to a quarter without harm: it had run to where the softmax has no slope. Can scores be too large before anything is learned? That depends on $d_k$, the width of a key: 2 in our menu, 16 in our Transformer, 64 in the paper of 2017.
 
 Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean. Its root, the {term:standard deviation}, is a typical distance from the mean. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
 """
@@ -361,18 +361,18 @@ r"""
 the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate, 0.003, run live. You need not read the first cell: it is the training loop of lesson 01.
 """
 
-# %% kind="train" minutes=0.5
+# %% kind="train" minutes=0.5 name="learn_to_look_up"
 def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64):
     generator = torch.Generator().manual_seed(0)
-    turn = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
+    rotation = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
     w_q, w_k = torch.randn(2, d_model, d_k, generator=generator) / d_model**0.5
     optimizer = torch.optim.Adam([w_q.requires_grad_(), w_k.requires_grad_()], lr=3e-3)
     losses = []
     for _ in range(steps):
         x = torch.randn(batch, n_keys, d_model, generator=generator)
         values = torch.randn(batch, n_keys, 4, generator=generator)
-        asked = x[:, :1] @ turn  # the first key, turned: its value is the right answer
-        weights = torch.softmax((asked @ w_q) @ (x @ w_k).mT / divisor, dim=-1)
+        query = x[:, :1] @ rotation  # the first key, rotated: its value is the target
+        weights = torch.softmax((query @ w_q) @ (x @ w_k).mT / divisor, dim=-1)
         loss = (weights @ values - values[:, :1]).square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -393,8 +393,11 @@ views.lines(
 # %% kind="predict" minutes=2
 rates = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 rows = [(d_k, name) for d_k in (64, 512) for name in ("1", "root", "d_k")]
-end = [mean_over_seeds("divisor", lambda run, rate=rate: run["end"][rate]) for rate in rates]
-table = [[at[f"d_k {d_k}, divided by {name}"] for at in end] for d_k, name in rows]
+loss = [
+    mean_over_seeds("divisor", lambda run, rate=rate: run["end"][rate])
+    for rate in rates
+]
+table = [[at[f"d_k {d_k}, divided by {name}"] for at in loss] for d_k, name in rows]
 figure = views.heatmap(
     torch.tensor(table).clamp(max=1.0), columns=list(rates),
     rows=[f"d_k {d_k}, ÷ {'√d_k' if name == 'root' else name}" for d_k, name in rows],
@@ -418,12 +421,13 @@ english = encode("the cat drank the water because it was thirsty")
 french = encode("le chat a bu l' eau parce qu' il avait soif")
 
 
-def measure():
-    looking = spreads(transformer.model, [make_batch([english], [french])])
-    return torch.tensor(looking["cross"]).mean().item()  # over 3 layers of 4 heads
+def mean_spread():
+    """Of the scores in cross-attention, on average over 3 layers of 4 heads."""
+    spread = spreads(transformer.model, [make_batch([english], [french])])
+    return torch.tensor(spread["cross"]).mean().item()
 
 
-estimate("08", "trained-spread", measure)
+estimate("08", "trained-spread", mean_spread)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -434,19 +438,19 @@ In the Transformer every word asks and every word is asked. Its vector $x$ is tu
 Take words described by two numbers: is it a noun, is it a pronoun? And wire two matrices by hand: pronouns ask for nouns, nouns can be found. Then look what happens to random words and matrices if we save a matrix and set $W_Q = W_K$.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example" minutes=1 name="hand_made"
 words = "the cat drank the water because it was cold".split()
 
 
 def describe(words):
     """(noun, pronoun) for each word."""
-    numbers = [(word in ("cat", "water"), word == "it") for word in words]
-    return torch.tensor(numbers, dtype=torch.float32)
+    features = [(word in ("cat", "water"), word == "it") for word in words]
+    return torch.tensor(features, dtype=torch.float32)
 
 
 x = describe(words)
-w_query = torch.tensor([[0.0], [3.0]])  # pronouns ask loudly, nouns do not ask
-w_key = torch.tensor([[1.0], [0.0]])  # nouns answer "here is a noun", pronouns do not
+w_query = torch.tensor([[0.0], [3.0]])  # pronouns have a query, nouns have none
+w_key = torch.tensor([[1.0], [0.0]])  # nouns have a key, pronouns have none
 scores = (x @ w_query) @ (x @ w_key).T  # d_k = 1, so there is nothing to scale
 
 it, cat = words.index("it"), words.index("cat")
@@ -513,7 +517,7 @@ Give a fixed layer the very weights that attention found for "it". Then move the
 
 # %% kind="see" minutes=1
 def weights_of_it(words):
-    """Where "it" looks, with the two matrices wired above."""
+    """The attention weights of "it", with the two matrices wired above."""
     x = describe(words)
     _, weights = attention(x @ w_query, x @ w_key, x)
     return weights[words.index("it")]
@@ -521,13 +525,13 @@ def weights_of_it(words):
 
 attention = yours("scaled_attention")
 moved = "because it was cold the cat drank the water".split()
-kept = weights_of_it(words)  # a fixed layer: learned on one sentence, then kept
-for name, row in (("fixed layer", kept), ("attention", weights_of_it(moved))):
-    share = row[moved.index("cat")] + row[moved.index("water")]
-    print(f"{name}: {fixed(100 * share, 0)}% on cat and water")
+fixed_weights = weights_of_it(words)  # learned on one sentence, then kept
+for name, row in (("fixed layer", fixed_weights), ("attention", weights_of_it(moved))):
+    on_nouns = row[moved.index("cat")] + row[moved.index("water")]
+    print(f"{name}: {fixed(100 * on_nouns, 0)}% on cat and water")
 
 views.word_rows(
-    [weights_of_it(words), kept, weights_of_it(moved)],
+    [weights_of_it(words), fixed_weights, weights_of_it(moved)],
     words=[words, moved, moved], marked=["it", "it", "it"],
     title="Where 'it' looks; then the clause moved: fixed weights, computed weights",
 )

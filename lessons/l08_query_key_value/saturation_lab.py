@@ -6,7 +6,7 @@
     0.36
 
 2,048 random queries, each with eight random keys of its own; every entry is a standard normal. A narrower
-d_k uses the first d_k entries of the same vectors, so moving the slider shows one world growing, not ten.
+d_k uses the first d_k entries of the same vectors, so the slider shows the same vectors growing wider.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 DIVISORS = ("1", "√d_k", "d_k")
 N_QUERIES, N_KEYS = 2048, 8
 SEED = 22  # with it the first query is a typical one
-N_EXAMPLES = 8  # queries a learner can look at one by one
+N_EXAMPLES = 8  # queries that can be selected
 
-REACH = 10.0  # the histogram's window; what lies beyond is heaped into its outermost bars
+REACH = 10.0  # the range of the histogram; scores beyond it are counted in its outermost bins
 EDGES = np.linspace(-REACH, REACH, 41)
 CENTRES = (EDGES[:-1] + EDGES[1:]) / 2
 COLOURS = {"1": theme.ORANGE, "√d_k": theme.BLUE, "d_k": theme.PINK}
 
 
-def divide_by(divisor: str, d_k: int) -> float:
+def scale_of(divisor: str, d_k: int) -> float:
     return {"1": 1.0, "√d_k": float(np.sqrt(d_k)), "d_k": float(d_k)}[divisor]
 
 
@@ -53,48 +53,45 @@ def raw_scores() -> dict[int, np.ndarray]:
 
 
 @cache
-def spread_of(d_k: int, divisor: str) -> Facts:
-    """What holds for all queries together at one setting."""
-    scores = raw_scores()[d_k] / divide_by(divisor, d_k)
+def statistics_of(d_k: int, divisor: str) -> Facts:
+    """Statistics over all queries at one setting."""
+    scores = raw_scores()[d_k] / scale_of(divisor, d_k)
     weights = softmax(scores)
-    shares = np.histogram(scores.clip(-REACH, REACH), bins=EDGES)[0] / scores.size
+    fractions = np.histogram(scores.clip(-REACH, REACH), bins=EDGES)[0] / scores.size
     return {
         "std": float(scores.std()),
-        "shares": shares,
+        "fractions": fractions,
         "mean_max": float(weights.max(axis=-1).mean()),
         "gradient": float(np.median(jacobian_norm(weights))),
     }
 
 
 def jacobian_norm(weights: np.ndarray) -> np.ndarray:
-    """‖diag(w) − w wᵀ‖, the size of softmax's derivative at its input: how much gradient comes through.
-
-    Written out in sums of powers, it needs no matrix per row.
-    """
+    """‖diag(w) − w wᵀ‖, the norm of the softmax's Jacobian, computed from sums of powers without matrices."""
     squares = (weights**2).sum(axis=-1)
     return np.sqrt(np.maximum(squares - 2 * (weights**3).sum(axis=-1) + squares**2, 0.0))
 
 
 def compute(*, d_k: int, divisor: str, query: int) -> Facts:
-    """Everything the picture shows at one setting; `query` counts from 1."""
-    scale = divide_by(divisor, d_k)
+    """The facts at one setting; `query` counts from 1."""
+    scale = scale_of(divisor, d_k)
     weights = softmax(raw_scores()[d_k][query - 1] / scale)
-    return {"scale": scale, "weights": weights, **spread_of(d_k, divisor)}
+    return {"scale": scale, "weights": weights, **statistics_of(d_k, divisor)}
 
 
 def draw_scores(axes: Axes) -> Show:
     axes.set(xlabel="score after dividing", xlim=(-REACH, REACH), ylim=(0, 0.55), yticks=())
     axes.set_xticks((-10, -5, 0, 5, 10), ("≤ −10", "−5", "0", "5", "≥ 10"))
     axes.spines["left"].set_visible(False)
-    heaps = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
+    histogram = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
     bell = np.exp(-(CENTRES**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
     [reference] = axes.plot(CENTRES, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
     axes.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
     spread = quick_text(axes, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
-        heaps.set(data=facts["shares"], facecolor=COLOURS[facts["divisor"]])
-        reference.set_visible(True)  # it never changes, but is to be painted over the heaps, which do
+        histogram.set(data=facts["fractions"], facecolor=COLOURS[facts["divisor"]])
+        reference.set_visible(True)  # it never changes, but must be painted over the histogram, which does
         spread.set(text=f"spread {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
 
     return show
@@ -107,8 +104,10 @@ def draw_weights(axes: Axes) -> Show:
     [mark] = axes.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
     mean = quick_text(axes, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
     stamp = {"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE}
-    place = {"transform": axes.transAxes, "ha": "right", "va": "center", "in_layout": False}
-    axes.text(0.97, 0.865, "max-subtracted: no overflow", size=7.5, color=theme.SOFT_INK, bbox=stamp, **place)
+    position = {"transform": axes.transAxes, "ha": "right", "va": "center", "in_layout": False}
+    axes.text(
+        0.97, 0.865, "max-subtracted: no overflow", size=7.5, color=theme.SOFT_INK, bbox=stamp, **position
+    )
 
     def show(facts: Facts) -> None:
         bars.show(facts["weights"], COLOURS[facts["divisor"]])
@@ -124,7 +123,7 @@ def draw_gradients(axes: Axes) -> Show:
     plain_powers(axes.xaxis, axes.yaxis)
     axes.grid(axis="y")
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
-        curve = [spread_of(width, divisor)["gradient"] for width in WIDTHS]
+        curve = [statistics_of(width, divisor)["gradient"] for width in WIDTHS]
         axes.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
         named = "÷ " + divisor.replace("d_k", "dₖ")
         axes.text(x, y, named, color=COLOURS[divisor], fontweight="bold", ha="center")
@@ -161,19 +160,19 @@ class SaturationLab(Explorable):
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
-        narrower = spread_of(max(1, now["d_k"] // 2), now["divisor"])
-        tenth, by = 0.1 * start["gradient"], now["divisor"]
+        narrower = statistics_of(max(1, now["d_k"] // 2), now["divisor"])
+        tenth, divisor = 0.1 * start["gradient"], now["divisor"]
         return {
-            "lose-90": by == "1" and now["gradient"] <= tenth < narrower["gradient"],
-            "too-flat": by == "d_k" and now["mean_max"] < 0.14 <= narrower["mean_max"],
-            "spared": (now["d_k"], by) == (512, "1") and now["weights"].max() < 0.8,
+            "lose-90": divisor == "1" and now["gradient"] <= tenth < narrower["gradient"],
+            "too-flat": divisor == "d_k" and now["mean_max"] < 0.14 <= narrower["mean_max"],
+            "spared": (now["d_k"], divisor) == (512, "1") and now["weights"].max() < 0.8,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         named = facts["divisor"].replace("d_k", "dₖ")
-        worth = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
-        return [f"dₖ = {facts['d_k']}", f"scores ÷ {named}{worth}", f"query {facts['query']}"]
+        value = "" if facts["divisor"] == "1" else f" = {significant(facts['scale'])}"
+        return [f"dₖ = {facts['d_k']}", f"scores ÷ {named}{value}", f"query {facts['query']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

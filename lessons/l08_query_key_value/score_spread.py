@@ -1,4 +1,4 @@
-"""How far the scores of a trained Transformer spread, by attention, layer and head.
+"""The standard deviation of the scores in a trained Transformer, by attention, layer and head.
 
 >>> from course_lib.text.batch import make_batch
 >>> from course_lib.translation.shipped import shared
@@ -24,21 +24,23 @@ from course_lib.text.special import PAD
 def spreads(model: Transformer, batches: Iterable[Batch]) -> dict[str, list[list[float]]]:
     """For each use, by layer and head: the standard deviation of a query's scores over its keys, on average.
 
-    Scores are read off the weights: the softmax adds one number to all scores of a query, so the logarithms
-    of its weights spread as the scores did. Queries with fewer than three keys are left out.
+    Scores are recovered from the weights: the logarithms of a softmax differ from its inputs by one constant
+    for each query, so their standard deviation is the same. Queries with fewer than three keys are left out.
     """
     sums: dict[str, Tensor] = {}
     counts: dict[str, int] = dict.fromkeys(USES, 0)
     for batch in batches:
         for use, weights in model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
-            asked = batch.src if use == "encoder" else batch.tgt_in
-            real = (asked != PAD)[:, None, None, :, None] & (weights > 0)  # (…, layers, heads, queries, keys)
-            n = real.sum(dim=-1)
+            query_ids = batch.src if use == "encoder" else batch.tgt_in
+            real = (query_ids != PAD)[:, None, None, :, None] & (
+                weights > 0
+            )  # (…, layers, heads, queries, keys)
+            n_keys = real.sum(dim=-1)
             logs = torch.where(real, weights.clamp(min=1e-30).log(), 0.0).double()
-            mean = logs.sum(dim=-1) / n.clamp(min=1)
-            squares = torch.where(real, (logs - mean[..., None]).square(), 0.0).sum(dim=-1) / n.clamp(min=1)
-            counted = n >= 3
-            spread = torch.where(counted, squares.sqrt(), 0.0).sum(dim=(0, 3))
-            sums[use] = sums.get(use, 0) + spread
+            mean = logs.sum(dim=-1) / n_keys.clamp(min=1)
+            squares = torch.where(real, (logs - mean[..., None]).square(), 0.0).sum(dim=-1)
+            deviations = (squares / n_keys.clamp(min=1)).sqrt()
+            counted = n_keys >= 3
+            sums[use] = sums.get(use, 0) + torch.where(counted, deviations, 0.0).sum(dim=(0, 3))
             counts[use] += int(counted[:, 0, 0].sum())
     return {use: (total / counts[use]).tolist() for use, total in sums.items()}

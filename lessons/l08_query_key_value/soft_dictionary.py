@@ -3,8 +3,8 @@
     >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # cold: the best label alone
     array([0.99, 0.01, 0.  , 0.  , 0.  ])
 
-The query is what you feel like. A dish has a label (its key) that is compared with the query, and contents
-(its value) that land on your plate. The waffle can be edited: its label by `crunch`, its contents by `cream`.
+The query describes what you would like to eat. A dish has a label (its key) that is compared with the query,
+and contents (its value). The waffle can be edited: its label by `crunch`, its contents by `cream`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ VALUES = np.array(GRAMS)
 WAFFLE, APPLE, CRUNCHY, FAT = 0, 1, 1, 2
 TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
-ROWS = np.arange(len(DISHES))  # the tray, one row a dish from the top; below a rule stands the plate
+ROWS = np.arange(len(DISHES))  # one row for each dish, and below a rule the plate
 RULE, PLATE, TRAY_ENDS = len(DISHES) - 0.4, len(DISHES) + 0.1, (len(DISHES) + 0.65, -1.0)
 MOST_CREAM = 40.0
-GRAM = 0.66 / MOST_CREAM  # a gram's width: the longest bar leaves room for its number
-STARTS = 1.15 * np.arange(len(CONTENTS))  # of the three columns
+GRAM = 0.66 / MOST_CREAM  # the width of a gram: the longest bar leaves room for its number
+STARTS = 1.15 * np.arange(len(CONTENTS))  # left edges of the three columns
 
 
 def look_up(
@@ -47,12 +47,19 @@ def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
     keys, values = LABELS.copy(), VALUES.copy()
     keys[WAFFLE, CRUNCHY], values[WAFFLE, FAT] = crunch, cream
     plate, weights = look_up(QUERY, keys, values, temperature)
-    asked = {"query": QUERY, "keys": keys, "scores": keys @ QUERY, "weights": weights}
-    return {**asked, "values": values, "plate": plate}
+    scores = keys @ QUERY
+    return {
+        "query": QUERY,
+        "keys": keys,
+        "scores": scores,
+        "weights": weights,
+        "values": values,
+        "plate": plate,
+    }
 
 
 def draw_labels(axes: Axes) -> Show:
-    """The query and the keys as arrows. Only the waffle's moves."""
+    """The query and the keys as arrows; only the waffle's key moves."""
     bare(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
     axes.set(aspect="equal", anchor="N")
     axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
@@ -63,7 +70,7 @@ def draw_labels(axes: Axes) -> Show:
         axes.text(x, y, name, fontsize=8.5, color=theme.SOFT_INK, **sides)
     for (x, y), name in zip(LABELS[1:], DISHES[1:], strict=True):
         _arrow(axes, x, y, theme.KEY)
-        side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # left of the waffle's own
+        side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # beside the waffle's
         up, level = (0.08, "bottom") if y > 0 else (-0.1, "top")
         axes.text(x + right, y + up, name, ha=side, va=level, fontsize=9, color=theme.KEY)
     _arrow(axes, *QUERY, theme.QUERY)
@@ -108,7 +115,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_contents(axes: Axes) -> Show:
-    """Every dish's contents, paler the less of it is taken, and the blend below the line."""
+    """The contents of each dish, paler the smaller its weight, and the weighted sum below the line."""
     bare(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     for start, name in zip(STARTS, CONTENTS, strict=True):
@@ -174,6 +181,6 @@ class SoftDictionary(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        shares = ", ".join(f"{dish} {fixed(w, 2)}" for dish, w in zip(DISHES, facts["weights"], strict=True))
+        weights = ", ".join(f"{dish} {fixed(w, 2)}" for dish, w in zip(DISHES, facts["weights"], strict=True))
         plate = ", ".join(f"{name} {fixed(g, 1)} g" for name, g in zip(CONTENTS, facts["plate"], strict=True))
-        return f"Temperature {facts['temperature']:g}: weights {shares}. On the plate: {plate}."
+        return f"Temperature {facts['temperature']:g}: weights {weights}. On the plate: {plate}."

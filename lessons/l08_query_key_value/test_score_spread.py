@@ -1,4 +1,4 @@
-"""What is read off a Transformer is what the scores and states themselves would give."""
+"""The spreads recovered from the weights are those of the scores."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def model():
 
 @torch.no_grad()
 def test_spreads_are_those_of_the_scores(model):
-    """Read off the weights, against scores made by hand, for the first layer of the encoder."""
+    """Compared with scores computed directly, for the first layer of the encoder."""
     x = model.source_positions.add(model.words.source(BATCH.src))
     block = model.encoder.blocks[0]
     query, keys, _ = block.attention.project(block.around_attention.before(x))
-    long = (query @ keys.mT / query.shape[-1] ** 0.5)[0, :, :5, :5]  # the other has only three keys
+    long = (query @ keys.mT / query.shape[-1] ** 0.5)[0, :, :5, :5]
     short = (query @ keys.mT / query.shape[-1] ** 0.5)[1, :, :3, :3]
-    both = [part.std(dim=-1, correction=0).sum(dim=-1) for part in (long, short)]
-    found = spreads(model, [BATCH])["encoder"][0]
-    torch.testing.assert_close(torch.tensor(found), sum(both) / 8, atol=1e-4, rtol=1e-4)
+    sums = [scores.std(dim=-1, correction=0).sum(dim=-1) for scores in (long, short)]
+    first_layer = torch.tensor(spreads(model, [BATCH])["encoder"][0])
+    torch.testing.assert_close(first_layer, sum(sums) / 8, atol=1e-4, rtol=1e-4)

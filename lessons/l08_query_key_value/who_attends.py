@@ -3,13 +3,12 @@
     >>> compute(projections="shared", d_k=64, seed=0)["symmetry_error"]
     0.0
 
-Eight words get random vectors, then random projections W_Q and W_K, as on the first day of training. Shared
-projections (W_Q = W_K) make the scores symmetric: whatever "it" thinks of "cat", "cat" thinks of "it". And
-they pull every word's largest score towards itself.
+Eight words get random vectors and random projections W_Q and W_K, as before training. Shared projections
+(W_Q = W_K) make the scores symmetric and each word's score with itself large.
 
-When is that pull complete? The score of i for j is u_i · u_j with u = X W, so the diagonal holds |u_i|². It
-is the largest in its row for certain when all u have one length (Cauchy-Schwarz). Random lengths differ, less
-so the wider d_k is: the diagonal wins in 25% of the rows at d_k = 1, 92% at 8, 100% from 32 on (rounded).
+The score of i for j is then u_i · u_j with u = X W, so the diagonal holds |u_i|². It is certainly the largest
+of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger d_k is:
+the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on (rounded).
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ N_WORDS, D_MODEL = len(WORDS), 64
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 SHARED, SEPARATE = "shared", "separate"
 COLOURS = {SHARED: theme.BLUE, SEPARATE: theme.ORANGE}
-N_WORLDS = 500  # random draws behind the percentages
-N_SEEDS = 20  # of them, those a learner can look at
+N_DRAWS = 500  # random draws behind the percentages
+N_SEEDS = 20  # of them, those that can be selected
 PAIRS = np.triu_indices(N_WORDS, 1)
 
 
 @cache
 def all_scores() -> dict[tuple[str, int], np.ndarray]:
-    """Scaled scores of every world, for each setting: (worlds, words, words); a row asks."""
+    """Scaled scores for each setting: (draws, queries, keys)."""
     generator = np.random.default_rng(0)
-    words = generator.standard_normal((N_WORLDS, N_WORDS, D_MODEL))
-    w_query, w_key = generator.standard_normal((2, N_WORLDS, D_MODEL, D_MODEL)) / np.sqrt(D_MODEL)
+    words = generator.standard_normal((N_DRAWS, N_WORDS, D_MODEL))
+    w_query, w_key = generator.standard_normal((2, N_DRAWS, D_MODEL, D_MODEL)) / np.sqrt(D_MODEL)
     queries, keys = words @ w_query, words @ w_key
     scores = {}
     for d_k in WIDTHS:  # a narrower d_k uses the first columns of the same projections
-        asking, looked_at = queries[..., :d_k], keys[..., :d_k]
-        scores[SEPARATE, d_k] = asking @ looked_at.transpose(0, 2, 1) / np.sqrt(d_k)
-        scores[SHARED, d_k] = asking @ asking.transpose(0, 2, 1) / np.sqrt(d_k)
+        query, key = queries[..., :d_k], keys[..., :d_k]
+        scores[SEPARATE, d_k] = query @ key.transpose(0, 2, 1) / np.sqrt(d_k)
+        scores[SHARED, d_k] = query @ query.transpose(0, 2, 1) / np.sqrt(d_k)
     return scores
 
 
@@ -56,13 +55,13 @@ def on_diagonal(scores: np.ndarray) -> np.ndarray:
 
 
 def symmetry_error(scores: np.ndarray) -> float:
-    """‖S − Sᵀ‖ / 2‖S‖: 0 when S is symmetric, 1 when it is the very opposite, 0.65 on average at random."""
+    """‖S − Sᵀ‖ / 2‖S‖: 0 if S is symmetric, 1 if it is antisymmetric, 0.65 on average for random scores."""
     return float(np.linalg.norm(scores - scores.T) / (2 * np.linalg.norm(scores)))
 
 
 @cache
-def diagonal_share(projections: str, d_k: int) -> float:
-    """The share of rows, over all worlds, whose largest score is on the diagonal."""
+def diagonal_fraction(projections: str, d_k: int) -> float:
+    """The fraction of rows, over all draws, whose largest score is on the diagonal."""
     return float(on_diagonal(all_scores()[projections, d_k]).mean())
 
 
@@ -70,9 +69,9 @@ def compute(*, projections: str, d_k: int, seed: int) -> Facts:
     scores = all_scores()[projections, d_k][seed]
     return {
         "scores": scores,
-        "looks_at": scores.argmax(axis=-1),
+        "attends_to": scores.argmax(axis=-1),
         "on_diagonal": int(on_diagonal(scores).sum()),
-        "diagonal_share": diagonal_share(projections, d_k),
+        "diagonal_fraction": diagonal_fraction(projections, d_k),
         "symmetry_error": symmetry_error(scores),
         "rank": int(np.linalg.matrix_rank(scores)),
     }
@@ -88,9 +87,9 @@ def draw_scores(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         cells.show(facts["scores"])
-        looks_at, own = facts["looks_at"], facts["looks_at"] == rows
-        itself.set_data(looks_at[own] + 0.5, rows[own] + 0.5)
-        elsewhere.set_data(looks_at[~own] + 0.5, rows[~own] + 0.5)
+        columns, diagonal = facts["attends_to"], facts["attends_to"] == rows
+        itself.set_data(columns[diagonal] + 0.5, rows[diagonal] + 0.5)
+        elsewhere.set_data(columns[~diagonal] + 0.5, rows[~diagonal] + 0.5)
 
     return show
 
@@ -111,7 +110,7 @@ def draw_pairs(axes: Axes) -> Show:
     return show
 
 
-def draw_shares(axes: Axes) -> Show:
+def draw_fractions(axes: Axes) -> Show:
     axes.set(xscale="log", xlabel="dₖ", xticks=(1, 4, 16, 64), ylim=(-0.03, 1.08))
     plain_powers(axes.xaxis)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
@@ -121,14 +120,14 @@ def draw_shares(axes: Axes) -> Show:
     axes.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", fontsize=8.5, **below)
     [curve] = axes.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
     dot = marked_point(axes)
-    share = quick_text(axes, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
+    fraction = quick_text(axes, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
     axes.text(0.97, 0.44, "of all rows", transform=axes.transAxes, ha="right", va="top", fontsize=9)
 
     def show(facts: Facts) -> None:
         colour = COLOURS[facts["projections"]]
-        curve.set(ydata=[diagonal_share(facts["projections"], width) for width in WIDTHS], color=colour)
-        dot.set(data=([facts["d_k"]], [facts["diagonal_share"]]), markerfacecolor=colour)
-        share.set(text=f"{fixed(100 * facts['diagonal_share'], 0)}%", color=colour)
+        curve.set(ydata=[diagonal_fraction(facts["projections"], width) for width in WIDTHS], color=colour)
+        dot.set(data=([facts["d_k"]], [facts["diagonal_fraction"]]), markerfacecolor=colour)
+        fraction.set(text=f"{fixed(100 * facts['diagonal_fraction'], 0)}%", color=colour)
 
     return show
 
@@ -151,7 +150,7 @@ class WhoAttends(Explorable):
     panels = (
         Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
         Panel("Is it mutual?", draw_pairs),
-        Panel("Largest on the diagonal", draw_shares),
+        Panel("Largest on the diagonal", draw_fractions),
     )
     compute = staticmethod(compute)
 
@@ -172,7 +171,7 @@ class WhoAttends(Explorable):
         return (
             f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
             f"{facts['on_diagonal']} of {N_WORDS} words look most at themselves "
-            f"({fixed(100 * facts['diagonal_share'], 0)}% over {N_WORLDS} random draws). "
+            f"({fixed(100 * facts['diagonal_fraction'], 0)}% over {N_DRAWS} random draws). "
             f"The symmetry error of the scores is {fixed(facts['symmetry_error'], 2)}, "
             f"their rank {facts['rank']}."
         )

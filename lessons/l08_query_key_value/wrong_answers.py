@@ -1,8 +1,8 @@
 """Answers to the exercises of lesson 08, as learners write them: wrong, with what must be said, and right.
 
-The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
-differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
-None where no slip may be named.
+The slips of exercises.py are wrong answers already and are tried as they are. This file adds answers that are
+written differently or are wrong in another way. After each answer come the slip that must be named, or a part
+of the message; None where no slip may be named.
 """
 
 import math
@@ -11,30 +11,27 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-d_k = 16  # left over in the notebook from some other cell
+from lessons.l08_query_key_value.exercises import LN3, blend, right_attention, scaled
+
+d_k = 16  # a variable of the notebook, defined in another cell
 
 
-def blend(weights, values):
-    return weights @ values, weights
-
-
-def scaled(queries, keys):
-    return queries @ keys.mT / math.sqrt(keys.shape[-1])
-
-
-# Most wrong answers are wrong in their weights alone.
-
-
-def look_up(weights):
-    return lambda query, keys, values: blend(weights(query, keys), values)
-
-
-def attention(weights):
+def with_weights(weights):
+    """A look-up or an attention that is wrong in its weights alone: `weights` takes queries and keys."""
     return lambda queries, keys, values: blend(weights(queries, keys), values)
 
 
 def over_sum(weights):
     return weights / weights.sum(-1, keepdim=True)
+
+
+def random_inputs(*batch):
+    """Queries, keys and values: 3 queries, 5 keys of width 16, values of width 7."""
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(*batch, *shape, generator=generator) for shape in ((3, 16), (5, 16), (5, 7))]
+
+
+# --- soft_lookup
 
 
 def best_key_only(query, keys, values):
@@ -65,146 +62,6 @@ def numpy_and_back(query, keys, values):
     return torch.from_numpy(weights @ values.numpy()), torch.from_numpy(weights)
 
 
-def no_batch(queries, keys, values):
-    return blend(torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values)
-
-
-def unscaled_in_double(queries, keys, values):
-    return blend(torch.softmax(queries.double() @ keys.double().mT, dim=-1), values.double())
-
-
-def squeezes(queries, keys, values):
-    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-    return context.squeeze(), weights.squeeze()
-
-
-def transposed(queries, keys, values):
-    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-    return context, weights.mT
-
-
-def left_over(queries, keys, values):
-    return blend(torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1), values)
-
-
-def bmm_attention(queries, keys, values):
-    if queries.dim() == 2:
-        return blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-    scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(keys.shape[-1])
-    return blend(torch.softmax(scores, dim=-1), values)
-
-
-def across_heads(queries, keys, values):
-    flat = [t.reshape(*t.shape[:1], -1, t.shape[-1]) if t.dim() > 2 else t for t in (queries, keys, values)]
-    return blend(torch.softmax(scaled(*flat[:2]), dim=-1), flat[2])
-
-
-def half_detached(queries, keys, values):
-    weights = torch.softmax(scaled(queries, keys), dim=-1)
-    return weights.detach() @ values, weights
-
-
-@torch.no_grad()
-def without_gradients(queries, keys, values):
-    return blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-
-
-def values_detached(queries, keys, values):
-    return blend(torch.softmax(scaled(queries, keys), dim=-1), values.detach())
-
-
-def changed_after_use(queries, keys, values):
-    context, weights = blend(torch.softmax(scaled(queries, keys), dim=-1), values)
-    return context, weights.mul_(1)
-
-
-def exchanged(x, w_q, w_k, w_v):
-    queries, keys = F.linear(x, w_k.T), F.linear(x, w_q.T)
-    return queries, keys, x @ w_v, scaled(queries, keys)
-
-
-def whole_root(x, w_q, w_k, w_v):
-    queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x @ w_v, queries @ keys.mT / int(math.sqrt(keys.shape[1]))
-
-
-def one_matrix_and_no_scale(x, w_q, w_k, w_v):
-    return x @ w_q, x @ w_q, x @ w_v, x @ w_q @ (x @ w_q).T
-
-
-def keys_then_queries(x, w_q, w_k, w_v):
-    return x @ w_k, x @ w_q, x @ w_v, scaled(x @ w_q, x @ w_k)
-
-
-def scores_from_numbers(x, w_q, w_k, w_v):
-    queries, keys = x @ w_q, x @ w_k
-    scores = torch.tensor([[float(q @ k) / math.sqrt(len(k)) for k in keys] for q in queries])
-    return queries, keys, x @ w_v, scores
-
-
-SUM_TO_1 = "the weights of each query sum to 1"
-ONLY_LARGE = "Right for ordinary numbers, but not for large ones"
-
-WRONG = {
-    "soft_lookup": [
-        (look_up(lambda query, keys: torch.exp(torch.mv(keys, query))), "no-softmax-division", SUM_TO_1),
-        (
-            look_up(lambda query, keys: over_sum(torch.exp(keys @ query))),
-            "not-finite",
-            ONLY_LARGE,
-            "more than 88",
-        ),
-        (look_up(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
-        (look_up(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),
-        (look_up(lambda query, keys: torch.softmax(query[None] @ keys.mT, -1)), "wrong-shape"),
-        (
-            look_up(lambda query, keys: torch.tensor([float(key @ query) for key in keys]).softmax(0)),
-            "no-gradient",
-        ),
-        (look_up(cosine), "cosine"),
-        (lambda query, keys, values: (2 * cosine(query, keys) @ values, cosine(query, keys)), None),
-        (lambda query, keys, values: torch.softmax(keys @ query, 0) @ values, "missing-output"),
-        (lambda query, keys, values: (values[0], keys[0], query), "wrong-count", "`return context, weights`"),
-        (lambda keys, query, values: values, "parameters", "another order"),
-        (best_key_only, "hard-choice"),
-        (weights_first, "swapped-outputs"),
-        (doubled_context, None, "`context` is not what comes out by hand; `weights` is right"),
-        (numpy_and_back, "no-gradient", "NumPy"),
-    ],
-    "scaled_attention": [
-        (no_batch, "raises"),
-        (bmm_attention, "raises"),
-        (across_heads, "wrong-shape"),
-        (unscaled_in_double, "no-scale", "Besides: `weights` is torch.float64"),
-        (attention(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
-        (attention(lambda q, k: (q @ k.mT / (q @ k.mT).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
-        (attention(lambda q, k: (q @ k.mT / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (attention(lambda q, k: (q @ k.mT / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (attention(lambda q, k: (q @ k.mT / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
-        (attention(lambda queries, keys: queries @ keys), "raises"),
-        (left_over, "left-over", "It uses `d_k`, a variable of the notebook"),
-        (squeezes, "An axis of size 1 was lost"),
-        (transposed, "wrong-shape"),
-        (attention(lambda queries, keys: over_sum(scaled(queries, keys).exp())), "not-finite", ONLY_LARGE),
-        (attention(lambda queries, keys: scaled(queries, keys).clamp(-2, 2).softmax(-1)), None),
-        (attention(lambda queries, keys: scaled(queries, keys).clamp(-9, 9).softmax(-1)), "large-numbers"),
-        (attention(lambda queries, keys: scaled(queries, keys).clamp(max=80).softmax(-1)), ONLY_LARGE),
-        (attention(lambda queries, keys: scaled(queries, keys).bfloat16().float().softmax(-1)), None),
-        (half_detached, "wrong-gradient", "the gradient that reaches `queries` and `keys` is not"),
-        (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
-        (values_detached, "no-gradient", "no gradient reaches `values`"),
-        (changed_after_use, "no-gradient", "no gradient can be computed"),
-    ],
-    "project_qkv": [
-        (exchanged, "exchanged"),
-        (whole_root, None),
-        (one_matrix_and_no_scale, None),
-        (keys_then_queries, "swapped-outputs"),
-        (scores_from_numbers, "wrong-gradient"),
-    ],
-}
-
-
 def lookup_loop(query, keys, values):
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) for key in keys]
     parts = [torch.exp(score - max(scores)) for score in scores]
@@ -222,6 +79,62 @@ def lookup_sdpa(query, keys, values):
         return F.scaled_dot_product_attention(query[None], keys, values, scale=1.0)[0]
 
     return look(values), look(torch.eye(len(keys)))
+
+
+# --- scaled_attention
+
+
+def no_batch(queries, keys, values):
+    return blend(torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values)
+
+
+def unscaled_in_double(queries, keys, values):
+    return blend(torch.softmax(queries.double() @ keys.double().mT, dim=-1), values.double())
+
+
+def squeezes(queries, keys, values):
+    context, weights = right_attention(queries, keys, values)
+    return context.squeeze(), weights.squeeze()
+
+
+def transposed(queries, keys, values):
+    context, weights = right_attention(queries, keys, values)
+    return context, weights.mT
+
+
+def left_over(queries, keys, values):
+    return blend(torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1), values)
+
+
+def bmm_attention(queries, keys, values):
+    if queries.dim() == 2:
+        return right_attention(queries, keys, values)
+    scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(keys.shape[-1])
+    return blend(torch.softmax(scores, dim=-1), values)
+
+
+def across_heads(queries, keys, values):
+    flat = [t.reshape(*t.shape[:1], -1, t.shape[-1]) if t.dim() > 2 else t for t in (queries, keys, values)]
+    return blend(torch.softmax(scaled(*flat[:2]), dim=-1), flat[2])
+
+
+def half_detached(queries, keys, values):
+    weights = torch.softmax(scaled(queries, keys), dim=-1)
+    return weights.detach() @ values, weights
+
+
+@torch.no_grad()
+def without_gradients(queries, keys, values):
+    return right_attention(queries, keys, values)
+
+
+def values_detached(queries, keys, values):
+    return blend(torch.softmax(scaled(queries, keys), dim=-1), values.detach())
+
+
+def changed_after_use(queries, keys, values):
+    context, weights = right_attention(queries, keys, values)
+    return context, weights.mul_(1)
 
 
 def attention_loop(queries, keys, values):
@@ -250,6 +163,33 @@ def attention_scaling_queries(queries, keys, values):
     return blend(torch.softmax(queries @ keys.mT, -1), values)
 
 
+# --- project_qkv
+
+
+def exchanged(x, w_q, w_k, w_v):
+    queries, keys = F.linear(x, w_k.T), F.linear(x, w_q.T)
+    return queries, keys, x @ w_v, scaled(queries, keys)
+
+
+def whole_root(x, w_q, w_k, w_v):
+    queries, keys = x @ w_q, x @ w_k
+    return queries, keys, x @ w_v, queries @ keys.mT / int(math.sqrt(keys.shape[1]))
+
+
+def one_matrix_and_no_scale(x, w_q, w_k, w_v):
+    return x @ w_q, x @ w_q, x @ w_v, x @ w_q @ (x @ w_q).T
+
+
+def keys_then_queries(x, w_q, w_k, w_v):
+    return x @ w_k, x @ w_q, x @ w_v, scaled(x @ w_q, x @ w_k)
+
+
+def scores_from_numbers(x, w_q, w_k, w_v):
+    queries, keys = x @ w_q, x @ w_k
+    scores = torch.tensor([[float(q @ k) / math.sqrt(len(k)) for k in keys] for q in queries])
+    return queries, keys, x @ w_v, scores
+
+
 def project_einsum(x, w_q, w_k, w_v):
     queries, keys = torch.einsum("nm,md->nd", x, w_q), torch.einsum("nm,md->nd", x, w_k)
     return queries, keys, x @ w_v, torch.einsum("id,jd->ij", queries, keys) / w_q.shape[-1] ** 0.5
@@ -264,20 +204,11 @@ def project_merged(x, w_q, w_k, w_v):
     return x @ w_q, x @ w_k, x @ w_v, x @ (w_q @ w_k.T) @ x.T / math.sqrt(w_q.shape[1])
 
 
-# --- tests of an attention
-
-
-def drawn(*shapes):
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randn(shape, generator=generator) for shape in shapes]
-
-
-def expected(queries, keys, values):
-    return blend(torch.softmax(queries @ keys.mT / math.sqrt(keys.shape[-1]), dim=-1), values)
+# --- test_attention
 
 
 def test_by_loop(attention):
-    queries, keys, values = drawn((3, 16), (5, 16), (5, 7))
+    queries, keys, values = random_inputs()
     context, weights = attention(queries, keys, values)
     for i, query in enumerate(queries):
         right = torch.softmax(keys @ query / 4, dim=0)
@@ -287,12 +218,12 @@ def test_by_loop(attention):
 
 
 def test_by_formula(attention):
-    given = drawn((2, 3, 16), (2, 5, 16), (2, 5, 7))
-    torch.testing.assert_close(list(attention(*given)), list(expected(*given)))
+    inputs = random_inputs(2)
+    torch.testing.assert_close(list(attention(*inputs)), list(right_attention(*inputs)))
 
 
 def test_by_hand(attention):
-    keys = torch.tensor([[0.0, 0.0, 0.0, 0.0], [math.log(3), 0.0, 0.0, 0.0], [0.0] * 4])
+    keys = torch.tensor([[0.0, 0.0, 0.0, 0.0], [LN3, 0.0, 0.0, 0.0], [0.0] * 4])
     queries = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0] * 4])
     context, weights = attention(queries, keys, torch.tensor([[4.0, 1.0], [8.0, 2.0], [0.0, 3.0]]))
     torch.testing.assert_close(weights, torch.tensor([[0.2, 0.6, 0.2], [1 / 3, 1 / 3, 1 / 3]]))
@@ -300,22 +231,22 @@ def test_by_hand(attention):
 
 
 def only_rows(attention):
-    _, weights = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    _, weights = attention(*random_inputs())
     assert torch.allclose(weights.sum(-1), torch.ones(3))
 
 
 def only_shapes(attention):
-    context, weights = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    context, weights = attention(*random_inputs())
     assert context.shape == (3, 7) and weights.shape == (3, 5)
 
 
 def says_false(attention):
-    given = drawn((3, 16), (5, 16), (5, 7))
-    return all(map(torch.allclose, attention(*given), expected(*given)))
+    inputs = random_inputs()
+    return all(map(torch.allclose, attention(*inputs), right_attention(*inputs)))
 
 
 def rejects_all(attention):
-    attention(*drawn((3, 16), (5, 16), (5, 7)))
+    attention(*random_inputs())
     raise AssertionError("no")
 
 
@@ -324,30 +255,20 @@ def never_calls(attention):
 
 
 def misspelt(attention):
-    _context, _ = attention(*drawn((3, 16), (5, 16), (5, 7)))
+    _context, _ = attention(*random_inputs())
     assert context.shape == (3, 7)  # noqa: F821
 
 
-WRONG["test_attention"] = [
-    (only_rows, "let through one that does not divide by √d_k"),
-    (only_shapes, "let through"),
-    (says_false, "raising"),
-    (rejects_all, "It rejects the right attention."),
-    (never_calls, "It never calls the attention"),
-    (misspelt, "NameError"),
-]
-
-
-# --- the smoother
+# --- smooth_curve
 
 
 def loop_smoother(places, x, y, width):
-    found = []
+    smoothed = []
     for place in places:
         scores = -0.5 * ((place - x) / width) ** 2
         weights = torch.exp(scores - scores.max())
-        found.append((weights * y).sum() / weights.sum())
-    return torch.stack(found)
+        smoothed.append((weights * y).sum() / weights.sum())
+    return torch.stack(smoothed)
 
 
 def without_the_maximum(places, x, y, width):
@@ -376,15 +297,83 @@ def nearest(places, x, y, width):
     return y[(places[:, None] - x).abs().argmin(-1)]
 
 
-WRONG["smooth_curve"] = [
-    (over_places, None),
-    (sums_only, None),
-    (nearest, None),
-    (without_the_maximum, "not-finite"),
-    (lambda places, x, y, width: wide_smoother(places, x, y, 0.5), None),
-    (lambda places, x, y, width: torch.softmax(-2 * (places[:, None] - x) ** 2, -1) @ y, None),
-]
+SUM_TO_1 = "the weights of each query sum to 1"
+ONLY_LARGE = "Right for ordinary numbers, but not for large ones"
 
+WRONG = {
+    "soft_lookup": [
+        (with_weights(lambda query, keys: torch.exp(torch.mv(keys, query))), "no-softmax-division", SUM_TO_1),
+        (
+            with_weights(lambda query, keys: over_sum(torch.exp(keys @ query))),
+            "not-finite",
+            ONLY_LARGE,
+            "more than 88",
+        ),
+        (with_weights(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
+        (with_weights(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),
+        (with_weights(lambda query, keys: torch.softmax(query[None] @ keys.mT, -1)), "wrong-shape"),
+        (
+            with_weights(lambda query, keys: torch.tensor([float(key @ query) for key in keys]).softmax(0)),
+            "no-gradient",
+        ),
+        (with_weights(cosine), "cosine"),
+        (lambda query, keys, values: (2 * cosine(query, keys) @ values, cosine(query, keys)), None),
+        (lambda query, keys, values: torch.softmax(keys @ query, 0) @ values, "missing-output"),
+        (lambda query, keys, values: (values[0], keys[0], query), "wrong-count", "`return context, weights`"),
+        (lambda keys, query, values: values, "parameters", "another order"),
+        (best_key_only, "hard-choice"),
+        (weights_first, "swapped-outputs"),
+        (doubled_context, None, "`context` is not what comes out by hand; `weights` is right"),
+        (numpy_and_back, "no-gradient", "NumPy"),
+    ],
+    "scaled_attention": [
+        (no_batch, "raises"),
+        (bmm_attention, "raises"),
+        (across_heads, "wrong-shape"),
+        (unscaled_in_double, "no-scale", "Besides: `weights` is torch.float64"),
+        (with_weights(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
+        (with_weights(lambda q, k: (q @ k.mT / (q @ k.mT).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
+        (with_weights(lambda q, k: (q @ k.mT / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (with_weights(lambda q, k: (q @ k.mT / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
+        (with_weights(lambda q, k: (q @ k.mT / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
+        (with_weights(lambda queries, keys: queries @ keys), "raises"),
+        (left_over, "left-over", "It uses `d_k`, a variable of the notebook"),
+        (squeezes, "An axis of size 1 was lost"),
+        (transposed, "wrong-shape"),
+        (with_weights(lambda queries, keys: over_sum(scaled(queries, keys).exp())), "not-finite", ONLY_LARGE),
+        (with_weights(lambda queries, keys: scaled(queries, keys).clamp(-2, 2).softmax(-1)), None),
+        (with_weights(lambda queries, keys: scaled(queries, keys).clamp(-9, 9).softmax(-1)), "large-numbers"),
+        (with_weights(lambda queries, keys: scaled(queries, keys).clamp(max=80).softmax(-1)), ONLY_LARGE),
+        (with_weights(lambda queries, keys: scaled(queries, keys).bfloat16().float().softmax(-1)), None),
+        (half_detached, "wrong-gradient", "the gradient that reaches `queries` and `keys` is not"),
+        (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
+        (values_detached, "no-gradient", "no gradient reaches `values`"),
+        (changed_after_use, "no-gradient", "no gradient can be computed"),
+    ],
+    "project_qkv": [
+        (exchanged, "exchanged"),
+        (whole_root, None),
+        (one_matrix_and_no_scale, None),
+        (keys_then_queries, "swapped-outputs"),
+        (scores_from_numbers, "wrong-gradient"),
+    ],
+    "test_attention": [
+        (only_rows, "let through one that does not divide by √d_k"),
+        (only_shapes, "let through"),
+        (says_false, "raising"),
+        (rejects_all, "It rejects the right attention."),
+        (never_calls, "It never calls the attention"),
+        (misspelt, "NameError"),
+    ],
+    "smooth_curve": [
+        (over_places, None),
+        (sums_only, None),
+        (nearest, None),
+        (without_the_maximum, "not-finite"),
+        (lambda places, x, y, width: wide_smoother(places, x, y, 0.5), None),
+        (lambda places, x, y, width: torch.softmax(-2 * (places[:, None] - x) ** 2, -1) @ y, None),
+    ],
+}
 
 RIGHT = {
     "soft_lookup": [lookup_loop, lookup_einsum, lookup_sdpa],

@@ -5,12 +5,12 @@ from course_lib.lazy import lazy
 HOMES = {
     "ATTENTIONS": "pronoun",
     "CloseAWord": "close_a_word",
+    "decode_states": "interventions",
     "equal_weights": "interventions",
     "listen": "pronoun",
     "listen_alone": "interventions",
     "source_states": "interventions",
-    "speak": "interventions",
-    "taken_apart": "interventions",
+    "take_apart": "interventions",
     "translate_alone": "interventions",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

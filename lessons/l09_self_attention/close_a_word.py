@@ -1,11 +1,11 @@
-"""The intervention view: change a word or close one, and see what the shipped Transformer says then.
+"""Interventions on a sentence: change a word or close one, and see how the Transformer translates it.
 
     >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
     "le chat a bu l' eau parce qu' elle était était"
 
-A closed word still asks, but nobody can look at it (`pronoun.py`). Words are counted from 1, for 0 stands for
-none; the tenth is `</s>`. `shares` is where the decoder looks when the pronoun is due, the mean of its twelve
-heads; `own` where “it” or “they” looks in its own sentence, a row for each of twelve.
+A closed word still has a query, but no query attends to it (`pronoun.py`). Words are counted from 1, since 0
+means none; the tenth is `</s>`. `weights` are those of cross-attention when the pronoun is due, the mean of
+twelve heads; `own_weights` those of “it” or “they” over its own sentence, a row for each of twelve heads.
 """
 
 from __future__ import annotations
@@ -31,52 +31,52 @@ SENTENCES = {
     "women … hungry": "the women eat the mushrooms because they are hungry",
     "women … good": "the women eat the mushrooms because they are good",
 }
-PRONOUN, N_SOURCE = 6, 10  # the place of “it”, and how many tokens each sentence has
-WHO = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
+PRONOUN, N_SOURCE = 6, 10  # the position of “it”, and the number of tokens in each sentence
+READERS = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
 
 
 @cache
-def heard(sentence: str, closed: int, to: str) -> PronounTranslation:
-    """With one word closed, counted from 1; 0 for none."""
+def translation(sentence: str, closed: int, to: str) -> PronounTranslation:
+    """The translation with one word closed, counted from 1; 0 for none."""
     return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:
-    """What is said and how likely the pronouns are; `share` is what the closed word had before."""
-    now, open_all = heard(sentence, closed, to if closed else "all"), heard(sentence, 0, "all")
-    before = open_all.at_pronoun.mean(dim=(0, 1)).numpy()
+    """The facts at one setting; `weight_before` is the closed word's weight with all words open."""
+    now, all_open = translation(sentence, closed, to if closed else "all"), translation(sentence, 0, "all")
+    before = all_open.pronoun_weights.mean(dim=(0, 1)).numpy()
     return {
         "french": now.french,
         "words": now.words,
         "il": now.il,
         "elle": now.elle,
-        "moved": abs(now.il - open_all.il),
-        "flipped": (now.il > now.elle) != (open_all.il > open_all.elle),
-        "share": float(before[closed - 1]) if closed else 0.0,
-        "largest": float(before.max()),
-        "shares": now.at_pronoun.mean(dim=(0, 1)).numpy(),
-        "own": now.own[:, :, PRONOUN].flatten(0, 1).numpy(),
+        "change": abs(now.il - all_open.il),
+        "flipped": (now.il > now.elle) != (all_open.il > all_open.elle),
+        "weight_before": float(before[closed - 1]) if closed else 0.0,
+        "largest_before": float(before.max()),
+        "weights": now.pronoun_weights.mean(dim=(0, 1)).numpy(),
+        "own_weights": now.encoder_weights[:, :, PRONOUN].flatten(0, 1).numpy(),
     }
 
 
-def draw_shares(axes: Axes) -> Show:
+def draw_weights(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
     axes.set_xlabel("mean weight of 12 heads")
     bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
     def show(facts: Facts) -> None:
-        bars.show(facts["shares"], [fixed(share, 2) for share in facts["shares"]])
-        shut = [place == facts["closed"] for place in range(1, N_SOURCE + 1)]
-        told = [f"{'✕ ' * shut[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
-        write(bars.words, told, [theme.ORANGE if one else theme.INK for one in shut])
+        bars.show(facts["weights"], [fixed(weight, 2) for weight in facts["weights"]])
+        closed = [number == facts["closed"] for number in range(1, N_SOURCE + 1)]
+        labels = [f"{'✕ ' * closed[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
+        write(bars.words, labels, [theme.ORANGE if is_closed else theme.INK for is_closed in closed])
 
     return show
 
 
-def draw_own(axes: Axes) -> Show:
-    cells = Heatmap(axes, ATTENTIONS, [str(place + 1) for place in range(N_SOURCE)])
+def draw_own_weights(axes: Axes) -> Show:
+    cells = Heatmap(axes, ATTENTIONS, [str(number) for number in range(1, N_SOURCE + 1)])
     axes.set_xlabel("source word (full colour: 1)")
-    return lambda facts: cells.show(facts["own"])
+    return lambda facts: cells.show(facts["own_weights"])
 
 
 def draw_pronouns(axes: Axes) -> Show:
@@ -97,7 +97,7 @@ class CloseAWord(Explorable):
         buttons=True,
     )
     closed = Whole("close word", 0, N_SOURCE, 0)
-    to = Choice("closed to", TO, "all", text=WHO.get, buttons=True)
+    to = Choice("closed to", TO, "all", text=READERS.get, buttons=True)
     presets = {
         "one word changed": {"sentence": "cat … cold"},
         "“it” closed": {"closed": PRONOUN + 1},
@@ -109,20 +109,20 @@ class CloseAWord(Explorable):
         "quiet": "Close a word read earlier, now below 0.05; il moves by over 0.3",
     }
     panels = (
-        Panel("Where the decoder looks", draw_shares, 1.25),
-        Panel("Where “it” or “they” looks", draw_own, 1.1),
+        Panel("Where the decoder looks", draw_weights, 1.25),
+        Panel("Where “it” or “they” looks", draw_own_weights, 1.1),
         Panel("The pronoun", draw_pronouns, 0.75),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
-        shut, share = now["closed"] > 0, now["share"]
+        closed, weight = now["closed"] > 0, now["weight_before"]
         mouse, cat = (now["sentence"].startswith(animal) for animal in ("mouse", "cat"))
         return {
             "flips": now["flipped"] and not cat,
-            "idle": shut and share == now["largest"] and now["moved"] < 0.05 and mouse,
-            "quiet": shut and share < 0.05 and now["moved"] > 0.3,
+            "idle": closed and weight == now["largest_before"] and now["change"] < 0.05 and mouse,
+            "quiet": closed and weight < 0.05 and now["change"] > 0.3,
         }
 
     @staticmethod
@@ -133,9 +133,9 @@ class CloseAWord(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         closed = facts["words"][facts["closed"] - 1] if facts["closed"] else ""
-        state = f"“{closed}” closed to {WHO[facts['to']]}" if closed else "nothing closed"
+        state = f"“{closed}” closed to {READERS[facts['to']]}" if closed else "nothing closed"
         return (
             f"{facts['sentence']}, {state}: “{facts['french']}”. "
             f"il(s) has {fixed(facts['il'], 2)}, elle(s) {fixed(facts['elle'], 2)}; "
-            f"the decoder looks most at “{facts['words'][int(facts['shares'].argmax())]}”."
+            f"the decoder looks most at “{facts['words'][int(facts['weights'].argmax())]}”."
         )

@@ -1,4 +1,4 @@
-"""The exercises of lesson 09: a memory read twice, the layer, the loop that closes words, order, its test."""
+"""The exercises of lesson 09: two memory reads, the layer, the loop that closes words, order and its test."""
 
 from __future__ import annotations
 
@@ -13,46 +13,39 @@ from course_lib.teaching.exercises.any_exercise import ByHand, Slip
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.tensor_exercise import Exercise, Invariant, gaussian, look_mask
 from course_lib.teaching.exercises.written_test import TestExercise
-
-LN3 = math.log(3)
-
+from lessons.l08_query_key_value.exercises import LN3, blend, look_up
 
 # ---- a memory read twice
 
 
-def looked_up(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    weights = (keys @ query).softmax(dim=-1)
-    return weights @ values, weights
-
-
-def reading(again: Callable[[Tensor, Tensor], Tensor]) -> Callable:
-    """Two reads; `again` makes the second query from the first one and what came back."""
+def read_with(next_query: Callable[[Tensor, Tensor], Tensor]) -> Callable:
+    """Two reads; `next_query` makes the second query from the first one and its context."""
 
     def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        context, first = looked_up(query, keys, values)
-        answer, second = looked_up(again(query, context), keys, values)
+        context, first = look_up(query, keys, values)
+        answer, second = look_up(next_query(query, context), keys, values)
         return answer, first, second
 
     return read
 
 
-read_twice = reading(lambda query, context: query + context)
+read_twice = read_with(lambda query, context: query + context)
 
 
-def from_old_query(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def answer_plus_query(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     answer, first, second = read_twice(query, keys, values)
-    context, _ = looked_up(query, keys, values)
+    context, _ = look_up(query, keys, values)
     return answer + query + context, first, second
 
 
 def both_added(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     answer, first, second = read_twice(query, keys, values)
-    return answer + looked_up(query, keys, values)[0], first, second
+    return answer + look_up(query, keys, values)[0], first, second
 
 
 def adds_keys(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    first = looked_up(query, keys, values)[1]
-    answer, second = looked_up(query + first @ keys, keys, values)
+    first = look_up(query, keys, values)[1]
+    answer, second = look_up(query + first @ keys, keys, values)
     return answer, first, second
 
 
@@ -81,13 +74,13 @@ READ_TWICE = Exercise(
     slips=(
         Slip(
             "same-query",
-            reading(lambda query, context: query),
+            read_with(lambda query, context: query),
             "both reads ask with the same query, so the second finds what the first did. Add what came back "
             "to the query in between.",
         ),
         Slip(
             "context-alone",
-            reading(lambda query, context: context),
+            read_with(lambda query, context: context),
             "the second read asks with what came back alone. The old query is kept: add the two.",
         ),
         Slip(
@@ -98,7 +91,7 @@ READ_TWICE = Exercise(
         Slip(
             "first-context",
             lambda query, keys, values: (
-                looked_up(query, keys, values)[0],
+                look_up(query, keys, values)[0],
                 *read_twice(query, keys, values)[1:],
             ),
             "the answer is what the first read brings back. Return the second context.",
@@ -110,12 +103,12 @@ READ_TWICE = Exercise(
         ),
         Slip(
             "answer-plus-query",
-            from_old_query,
+            answer_plus_query,
             "the answer still has the query in it. The answer is what the second read brings back, alone.",
         ),
         Slip(
             "minus",
-            reading(lambda query, context: query - context),
+            read_with(lambda query, context: query - context),
             "what came back is subtracted from the query. Add it.",
         ),
     ),
@@ -125,25 +118,21 @@ READ_TWICE = Exercise(
 # ---- the layer
 
 
-def closed_attention(queries: Tensor, keys: Tensor, values: Tensor, is_open: Tensor) -> tuple[Tensor, Tensor]:
+def masked_attention(queries: Tensor, keys: Tensor, values: Tensor, is_open: Tensor) -> tuple[Tensor, Tensor]:
     return attend(queries, keys, values, may_look=is_open.expand(len(queries), len(keys)))
 
 
 def self_attention(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, is_open: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return closed_attention(x @ w_q, x @ w_k, x @ w_v, is_open)
+    return masked_attention(x @ w_q, x @ w_k, x @ w_v, is_open)
 
 
 def scores_of(x: Tensor, w_q: Tensor, w_k: Tensor) -> Tensor:
     return (x @ w_q) @ (x @ w_k).mT / math.sqrt(w_k.shape[-1])
 
 
-def with_weights(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    return weights @ values, weights
-
-
-def hidden(scores: Tensor, is_open: Tensor) -> Tensor:
+def masked(scores: Tensor, is_open: Tensor) -> Tensor:
     return scores.masked_fill(~is_open, -math.inf)
 
 
@@ -192,30 +181,26 @@ SELF_ATTENTION = Exercise(
     slips=(
         Slip(
             "nothing-closed",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(scores_of(x, w_q, w_k).softmax(-1), x @ w_v),
+            lambda x, w_q, w_k, w_v, is_open: blend(scores_of(x, w_q, w_k).softmax(-1), x @ w_v),
             "closed words are looked at like the others. Leave their keys and values out before you attend.",
         ),
         Slip(
             "not-shared-out-again",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
-                scores_of(x, w_q, w_k).softmax(-1) * is_open, x @ w_v
-            ),
+            lambda x, w_q, w_k, w_v, is_open: blend(scores_of(x, w_q, w_k).softmax(-1) * is_open, x @ w_v),
             "the weights of closed words are set to 0 after the softmax, so a row sums to less than 1. Take "
             "the closed words out *before*: then the rest is shared out among the open ones.",
             misconception="M20",
         ),
         Slip(
             "keys-set-to-0",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
-                (scores_of(x, w_q, w_k) * is_open).softmax(-1), x @ w_v
-            ),
+            lambda x, w_q, w_k, w_v, is_open: blend((scores_of(x, w_q, w_k) * is_open).softmax(-1), x @ w_v),
             "a closed word gets a score of 0, and a score of 0 earns weight: e⁰ = 1. Take its key and its "
             "value out altogether.",
             misconception="M19",
         ),
         Slip(
             "keys-and-values-times-0",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
+            lambda x, w_q, w_k, w_v, is_open: blend(
                 (scores_of(x, w_q, w_k) * is_open).softmax(-1), x @ w_v * is_open[:, None]
             ),
             "the keys and values of closed words are set to 0. A key of 0 scores 0, and that earns weight: "
@@ -224,7 +209,7 @@ SELF_ATTENTION = Exercise(
         ),
         Slip(
             "x-times-0",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
+            lambda x, w_q, w_k, w_v, is_open: blend(
                 scores_of(x * is_open[:, None], w_q, w_k).softmax(-1), (x * is_open[:, None]) @ w_v
             ),
             "closed words are set to 0 in `x`. A key of 0 scores 0, and that earns weight: e⁰ = 1. And a "
@@ -242,13 +227,13 @@ SELF_ATTENTION = Exercise(
         ),
         Slip(
             "turned-round",
-            lambda x, w_q, w_k, w_v, is_open: closed_attention(x @ w_q, x @ w_k, x @ w_v, ~is_open),
+            lambda x, w_q, w_k, w_v, is_open: masked_attention(x @ w_q, x @ w_k, x @ w_v, ~is_open),
             "the open words are closed and the closed ones open.",
         ),
         Slip(
             "closed-words-do-not-ask",
             lambda x, w_q, w_k, w_v, is_open: tuple(
-                part * is_open[:, None] for part in self_attention(x, w_q, w_k, w_v, is_open)
+                output * is_open[:, None] for output in self_attention(x, w_q, w_k, w_v, is_open)
             ),
             "the rows of closed words are 0. A closed word cannot be looked *at*; it still asks, and gets an "
             "output.",
@@ -262,15 +247,15 @@ SELF_ATTENTION = Exercise(
         ),
         Slip(
             "no-scale",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
-                hidden((x @ w_q) @ (x @ w_k).mT, is_open).softmax(-1), x @ w_v
+            lambda x, w_q, w_k, w_v, is_open: blend(
+                masked((x @ w_q) @ (x @ w_k).mT, is_open).softmax(-1), x @ w_v
             ),
             "the scores are not divided by √d_k.",
         ),
         Slip(
             "root-of-d_model",
-            lambda x, w_q, w_k, w_v, is_open: with_weights(
-                hidden((x @ w_q) @ (x @ w_k).mT / math.sqrt(x.shape[-1]), is_open).softmax(-1), x @ w_v
+            lambda x, w_q, w_k, w_v, is_open: blend(
+                masked((x @ w_q) @ (x @ w_k).mT / math.sqrt(x.shape[-1]), is_open).softmax(-1), x @ w_v
             ),
             "the scores are divided by √d_model. What counts is the width of a key.",
             misconception="M08",
@@ -302,28 +287,28 @@ SELF_ATTENTION = Exercise(
 
 def flipping_words(words: Sequence[str], pronoun: Callable[[list[int]], str]) -> list[int]:
     before = pronoun([])
-    return [place for place in range(len(words)) if pronoun([place]) != before]
+    return [position for position in range(len(words)) if pronoun([position]) != before]
 
 
 def keeps_closing(words: Sequence[str], pronoun: Callable) -> list[int]:
-    before, closed, found = pronoun([]), [], []
-    for place in range(len(words)):
-        closed.append(place)
+    before, closed, flips = pronoun([]), [], []
+    for position in range(len(words)):
+        closed.append(position)
         if pronoun(list(closed)) != before:
-            found.append(place)
-    return found
+            flips.append(position)
+    return flips
 
 
-def speaker(usual: str, other: str, flips: Sequence[int], together: Sequence[int] = ()) -> Callable:
-    """A make-believe translator: it says `other` where one of `flips` is closed, or all of `together`."""
+def fake_translator(usual: str, other: str, flips: Sequence[int], together: Sequence[int] = ()) -> Callable:
+    """A function like `pronoun`: `other` if one of `flips` is closed, or all of `together`; else `usual`."""
 
     def pronoun(closed: Sequence[int]) -> str:
         if not isinstance(closed, Sequence | set):
-            raise TypeError(f"pronoun wants a list of places, as in pronoun([{closed}])")
-        if any(not isinstance(place, int) for place in closed):
-            raise TypeError("places are whole numbers, counted from 0")
-        found = any(place in flips for place in closed) or (together and set(together) <= set(closed))
-        return other if found else usual
+            raise TypeError(f"pronoun wants a list of positions, as in pronoun([{closed}])")
+        if any(not isinstance(position, int) for position in closed):
+            raise TypeError("positions are whole numbers, counted from 0")
+        is_flipped = any(i in flips for i in closed) or (together and set(together) <= set(closed))
+        return other if is_flipped else usual
 
     return pronoun
 
@@ -334,39 +319,40 @@ FLIPPING_WORDS = PlainExercise(
     inputs=("words", "pronoun"),
     reference=flipping_words,
     by_hand=ByHand(
-        {"words": ["the", "cat", "the", "water", "it"], "pronoun": speaker("elle", "il", [3], [1, 2])},
+        {
+            "words": ["the", "cat", "the", "water", "it"],
+            "pronoun": fake_translator("elle", "il", [3], [1, 2]),
+        },
         [3],
         "With nothing closed this translator says “elle”. Closing the words one at a time, only place 3, "
         "“water”, makes it say “il”.",
     ),
     others=(
-        lambda: (["it", "is", "cold"], speaker("il", "elle", [0, 2])),
-        lambda: (["the", "dog", "sleeps", "the", "end"], speaker("il", "elle", [])),
-        lambda: (["they", "eat", "and", "they", "sleep"], speaker("elles", "ils", [0, 1, 4])),
-        lambda: ([], speaker("il", "elle", [0])),
+        lambda: (["it", "is", "cold"], fake_translator("il", "elle", [0, 2])),
+        lambda: (["the", "dog", "sleeps", "the", "end"], fake_translator("il", "elle", [])),
+        lambda: (["they", "eat", "and", "they", "sleep"], fake_translator("elles", "ils", [0, 1, 4])),
+        lambda: ([], fake_translator("il", "elle", [0])),
     ),
     slips=(
         Slip(
             "keeps-closing",
             keeps_closing,
             "words that were closed stay closed, so several are closed at once. Close one at a time: "
-            "`pronoun([place])`.",
+            "`pronoun([position])`.",
         ),
         Slip(
             "words-for-places",
-            lambda words, pronoun: [words[place] for place in flipping_words(words, pronoun)],
+            lambda words, pronoun: [words[position] for position in flipping_words(words, pronoun)],
             "these are the words. Give their places: “the” may stand in a sentence twice.",
         ),
         Slip(
             "counted-from-1",
-            lambda words, pronoun: [place + 1 for place in flipping_words(words, pronoun)],
+            lambda words, pronoun: [position + 1 for position in flipping_words(words, pronoun)],
             "the places are counted from 1. Count from 0, as Python does.",
         ),
         Slip(
             "those-that-stay",
-            lambda words, pronoun: [
-                place for place in range(len(words)) if place not in flipping_words(words, pronoun)
-            ],
+            lambda words, pronoun: [i for i in range(len(words)) if i not in flipping_words(words, pronoun)],
             "these are the words whose closing changes nothing.",
         ),
         Slip(
@@ -376,18 +362,18 @@ FLIPPING_WORDS = PlainExercise(
         ),
         Slip(
             "last-forgotten",
-            lambda words, pronoun: [p for p in flipping_words(words, pronoun) if p < len(words) - 1],
+            lambda words, pronoun: [i for i in flipping_words(words, pronoun) if i < len(words) - 1],
             "the last word is never closed: does the loop end too early?",
         ),
         Slip(
             "all-but-il",
-            lambda words, pronoun: [p for p in range(len(words)) if pronoun([p]) != "il"],
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i]) != "il"],
             "it compares with “il”. A flip is any change from what is said with nothing closed: ask "
             "`pronoun([])` first.",
         ),
         Slip(
             "waits-for-elle",
-            lambda words, pronoun: [p for p in range(len(words)) if pronoun([p]) == "elle"],
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i]) == "elle"],
             "it looks for “elle”. A flip is any change from what is said with nothing closed: ask "
             "`pronoun([])` first.",
         ),
@@ -449,26 +435,26 @@ UNSHUFFLE = PlainExercise(
 )
 
 
-def looks_at_itself(x: Tensor) -> Tensor:
+def plain_self_attention(x: Tensor) -> Tensor:
     return attend(x, x, x)[0]
 
 
-def drawn(d: int, dtype: torch.dtype) -> list[Tensor]:
+def random_matrices(d: int, dtype: torch.dtype) -> list[Tensor]:
     generator = torch.Generator().manual_seed(d)
     return [torch.randn(d, d, generator=generator).to(dtype) for _ in range(3)]
 
 
 def with_matrices(x: Tensor) -> Tensor:
-    w_q, w_k, w_v = drawn(x.shape[-1], x.dtype)
+    w_q, w_k, w_v = random_matrices(x.shape[-1], x.dtype)
     return attend(x @ w_q, x @ w_k, x @ w_v)[0]
 
 
-def places(x: Tensor) -> Tensor:
+def positions(x: Tensor) -> Tensor:
     return torch.arange(len(x), dtype=x.dtype)[:, None]
 
 
-def from_the_middle(x: Tensor) -> Tensor:
-    return (places(x) - (len(x) - 1) / 2).abs()
+def distance_from_the_middle(x: Tensor) -> Tensor:
+    return (positions(x) - (len(x) - 1) / 2).abs()
 
 
 def recurrent(x: Tensor) -> Tensor:
@@ -479,7 +465,7 @@ def recurrent(x: Tensor) -> Tensor:
 
 
 def ends_are_special(x: Tensor) -> Tensor:
-    return looks_at_itself(x) + 2 * (places(x) == len(x) - 1) + (places(x) == 0)
+    return plain_self_attention(x) + 2 * (positions(x) == len(x) - 1) + (positions(x) == 0)
 
 
 ORDER_BLIND = Exercise(
@@ -488,14 +474,18 @@ ORDER_BLIND = Exercise(
     inputs={"x": gaussian("n d")},
     returns={"outputs": "n d"},
     sizes={"n": 5, "d": 4},
-    reference=looks_at_itself,
+    reference=plain_self_attention,
     by_hand=ByHand({"x": [[1.0]]}, {"outputs": [[1.0]]}, "One word has only itself to look at."),
     slips=(
-        Slip("adds-places", lambda x: looks_at_itself(x + places(x)), "places are added."),
+        Slip("adds-places", lambda x: plain_self_attention(x + positions(x)), "places are added."),
         Slip("running-sum", lambda x: x.cumsum(0), "each word sees those before it."),
         Slip("recurrent", recurrent, "it reads word by word."),
         Slip("both-neighbours", lambda x: x.roll(1, 0) + x.roll(-1, 0), "it looks at both neighbours."),
-        Slip("middle-counts", lambda x: looks_at_itself(x) * from_the_middle(x), "the middle is special."),
+        Slip(
+            "middle-counts",
+            lambda x: plain_self_attention(x) * distance_from_the_middle(x),
+            "the middle is special.",
+        ),
         Slip("last-is-special", ends_are_special, "the first and the last word are special."),
         Slip("sorted", lambda x: x.sort(dim=0).values, "the outputs are sorted."),
         Slip("kept-in-place", lambda x: x.flip(0), "the last output is made of the first word."),

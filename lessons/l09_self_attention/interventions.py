@@ -1,7 +1,7 @@
-"""What lesson 09 does to the Transformer: words left alone, states swapped, a head taken apart or made even.
+"""Interventions on the Transformer: isolated source words, swapped states, heads with equal weights.
 
-with equal_weights(transformer, "source", ["2b"]):      # while it lasts, head 2b shares out evenly
-    heard = listen(transformer, text)                   # `explore/pronoun.py`
+with equal_weights(transformer, "source", ["2b"]):      # inside the block, all weights of head 2b are equal
+    result = listen(transformer, text)                  # `pronoun.py`
 """
 
 from __future__ import annotations
@@ -19,31 +19,36 @@ from course_lib.translation.ablation import multi_heads, of_head, zeroed
 from course_lib.translation.masking import alone, masked_memory, without
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
-from lessons.l09_self_attention.pronoun import ATTENTIONS, PronounTranslation, from_memory, under_masks
+from lessons.l09_self_attention.pronoun import (
+    ATTENTIONS,
+    PronounTranslation,
+    from_memory,
+    translate_masked,
+)
 
 
 def listen_alone(shipped: Shipped, text: str) -> PronounTranslation:
-    """The translation when every source word sees itself alone: no word knows its sentence."""
+    """The translation when every source word attends to itself alone."""
     n = len(text.split()) + 1
-    return under_masks(shipped, text, alone(n), without([], n))
+    return translate_masked(shipped, text, own=alone(n), cross=without([], n))
 
 
 def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
-    """Many translations, where every source word sees itself alone."""
+    """Translations when every source word attends to itself alone."""
     encode = shipped.tokenizer.encode
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
     real = padding_mask(batch.src_lengths, n).unsqueeze(1)
     memory, _ = masked_memory(shipped.model, batch.src, alone(n), real)
-    found = greedy(shipped.model, memory, max_len=2 * n + 10)
-    return [shipped.tokenizer.decode(ids) for ids in found.ids.tolist()]
+    generated = greedy(shipped.model, memory, max_len=2 * n + 10).ids
+    return [shipped.tokenizer.decode(ids) for ids in generated.tolist()]
 
 
 @torch.no_grad()
 def source_states(
     shipped: Shipped, text: str
 ) -> tuple[Float[Tensor, "1 src model"], Float[Tensor, "layers heads src src"]]:
-    """The encoder's last states, one a word and one for `</s>`; and where each word looked."""
+    """The encoder's last states, one for each word and one for `</s>`; and its attention weights."""
     src = make_batch([shipped.tokenizer.encode(text)], [[]]).src
     with eval_mode(shipped.model):
         states, weights = shipped.model.run_encoder(src, without([], src.shape[1]), with_weights=True)
@@ -51,16 +56,17 @@ def source_states(
 
 
 @torch.no_grad()
-def speak(
+def decode_states(
     shipped: Shipped,
     text: str,
     states: Float[Tensor, "1 src model"],
     *,
     values: Float[Tensor, "1 src model"] | None = None,
 ) -> PronounTranslation:
-    """What the decoder makes of these states.
+    """The translation decoded from these states.
 
-    Where `values` is given, the decoder's values are made from those states, and only its keys from `states`.
+    If `values` is given, the values of cross-attention are made from those states, and only its keys from
+    `states`.
     """
     memory = shipped.model.memory_of(states, without([], states.shape[1]))
     if values is not None:
@@ -68,10 +74,10 @@ def speak(
     return from_memory(shipped, text, memory)
 
 
-def place_of(attention: str) -> tuple[int, int]:
-    """Layer and place in it, both from 0.
+def indices_of(attention: str) -> tuple[int, int]:
+    """The layer and the head of a name, both from 0.
 
-    >>> place_of("2b")
+    >>> indices_of("2b")
     (1, 1)
     """
     if attention not in ATTENTIONS:
@@ -80,11 +86,11 @@ def place_of(attention: str) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def taken_apart(
+def take_apart(
     shipped: Shipped, text: str, attention: str
 ) -> tuple[Float[Tensor, "src model"], Float[Tensor, "model d_k"], Float[Tensor, "model d_k"], Tensor]:
-    """What one attention of the encoder is given, and its three matrices: x, w_q, w_k, w_v."""
-    layer, which = place_of(attention)
+    """The input of one head of the encoder, and its three matrices: x, w_q, w_k, w_v."""
+    layer, head = indices_of(attention)
     model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
     blocks = model.encoder.blocks
     with eval_mode(model):
@@ -94,15 +100,15 @@ def taken_apart(
         x = blocks[layer].around_attention.before(x)[0]
     heads = blocks[layer].attention
     matrices = (heads.w_query, heads.w_key, heads.w_value)
-    return x, *(matrix[of_head(heads, which, len(matrix))].detach().T for matrix in matrices)
+    return x, *(matrix[of_head(heads, head, len(matrix))].detach().T for matrix in matrices)
 
 
 def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> AbstractContextManager[None]:
-    """For a while these attentions share out evenly: their queries are 0, hence all their scores.
+    """Inside the block, the weights of these heads are equal: their queries are 0, hence all their scores.
 
-    `side` is "source", for source words that look at one another, or "decoder", for its look at the source.
+    `side` is "source", for self-attention in the encoder, or "decoder", for cross-attention.
     """
     use = {"source": "encoder", "decoder": "cross"}[side]
-    layers = [heads for found, _, heads in multi_heads(shipped.model) if found == use]
-    places = [(layers[layer], which) for layer, which in map(place_of, attentions)]
-    return zeroed([heads.w_query[of_head(heads, which, len(heads.w_query))] for heads, which in places])
+    layers = [heads for layer_use, _, heads in multi_heads(shipped.model) if layer_use == use]
+    chosen = [(layers[layer], head) for layer, head in map(indices_of, attentions)]
+    return zeroed([heads.w_query[of_head(heads, head, len(heads.w_query))] for heads, head in chosen])

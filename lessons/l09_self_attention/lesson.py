@@ -31,9 +31,9 @@ from course_lib.teaching import check, estimate, explain, predict, quiz, start_l
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
 from course_lib.translation import load_shipped
-from lessons.l09_self_attention import ATTENTIONS, CloseAWord, equal_weights, listen
-from lessons.l09_self_attention import listen_alone, source_states, speak, taken_apart
-from lessons.l09_self_attention import translate_alone
+from lessons.l09_self_attention import ATTENTIONS, CloseAWord, decode_states
+from lessons.l09_self_attention import equal_weights, listen, listen_alone
+from lessons.l09_self_attention import source_states, take_apart, translate_alone
 
 start_lesson("self_attention", seed=9)
 
@@ -61,14 +61,14 @@ Ours has learned to guess the next French word. Where does each word look on the
 """
 
 # %% kind="predict" minutes=1.5
-reader = load_shipped("lstmn_lm")
+lstmn = load_shipped("lstmn_lm")
 french = "le chat a bu l' eau parce qu' il avait soif"
-read = torch.tensor([[BOS, *reader.tokenizer.encode(french)]])
+ids = torch.tensor([[BOS, *lstmn.tokenizer.encode(french)]])
 with torch.no_grad():
-    _, looked = reader.model.eval().say(read, with_weights=True)
+    _, tape_weights = lstmn.model.eval().say(ids, with_weights=True)
 row_names = ["<s>", *french.split()]
 figure = views.heatmap(
-    looked[0, 0, 0], rows=row_names, columns=row_names, numbers=False,
+    tape_weights[0, 0, 0], rows=row_names, columns=row_names, numbers=False,
     title="LSTMN: which earlier words each word builds on",
     row_name="the word just read", column_name="on the tape",
     alt="Weights of an LSTMN over the words of a French sentence read so far.",
@@ -77,7 +77,7 @@ predict("09", "tape-neighbour", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: 7.75 with the tape, 7.61 for a plain LSTM of the same size. Here, no.
+Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: {result:toy_language_models/lstmn_lm/scores/test/perplexity:.2f} with the tape, {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f} for a plain LSTM of the same size. Here, no.
 
 One thing stayed: the weights at a word need the blend of the word before, which needed its weights. So the tape is written word after word, like every recurrent network.
 
@@ -127,15 +127,16 @@ Two calls of the same look-up. Only the query differs.
 
 # %% kind="example" minutes=1
 things = ["milk", "Mary", "John", "kitchen", "garden"]
-milk, mary, john, kitchen, garden = torch.eye(5)  # one number for each thing
+milk, mary, john, kitchen, garden = torch.eye(5)  # a one-hot vector for each
 facts = ["Mary has the milk", "Mary is in the kitchen", "John is in the garden"]
-story_keys = torch.stack([milk, mary, john])  # what each fact is found by
-story_values = 8 * torch.stack([mary, kitchen, garden])  # and what it tells
+story_keys = torch.stack([milk, mary, john])  # the key of each fact
+story_values = 8 * torch.stack([mary, kitchen, garden])  # and its value
 # 4 and 8: far enough from 0 that the softmax is sharp
 
 answer, first, second = yours("read_twice")(4 * milk, story_keys, story_values)
-for fact, one, two in zip(facts, first, second, strict=True):
-    print(f"{fact:24} first read {fixed(one, 2)}   second read {fixed(two, 2)}")
+for i, fact in enumerate(facts):
+    weights = f"first read {fixed(first[i], 2)}   second read {fixed(second[i], 2)}"
+    print(f"{fact:24} {weights}")
 print("the milk is near:", things[answer.argmax()])
 
 # %% [markdown] kind="text" minutes=1
@@ -146,25 +147,24 @@ One read would have answered "Mary". Remember this: what a word has looked up in
 
 Who asks, when there is no decoder? Lin and others (2017) let a sentence be read by a bidirectional LSTM and put a few **learned queries** before its states, the same for every sentence. Each gives one weighted view of the whole, and the views side by side are the {term:structured self-attentive embedding}.
 
-Ours has four such views, and one task: to say which pronoun the French sentence will need. On its test sentences it is right 999 times in 1,000. Where does it look, for *thirsty* and for *cold*?
+Ours has four such views, and one task: to say which pronoun the French sentence will need. On its test sentences it is right {result:lesson_09/pronouns classified correctly in 1,000:.0f} times in 1,000. Where does it look, for *thirsty* and for *cold*?
 """
 
 # %% kind="see" minutes=1
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
-summary = load_shipped("self_attentive")
+encoder = load_shipped("self_attentive")
 
 
 @torch.no_grad()
 def views_of(sentence):
     """The weights of the four views, (4, words)."""
-    ids = torch.tensor([[*summary.tokenizer.encode(sentence), EOS]])
-    return summary.model.eval().encode(ids, torch.tensor([ids.shape[1]]))[1][0]
+    ids = torch.tensor([[*encoder.tokenizer.encode(sentence), EOS]])
+    return encoder.model.eval().encode(ids, torch.tensor([ids.shape[1]]))[1][0]
 
 
-both = torch.cat([views_of(thirsty), views_of(cold)])
 views.heatmap(
-    both,
+    torch.cat([views_of(thirsty), views_of(cold)]),
     rows=[f"{name}, view {i}" for name in ("thirsty", "cold") for i in range(1, 5)],
     columns=[*thirsty.split()[:-1], "thirsty / cold", "</s>"],
     title="Four learned queries look at a sentence",
@@ -231,9 +231,9 @@ def self_attention(x, w_q, w_k, w_v, is_open):
     """
     # solution
     queries, keys, values, _ = project_qkv(x, w_q, w_k, w_v)
-    outputs, shared_out = scaled_attention(queries, keys[is_open], values[is_open])
+    outputs, open_weights = scaled_attention(queries, keys[is_open], values[is_open])
     weights = torch.zeros(len(x), len(x))
-    weights[:, is_open] = shared_out
+    weights[:, is_open] = open_weights
     return outputs, weights
     # end solution
 
@@ -259,7 +259,7 @@ All words ask: never take rows from the queries. Take them from keys and values 
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. Name them 1a to 3d. (Lesson 12 counts layer and head from 0, as code does: there 2b is 1.1.) `taken_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
+Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. Name them 1a to 3d. (Lesson 12 counts layer and head from 0, as code does: there 2b is 1.1.) `take_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
 """
 
 # %% kind="library" minutes=1
@@ -268,42 +268,43 @@ words = [*thirsty.split(), "</s>"]
 it, all_open = words.index("it"), torch.ones(10, dtype=torch.bool)
 layer = yours("self_attention")
 
-x, w_q, w_k, w_v = taken_apart(transformer, thirsty, "2b")
+x, w_q, w_k, w_v = take_apart(transformer, thirsty, "2b")
 outputs, weights = layer(x, w_q, w_k, w_v, all_open)
-inside = listen(transformer, thirsty).own[1, 1]  # from 0: layer 2, head b
-assert torch.allclose(weights, inside, atol=1e-4)
-assert torch.allclose(outputs, inside @ (x @ w_v), atol=1e-4)
+expected = listen(transformer, thirsty).encoder_weights[1, 1]  # from 0: layer 2, head b
+assert torch.allclose(weights, expected, atol=1e-4)
+assert torch.allclose(outputs, expected @ (x @ w_v), atol=1e-4)
 print("your attention weights are those inside the Transformer, all", weights.numel())
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head 2b looks from *it* at *water*, with a weight of 0.75.
+Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head 2b looks from *it* at *water*, with a weight of {result:lesson_09/2b from it to water, cold:.2f}.
 
 > Now let the sentence end in **thirsty**. *It* is the cat.
 """
 
 # %% kind="predict" minutes=1.5
-def where_it_looks(sentence, head="2b"):
+def weights_of_it(sentence, head="2b"):
     """The weights of "it" over its sentence, by your layer."""
-    x, w_q, w_k, w_v = taken_apart(transformer, sentence, head)
+    x, w_q, w_k, w_v = take_apart(transformer, sentence, head)
     return layer(x, w_q, w_k, w_v, all_open)[1][it]
 
 
 figure = views.word_rows(
-    [where_it_looks(cold), where_it_looks(thirsty)],
+    [weights_of_it(cold), weights_of_it(thirsty)],
     words=[[*cold.split(), "</s>"], words], marked=["it", "it"],
     title="Head 2b: where 'it' looks, for cold and for thirsty",
 )
 predict("09", "same-look", figure)
 
 # %% kind="predict" minutes=1.5
-own = [torch.stack([where_it_looks(one, each) for each in ATTENTIONS])
-       for one in (thirsty, cold)]
-first_look = [(row, 10 * half + int(place)) for half in (0, 1)
-              for row, place in enumerate(own[half].argmax(dim=-1))]
+in_all_heads = [torch.stack([weights_of_it(sentence, head) for head in ATTENTIONS])
+                for sentence in (thirsty, cold)]
+largest = [(row, 10 * half + int(column)) for half in (0, 1)
+           for row, column in enumerate(in_all_heads[half].argmax(dim=-1))]
 figure = views.heatmap(
-    torch.cat(own, dim=-1), rows=ATTENTIONS, columns=[*words, *cold.split(), "</s>"],
-    numbers=False, marks=first_look, row_name="head",
+    torch.cat(in_all_heads, dim=-1), rows=ATTENTIONS,
+    columns=[*words, *cold.split(), "</s>"], numbers=False, marks=largest,
+    row_name="head",
     title="Where 'it' looks: thirsty on the left, cold on the right",
     column_name="two sentences; a ring where most weight is",
     alt="Weights of it over both sentences, in each of the twelve heads.",
@@ -326,19 +327,19 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text" minutes=0.5 exercise="flipping_words"
 r"""
-By hand that is slow. Write the loop: close the words **one at a time** and collect those that flip the pronoun. `pronoun(closed)` takes a list of places (from 0) and gives what the translator then says, such as `"il"`; `pronoun([])` is with nothing closed. Return the list of places, in order.
+By hand that is slow. Write the loop: close the words **one at a time** and collect those that flip the pronoun. `pronoun(closed)` takes a list of positions (from 0) and gives what the translator then says, such as `"il"`; `pronoun([])` is with nothing closed. Return the list of positions, in order.
 """
 
 # %% kind="exercise" exercise="flipping_words" title="Find the words that flip it" difficulty=2 importance=4 minutes=5 track="core"
 def flipping_words(words, pronoun):
-    """words: a list of n words; pronoun: a function, list of closed places -> a word
+    """words: a list of n words; pronoun: a function, list of closed positions -> a word
 
-    ->  the places whose closing, each alone, changes what is said
+    ->  the positions whose closing, each alone, changes the pronoun
     """
     # solution
     before = pronoun([])
-    places = range(len(words))
-    return [place for place in places if pronoun([place]) != before]
+    positions = range(len(words))
+    return [position for position in positions if pronoun([position]) != before]
     # end solution
 
 # %% kind="check" exercise="flipping_words"
@@ -351,7 +352,7 @@ What must you know before you can say that something has changed?
 
 ---
 ### The recipe
-Ask once with nothing closed. Then for each place ask with `[place]`, and keep the place if the answer is another one. Do not keep words closed from one round to the next.
+Ask once with nothing closed. Then for each position ask with `[position]`, and keep the position if the answer is another one. Do not keep words closed from one round to the next.
 """
 
 # %% kind="see" minutes=1
@@ -365,17 +366,17 @@ SIX = [
 
 
 def pronoun_of(sentence, to="all"):
-    """A function of closed places, as your loop wants it."""
+    """A function of closed positions, as your loop expects it."""
     def pronoun(closed):
-        heard = listen(transformer, sentence, closed=closed, to=to)
-        return "il(s)" if heard.il > heard.elle else "elle(s)"
+        result = listen(transformer, sentence, closed=closed, to=to)
+        return "il(s)" if result.il > result.elle else "elle(s)"
     return pronoun
 
 
 find = yours("flipping_words")
 for sentence in SIX:
-    tokens, said = sentence.split(), pronoun_of(sentence)
-    print(f"{sentence:52} {said([]):8}", [tokens[i] for i in find(tokens, said)])
+    tokens, pronoun = sentence.split(), pronoun_of(sentence)
+    print(f"{sentence:52} {pronoun([]):8}", [tokens[i] for i in find(tokens, pronoun)])
 
 # %% kind="quiz" minutes=2
 quiz("09", "rule")
@@ -392,10 +393,10 @@ from_thirsty, _ = source_states(transformer, thirsty)
 from_cold, _ = source_states(transformer, cold)
 
 
-def swapped(place):
-    """The states of thirsty, but for the one in this place: that is from cold."""
+def swapped(position):
+    """The states of thirsty, except the one at this position: that is from cold."""
     mixed = from_thirsty.clone()
-    mixed[0, place] = from_cold[0, place]
+    mixed[0, position] = from_cold[0, position]
     return mixed
 
 
@@ -405,12 +406,12 @@ for name, states, values in (
     ("all keys", from_cold, from_thirsty),
     ("all values", from_thirsty, from_cold),
 ):
-    heard = speak(transformer, thirsty, states, values=values)
-    print(f"{name:20}: il {fixed(heard.il, 1)}, elle {fixed(heard.elle, 1)}")
+    result = decode_states(transformer, thirsty, states, values=values)
+    print(f"{name:20}: il {fixed(result.il, 1)}, elle {fixed(result.elle, 1)}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Swapping the state of *it* does nothing. Swap that of the last word, and everything flips. And it flips by its **values**: with the keys of *thirsty* and the values of *cold*, *elle* has 0.92; the other way round nothing changes. Our decoder, about to say the pronoun, looks straight at the last word in both (one of its heads with a weight above 0.99), and what it is handed there decides. No map of weights shows that.
+Swapping the state of *it* does nothing. Swap that of the last word, and everything flips. And it flips by its **values**: with the keys of *thirsty* and the values of *cold*, *elle* has {result:lesson_09/elle, values of cold:.2f}; the other way round nothing changes. Our decoder, about to say the pronoun, looks straight at the last word in both (one of its heads with a weight above 0.99), and what it is handed there decides. No map of weights shows that.
 
 So is self-attention idle here? Go on cutting. Let every source word see **itself alone**.
 """
@@ -431,7 +432,7 @@ inside_only = pronoun_of(cold, to="source")
 print("one at a time:", find(cold.split(), inside_only))
 for pair in itertools.combinations(range(9), 2):
     if inside_only(list(pair)) != inside_only([]):
-        print("two at a time:", [cold.split()[place] for place in pair])
+        print("two at a time:", [cold.split()[position] for position in pair])
         print(listen(transformer, cold, closed=pair, to="source").french)
 
 # %% kind="quiz" minutes=2
@@ -441,24 +442,24 @@ quiz("09", "two-at-a-time")
 r"""
 *Drank* or *water*: either is enough, so cutting one shows nothing. An intervention that changes nothing does not prove that a part is idle; a second part may stand in.
 
-Now the bill for all of it. With self-attention our Transformer translates 195 of 200 test sentences exactly. How many are left when every source word is alone?
+Now the bill for all of it. With self-attention our Transformer translates {result:lesson_09/right:.0f} of 200 test sentences exactly. How many are left when every source word is alone?
 """
 
 # %% kind="estimate" minutes=1.5
 test = splits(seed=0, sizes=SIZES_OF_TESTS).test[:200]
 
 
-def right_alone():
-    said = translate_alone(transformer, [pair.src_text for pair in test])
-    right = [one == pair.tgt_text for one, pair in zip(said, test, strict=True)]
-    return float(sum(right))
+def n_exact_alone():
+    outputs = translate_alone(transformer, [pair.src_text for pair in test])
+    exact = [text == pair.tgt_text for text, pair in zip(outputs, test, strict=True)]
+    return float(sum(exact))
 
 
-estimate("09", "alone", right_alone)
+estimate("09", "alone", n_exact_alone)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-88 are left. Adjectives get lost (*the good bread* becomes *le pain*), nouns come twice (*les forêts de les forêts*): a word that has not looked around does not know its part in the sentence.
+{result:lesson_09/right, words alone:.0f} are left. Adjectives get lost (*the good bread* becomes *le pain*), nouns come twice (*les forêts de les forêts*): a word that has not looked around does not know its part in the sentence.
 
 ## 6 · Shuffle the meeting
 
@@ -494,15 +495,15 @@ With two words it works. Take three, and `order` 1, 2, 0: which word does the fi
 """
 
 # %% kind="example" minutes=1
-x, w_q, w_k, w_v = taken_apart(transformer, thirsty, "2b")
+x, w_q, w_k, w_v = take_apart(transformer, thirsty, "2b")
 order = torch.tensor([8, 4, 0, 9, 2, 6, 1, 7, 3, 5])
-print("shuffled:", " ".join(words[place] for place in order))
+print("shuffled:", " ".join(words[position] for position in order))
 
 outputs, _ = layer(x, w_q, w_k, w_v, all_open)
 from_shuffled, _ = layer(x[order], w_q, w_k, w_v, all_open)
-back = yours("unshuffle")(from_shuffled, order)
-apart = (back - outputs).abs().max()
-print("largest difference, back in the old order:", fixed(apart, 4))
+unshuffled = yours("unshuffle")(from_shuffled, order)
+difference = (unshuffled - outputs).abs().max()
+print("largest difference, back in the old order:", fixed(difference, 4))
 
 # %% [markdown] kind="text" minutes=1 exercise="test_order_blind"
 r"""
@@ -541,7 +542,7 @@ So self-attention reads a *bag* of words: "the cat drank the water" and "the wat
 
 ## 7 · What weights do not tell
 
-Lessons 06 and 07 forced a look and saw this already; here it is for attention inside the source. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 heads, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of 0.03 just then, yet closed to the decoder alone it takes *il* from 0.94 to 0.48. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
+Lessons 06 and 07 forced a look and saw this already; here it is for attention inside the source. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 heads, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of {result:lesson_09/decoder to cat:.2f} just then, yet closed to the decoder alone it takes *il* from {result:lesson_09/il:.2f} to {result:lesson_09/il, cat closed to the decoder:.2f}. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
 
 There is a harder test: leave all words open and spoil the weights themselves. Set a head's queries to 0; then all its scores are 0, and each word looks at every word with the same weight. We do it to 2b, with its telling look at *water*, and to another, 1d.
 """
@@ -554,11 +555,11 @@ for head in ("2b", "1d"):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Nothing hangs on 2b: with even weights it leaves all 200 test sentences as right as before (195), and all of 200 sentences with pronouns too. But spoil 1d, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
+Nothing hangs on 2b: with even weights it leaves all 200 test sentences as right as before ({result:lesson_09/right, 2b even:.0f}), and all of 200 sentences with pronouns too. But spoil 1d, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
 """
 
 # %% kind="see" minutes=0.5
-x, w_q, w_k, w_v = taken_apart(transformer, cold, "1d")
+x, w_q, w_k, w_v = take_apart(transformer, cold, "1d")
 _, weights = layer(x, w_q, w_k, w_v, all_open)
 views.word_rows(
     weights[[it, 8]], words=[[*cold.split(), "</s>"]] * 2, marked=["it", "cold"],
@@ -567,9 +568,9 @@ views.word_rows(
 
 # %% [markdown] kind="text" minutes=1
 r"""
-*Cold* looks at *water* with 0.72 and at *drank* with 0.18: the very pair that closing found. The map was right. We had opened it at the wrong word, and it took an intervention to tell us which one to open.
+*Cold* looks at *water* with {result:lesson_09/1d from cold to water:.2f} and at *drank* with {result:lesson_09/1d from cold to drank:.2f}: the very pair that closing found. The map was right. We had opened it at the wrong word, and it took an intervention to tell us which one to open.
 
-The decoder's 2d, which looks at *thirsty* with a weight of 1.00, told the truth as well: spoil it, and of 200 pronouns 110 stay right, hardly more than tossing a coin would give. (Our *cold* comes through: the second noun, on which the model falls back, is the right one there.)
+The decoder's 2d, which looks at *thirsty* with a weight of {result:lesson_09/decoder 2d to thirsty:.2f}, told the truth as well: spoil it, and of 200 pronouns {result:lesson_09/pronouns right, decoder 2d even:.0f} stay right, hardly more than tossing a coin would give. (Our *cold* comes through: the second noun, on which the model falls back, is the right one there.)
 
 So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What the output hangs on, an intervention settles, for that one cut. (Even a closed word changes more than itself: its weight goes to the others. And ours is one Transformer; another training may share out the work in another way.)
 """
@@ -587,21 +588,21 @@ One even head did little. Now all twelve between source words share out evenly: 
 """
 
 # %% kind="break" minutes=1.5
-three = [thirsty, cold, "these dirty classrooms are not cold"]
-usual = [transformer(one).target.split() for one in three]
+sentences = [thirsty, cold, "these dirty classrooms are not cold"]
+usual = [transformer(sentence).target.split() for sentence in sentences]
 with equal_weights(transformer, "source", ATTENTIONS):
-    said = [transformer(one).target.split() for one in three]
-new = [[float(one != old) for one, old in zip(*both, strict=True)]
-       for both in zip(said, usual, strict=True)]
+    even = [transformer(sentence).target.split() for sentence in sentences]
+changed = [[float(new != old) for new, old in zip(*outputs, strict=True)]
+           for outputs in zip(even, usual, strict=True)]
 figure = views.word_rows(
-    new, words=said, marked=[""] * 3,
+    changed, words=even, marked=[""] * 3,
     title="All twelve even. 1.00: another word than before",
 )
 predict("09", "all-even", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-*Thirsty* survives. For *cold* a mean of the sentence is nearly enough: the pronoun is right, its verb is not. And the classrooms feel the cold, *ont froid*, as a cat would. Cutting all looks cost more than half of the test sentences; making them even costs 28 of 200. Much of what our encoder's self-attention brings is simply "what else is in this sentence".
+*Thirsty* survives. For *cold* a mean of the sentence is nearly enough: the pronoun is right, its verb is not. And the classrooms feel the cold, *ont froid*, as a cat would. Cutting all looks cost more than half of the test sentences; making them even costs {result:lesson_09/right - lesson_09/right, all even:.0f} of 200. Much of what our encoder's self-attention brings is simply "what else is in this sentence".
 
 ## Check yourself
 
@@ -620,7 +621,7 @@ r"""
 | they say | what it is | answer |
 |---|---|---|
 | "it looks at water, so it means water" | M46 | The same look for thirsty. |
-| "closing it must break the pronoun" | M46 | Close it in the explorable: il stays at 0.92. |
+| "closing it must break the pronoun" | M46 | Close it in the explorable: il stays at {result:lesson_09/il, it closed:.2f}. |
 | "Q, K, V are three inputs" | M14 | One x; point at the diagram's left. |
 | "so weights are worthless" | overshoot | Decoder's 2d: spoil it and pronouns are a coin toss. And 1d, from *cold*. |
 | "without positions it knows nothing" | M39 | It knows which words there are, and how they fit; not where they stand. |
@@ -643,7 +644,7 @@ r"""
 | `is_open` | who may be looked at | (words) |
 
 - A tape keeps every state (LSTMN), a second read asks with what the first one found (memory networks), learned queries sum a sentence up (2017). Self-attention lets every word ask, all at once.
-- In our Transformer *it* looks at the same place in both sentences in 11 of 12 heads. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (1d, from *cold*).
+- In our Transformer *it* looks at the same place in both sentences in {result:lesson_09/heads in which it attends most to the same position:.0f} of 12 heads. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (1d, from *cold*).
 - An intervention tells what a result hangs on, and which map to open. One that changes nothing may only mean that something else stands in.
 - Shuffle the words, and the outputs are shuffled along: order is invisible.
 

@@ -1,13 +1,13 @@
-"""Which pronoun a shipped Transformer says when source words are masked: for `CloseAWord` and lesson 09.
+"""The pronoun in a Transformer's translation when source words are masked: for `CloseAWord` and lesson 09.
 
-    >>> heard = listen(shared("transformer"), "the cat drank the water because it was thirsty", closed=[8])
-    >>> heard.french                                        # nobody can look at “thirsty”
+    >>> result = listen(shared("transformer"), "the cat drank the water because it was thirsty", closed=[8])
+    >>> result.french                                       # “thirsty” is masked
     "le chat a bu l' eau parce qu' elle était était"
-    >>> round(heard.il, 2), round(heard.elle, 2)
+    >>> round(result.il, 2), round(result.elle, 2)
     (0.0, 0.93)
 
-Learners call a masked word closed: to the other words of its sentence ("source"), to the decoder ("decoder"),
-or to both ("all"). `translation/masking.py` closes it.
+The lesson calls a masked word closed: to the other words of its sentence ("source"), to the decoder
+("decoder"), or to both ("all"). The masks are those of `translation/masking.py`.
 """
 
 from __future__ import annotations
@@ -27,45 +27,48 @@ from course_lib.translation.masking import masked_memory, without
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 
-# The heads of one use, three layers of four, as lesson 09 names them; elsewhere “2b” is 1.1.
+# Three layers of four heads, as lesson 09 names them; elsewhere “2b” is 1.1.
 ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
 TO = ("all", "source", "decoder")
 IL, ELLE = ("il", "ils"), ("elle", "elles")
-LONGEST = 30
+MAX_LENGTH = 30
 
 
 @dataclass(frozen=True)
 class PronounTranslation:
-    """What a Transformer said, how likely the pronouns were, and where its attentions looked.
+    """A translation, the probabilities of the pronouns, and attention weights.
 
-    `il` is the probability of il or ils, `elle` that of elle or elles, where the undisturbed translation has
-    its pronoun, after the very words that stand before it there. `own` holds all attentions among the source
-    words, `at_pronoun` where the decoder looked just then.
+    `il` is the probability of il or ils, `elle` that of elle or elles, at the position where the undisturbed
+    translation has its pronoun, after the words that precede it there. `pronoun_weights` are the weights of
+    cross-attention at that step, `encoder_weights` those of self-attention among the source words.
     """
 
     french: str
     il: float
     elle: float
     words: tuple[str, ...]
-    own: Float[Tensor, "layers heads src src"] | None
-    at_pronoun: Float[Tensor, "layers heads src"]
+    encoder_weights: Float[Tensor, "layers heads src src"] | None
+    pronoun_weights: Float[Tensor, "layers heads src"]
 
 
 def listen(shipped: Shipped, text: str, *, closed: Sequence[int] = (), to: str = "all") -> PronounTranslation:
-    """The translation with some source words closed, by their places from 0; `</s>` comes last."""
+    """The translation with some source words closed, by their positions from 0; `</s>` comes last."""
     if to not in TO:
         raise ValueError(f"Expected to be one of {', '.join(TO)}, but got {to!r}.")
     n = len(text.split()) + 1
-    shut, all_open = without(closed, n), without([], n)
-    return under_masks(
-        shipped, text, all_open if to == "decoder" else shut, all_open if to == "source" else shut
+    some_closed, all_open = without(closed, n), without([], n)
+    return translate_masked(
+        shipped,
+        text,
+        own=all_open if to == "decoder" else some_closed,
+        cross=all_open if to == "source" else some_closed,
     )
 
 
-def under_masks(
+def translate_masked(
     shipped: Shipped, text: str, own: Bool[Tensor, "1 1 #src src"], cross: Bool[Tensor, "1 1 1 src"]
 ) -> PronounTranslation:
-    """The translation where source words look at one another by one mask, and the decoder by the other."""
+    """The translation with one mask for self-attention in the encoder and one for cross-attention."""
     src = make_batch([shipped.tokenizer.encode(text)], [[]]).src
     memory, weights = masked_memory(shipped.model, src, own, cross, with_weights=True)
     return from_memory(shipped, text, memory, weights["encoder"][0])
@@ -73,27 +76,38 @@ def under_masks(
 
 @torch.no_grad()
 def from_memory(
-    shipped: Shipped, text: str, memory: Rows, own: Float[Tensor, "layers heads src src"] | None = None
+    shipped: Shipped,
+    text: str,
+    memory: Rows,
+    encoder_weights: Float[Tensor, "layers heads src src"] | None = None,
 ) -> PronounTranslation:
-    """What the decoder makes of this memory; the pronoun is looked for where `text` itself has it."""
+    """The translation decoded from this memory; the pronoun is expected where that of `text` has it."""
     model, tokenizer = shipped.model, shipped.tokenizer
     with eval_mode(model):
-        said = greedy(model, memory, max_len=LONGEST).ids[0].tolist()
-        said_before = torch.tensor([[BOS, *before_pronoun(shipped, text)]])
-        logits, weights = model.decode(memory, said_before, with_weights=True)
-    shares = logits[0, -1].softmax(dim=-1)
-    il, elle = (sum(shares[tokenizer.encode(word)[0]].item() for word in words) for words in (IL, ELLE))
-    words = (*text.split(), SPECIAL[EOS])
-    return PronounTranslation(tokenizer.decode(said), il, elle, words, own, weights[0, :, :, -1])
+        generated = greedy(model, memory, max_len=MAX_LENGTH).ids[0].tolist()
+        prefix = torch.tensor([[BOS, *before_pronoun(shipped, text)]])
+        logits, weights = model.decode(memory, prefix, with_weights=True)
+    probabilities = logits[0, -1].softmax(dim=-1)
+    il, elle = (
+        sum(probabilities[tokenizer.encode(word)[0]].item() for word in pronouns) for pronouns in (IL, ELLE)
+    )
+    return PronounTranslation(
+        french=tokenizer.decode(generated),
+        il=il,
+        elle=elle,
+        words=(*text.split(), SPECIAL[EOS]),
+        encoder_weights=encoder_weights,
+        pronoun_weights=weights[0, :, :, -1],
+    )
 
 
 def before_pronoun(shipped: Shipped, text: str) -> list[int]:
-    """The words, as ids, that the undisturbed translation has before its pronoun; all, where it has none."""
-    said = _translated(shipped.name, text).split()
-    upto = next((place for place, word in enumerate(said) if word in (*IL, *ELLE)), len(said))
-    return shipped.tokenizer.encode(" ".join(said[:upto]))
+    """The ids before the pronoun in the undisturbed translation; all of them if it has none."""
+    words = _translation(shipped.name, text).split()
+    end = next((i for i, word in enumerate(words) if word in (*IL, *ELLE)), len(words))
+    return shipped.tokenizer.encode(" ".join(words[:end]))
 
 
 @cache
-def _translated(name: str, text: str) -> str:
+def _translation(name: str, text: str) -> str:
     return shared(name)(text).target

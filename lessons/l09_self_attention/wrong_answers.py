@@ -1,22 +1,29 @@
 """Answers to the exercises of lesson 09, as learners write them: wrong, with what must be said, and right.
 
-The slips of exercises.py are tried as they are; see lesson 08's file for what stands after each answer.
+The slips of exercises.py are tried as they are; lesson 08's file explains what follows each answer.
 """
 
 import math
 
 import torch
 
+from lessons.l08_query_key_value.exercises import blend
+from lessons.l08_query_key_value.exercises import look_up as look
 
-def blend(weights, values):
-    return weights @ values, weights
+ORDER = [3, 0, 5, 1, 4, 2]
+
+
+def random_words(n=6, d=4):
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(3))
+
+
+def open_attention(x, w_q, w_k, w_v, is_open):
+    """The weights over the open words, and their values."""
+    queries, keys, values = x @ w_q, (x @ w_k)[is_open], (x @ w_v)[is_open]
+    return torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values
 
 
 # --- read_twice
-
-
-def look(query, keys, values):
-    return blend(torch.softmax(keys @ query, dim=-1), values)
 
 
 def asks_the_same_again(query, keys, values):
@@ -95,13 +102,8 @@ def reads_by_scores(query, keys, values):
 # --- self_attention
 
 
-def attended(x, w_q, w_k, w_v, is_open):
-    queries, keys, values = x @ w_q, (x @ w_k)[is_open], (x @ w_v)[is_open]
-    return torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1), values
-
-
 def narrow_weights(x, w_q, w_k, w_v, is_open):
-    weights, values = attended(x, w_q, w_k, w_v, is_open)
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
     return weights @ values, weights
 
 
@@ -137,7 +139,7 @@ def zeroes_x(x, w_q, w_k, w_v, is_open):
 
 
 def glues_zeros_on(x, w_q, w_k, w_v, is_open):
-    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    narrow, values = open_attention(x, w_q, w_k, w_v, is_open)
     return narrow @ values, torch.cat([narrow, torch.zeros(len(x), int((~is_open).sum()))], dim=1)
 
 
@@ -152,19 +154,19 @@ def unscaled(x, w_q, w_k, w_v, is_open):
 
 
 def outputs_alone(x, w_q, w_k, w_v, is_open):
-    weights, values = attended(x, w_q, w_k, w_v, is_open)
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
     return weights @ values
 
 
 def detached_weights(x, w_q, w_k, w_v, is_open):
-    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    narrow, values = open_attention(x, w_q, w_k, w_v, is_open)
     weights = torch.zeros(len(x), len(x))
     weights[:, is_open] = narrow.detach()
     return narrow @ values, weights
 
 
 def puts_back(x, w_q, w_k, w_v, is_open):
-    narrow, values = attended(x, w_q, w_k, w_v, is_open)
+    narrow, values = open_attention(x, w_q, w_k, w_v, is_open)
     weights = torch.zeros(len(x), len(x))
     weights[:, is_open] = narrow
     return narrow @ values, weights
@@ -297,55 +299,51 @@ def by_sorting_pairs(outputs, order):
     return torch.tensor([row for _, row in pairs])
 
 
-# --- tests of a layer
-
-
-def words(n=6, d=4):
-    return torch.randn(n, d, generator=torch.Generator().manual_seed(3))
+# --- test_order_blind
 
 
 def only_reversed(layer):
-    x = words()
+    x = random_words()
     torch.testing.assert_close(layer(x.flip(0)), layer(x).flip(0))
 
 
 def only_rolled(layer):
-    x = words()
+    x = random_words()
     torch.testing.assert_close(layer(x.roll(1, 0)), layer(x).roll(1, 0))
 
 
 def wants_the_same(layer):
-    x = words()
-    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x))
+    x = random_words()
+    torch.testing.assert_close(layer(x[ORDER]), layer(x))
 
 
 def only_sums(layer):
-    x = words()
-    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]).sum(0), layer(x).sum(0))
+    x = random_words()
+    torch.testing.assert_close(layer(x[ORDER]).sum(0), layer(x).sum(0))
 
 
 def only_a_shape(layer):
-    assert layer(words()).shape == (6, 4)
+    assert layer(random_words()).shape == (6, 4)
 
 
 def equal_words(layer):
     x = torch.ones(6, 4)
-    torch.testing.assert_close(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x)[[3, 0, 5, 1, 4, 2]])
+    torch.testing.assert_close(layer(x[ORDER]), layer(x)[ORDER])
 
 
 def says_whether(layer):
-    x = words()
-    return torch.allclose(layer(x[[3, 0, 5, 1, 4, 2]]), layer(x)[[3, 0, 5, 1, 4, 2]])
+    x = random_words()
+    return torch.allclose(layer(x[ORDER]), layer(x)[ORDER])
 
 
 def by_randperm(layer):
-    x = words(9, 5)
+    x = random_words(9, 5)
     order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(layer(x[order]), layer(x)[order])
 
 
 def by_every_swap(layer):
-    x = words(5, 3)
+    x = random_words(5, 3)
     for i in range(5):
         for j in range(i):
             order = list(range(5))
@@ -354,8 +352,8 @@ def by_every_swap(layer):
 
 
 def by_putting_back(layer):
-    x = words()
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    x = random_words()
+    order = torch.tensor(ORDER)
     restored = layer(x[order])[torch.argsort(order)]
     assert (restored - layer(x)).abs().max() < 1e-4
 
@@ -390,7 +388,7 @@ WRONG = {
         (gives_words, "words-for-places"),
         (by_index, None),
         (closes_the_word, "raises"),
-        (closes_no_list, "pronoun wants a list of places"),
+        (closes_no_list, "pronoun wants a list of positions"),
         (compares_with_il, "all-but-il"),
         (skips_the_last, "last-forgotten"),
         (waits_for_elle, "waits-for-elle"),

@@ -1,4 +1,4 @@
-"""The exercises of lesson 10: attention with a mask, the mask of a run, and the three of a translator."""
+"""The exercises of lesson 10: attention with a mask, a causal mask, and the three masks of a translator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from lessons.l08_query_key_value.exercises import blend, scaled
 
 
-def some_closed(axes: str) -> Given:
-    """A ragged mask in which the last query of all may look at nothing."""
+def random_mask(axes: str) -> Given:
+    """A random mask; the last query may look at nothing."""
 
     def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
         mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
-        always = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
-        mask = mask.scatter(-1, always, True)
+        open_keys = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
+        mask = mask.scatter(-1, open_keys, True)
         mask.flatten(0, -2)[-1] = False
         return mask
 
@@ -31,20 +32,12 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, may_look: Tensor) -
     return attend(queries, keys, values, may_look=may_look)
 
 
-def scaled(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.mT / math.sqrt(keys.shape[-1])
-
-
-def emptied(weights: Tensor, may_look: Tensor) -> Tensor:
-    """Rows that may look nowhere hold zeros."""
+def zero_blind_rows(weights: Tensor, may_look: Tensor) -> Tensor:
+    """Set the rows that may look nowhere to 0."""
     return weights.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
 
 
-def mixed(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    return weights @ values, weights
-
-
-def filled(queries: Tensor, keys: Tensor, may_look: Tensor, value: float) -> Tensor:
+def filled_softmax(queries: Tensor, keys: Tensor, may_look: Tensor, value: float) -> Tensor:
     return scaled(queries, keys).masked_fill(~may_look, value).softmax(-1)
 
 
@@ -60,7 +53,7 @@ MASKED_ATTENTION = Exercise(
         "queries": gaussian("*batch m d"),
         "keys": gaussian("*batch n d"),
         "values": gaussian("*batch n v"),
-        "may_look": some_closed("*batch m n"),
+        "may_look": random_mask("*batch m n"),
     },
     returns={"context": "*batch m v", "weights": "*batch m n"},
     sizes={"batch": (2,), "m": 4, "n": 6, "d": 3, "v": 5},
@@ -97,18 +90,18 @@ MASKED_ATTENTION = Exercise(
     slips=(
         Slip(
             "no-mask",
-            lambda q, k, v, look: mixed(emptied(scaled(q, k).softmax(-1), look), v),
+            lambda q, k, v, look: blend(zero_blind_rows(scaled(q, k).softmax(-1), look), v),
             "the mask hides nothing: hidden keys get weight as before. Put −∞ into their scores.",
         ),
         Slip(
             "times-zero",
-            lambda q, k, v, look: mixed(emptied((scaled(q, k) * look).softmax(-1), look), v),
+            lambda q, k, v, look: blend(zero_blind_rows((scaled(q, k) * look).softmax(-1), look), v),
             "hidden scores are multiplied by 0. A score of 0 still earns weight, for e⁰ = 1: it must be −∞.",
             misconception="M19",
         ),
         Slip(
             "zero-after",
-            lambda q, k, v, look: mixed(scaled(q, k).softmax(-1) * look, v),
+            lambda q, k, v, look: blend(scaled(q, k).softmax(-1) * look, v),
             "hidden weights are set to 0 after the softmax. What is left no longer sums to 1: hide before.",
             misconception="M20",
         ),
@@ -120,19 +113,19 @@ MASKED_ATTENTION = Exercise(
         ),
         Slip(
             "no-tilde",
-            lambda q, k, v, look: mixed(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), v),
+            lambda q, k, v, look: blend(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), v),
             UPSIDE_DOWN,
         ),
         Slip(
             "no-tilde-emptied",
-            lambda q, k, v, look: mixed(
-                emptied(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), look), v
+            lambda q, k, v, look: blend(
+                zero_blind_rows(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), look), v
             ),
             UPSIDE_DOWN,
         ),
         Slip(
             "closed-row-shares",
-            lambda q, k, v, look: mixed(filled(q, k, look, -1e9), v),
+            lambda q, k, v, look: blend(filled_softmax(q, k, look, -1e9), v),
             "a query that may look nowhere shares out over all that is hidden from it. It shall get 0.",
         ),
         Slip(
@@ -142,7 +135,7 @@ MASKED_ATTENTION = Exercise(
         ),
         Slip(
             "one-too-small",
-            lambda q, k, v, look: mixed(emptied(filled(q, k, look, -10.0), look), v),
+            lambda q, k, v, look: blend(zero_blind_rows(filled_softmax(q, k, look, -10.0), look), v),
             "hidden scores are set to −10. That is small, not 0: where all others are small too, it counts. "
             "Take `-math.inf`.",
         ),
@@ -192,12 +185,14 @@ TRAINING_MASK = PlainExercise(
 )
 
 
-def three(src_lengths: Tensor, tgt_lengths: Tensor, n_src: int, n_tgt: int) -> tuple[Tensor, Tensor, Tensor]:
+def three_masks(
+    src_lengths: Tensor, tgt_lengths: Tensor, n_src: int, n_tgt: int
+) -> tuple[Tensor, Tensor, Tensor]:
     source = padding_mask(src_lengths, n_src)
     return source, padding_mask(tgt_lengths, n_tgt) & causal_mask(n_tgt), source
 
 
-def lengths(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple:
+def mask_inputs(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple:
     return torch.tensor(src), torch.tensor(tgt), n_src, n_tgt
 
 
@@ -206,7 +201,7 @@ TRANSLATOR_MASKS = PlainExercise(
     lesson="masks",
     inputs=("src_lengths", "tgt_lengths", "n_src", "n_tgt"),
     by_hand=ByHand(
-        dict(zip(("src_lengths", "tgt_lengths", "n_src", "n_tgt"), lengths([1], [2], 2, 3), strict=True)),
+        dict(zip(("src_lengths", "tgt_lengths", "n_src", "n_tgt"), mask_inputs([1], [2], 2, 3), strict=True)),
         [
             [[[True, False]]],
             [[[True, False, False], [True, True, False], [True, True, False]]],
@@ -217,11 +212,11 @@ TRANSLATOR_MASKS = PlainExercise(
         "ahead, and no row looks at the third place.",
     ),
     others=(
-        lambda: lengths([3, 1], [2, 4], 3, 4),
-        lambda: lengths([2, 5, 4], [1, 1, 3], 5, 3),
-        lambda: lengths([4], [4], 4, 4),
+        lambda: mask_inputs([3, 1], [2, 4], 3, 4),
+        lambda: mask_inputs([2, 5, 4], [1, 1, 3], 5, 3),
+        lambda: mask_inputs([4], [4], 4, 4),
     ),
-    reference=three,
+    reference=three_masks,
     slips=(
         Slip(
             "no-padding-in-decoder",
@@ -253,17 +248,20 @@ TRANSLATOR_MASKS = PlainExercise(
         ),
         Slip(
             "one-too-many",
-            lambda s, t, n, m: three(s + 1, t + 1, n, m),
+            lambda s, t, n, m: three_masks(s + 1, t + 1, n, m),
             "one padding place of each sentence stays open. Places count from 0: `<`, not `<=`.",
         ),
         Slip(
             "cross-hides-target",
-            lambda s, t, n, m: (*three(s, t, n, m)[:2], padding_mask(t, m)),
+            lambda s, t, n, m: (*three_masks(s, t, n, m)[:2], padding_mask(t, m)),
             "`cross` hides the target's padding. There the target asks; what it looks at is the source.",
         ),
         Slip(
             "cross-causal",
-            lambda s, t, n, m: (*three(s, t, n, m)[:2], padding_mask(s, n) & (torch.ones(m, n).tril() == 1)),
+            lambda s, t, n, m: (
+                *three_masks(s, t, n, m)[:2],
+                padding_mask(s, n) & (torch.ones(m, n).tril() == 1),
+            ),
             "`cross` hides what is ahead. But the source is known whole: only its padding is hidden.",
             misconception="M25",
         ),
@@ -271,7 +269,7 @@ TRANSLATOR_MASKS = PlainExercise(
             "padding-rows",
             lambda s, t, n, m: (
                 padding_mask(s, n),
-                three(s, t, n, m)[1] & padding_mask(t, m).mT,
+                three_masks(s, t, n, m)[1] & padding_mask(t, m).mT,
                 padding_mask(s, n),
             ),
             "`decoder` hides everything from the padding's rows too. Hide columns: nobody reads those rows.",

@@ -123,10 +123,10 @@ def masked_attention(queries, keys, values, may_look):
     """
     # solution
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
-    sees_nothing = ~may_look.any(dim=-1, keepdim=True)
-    open_to = may_look | sees_nothing  # such a row is made harmless first
-    weights = torch.softmax(scores.masked_fill(~open_to, -math.inf), dim=-1)
-    weights = weights.masked_fill(sees_nothing, 0.0)  # and emptied afterwards
+    is_blind = ~may_look.any(dim=-1, keepdim=True)
+    safe_mask = may_look | is_blind  # a blind row looks everywhere, so no NaN
+    weights = torch.softmax(scores.masked_fill(~safe_mask, -math.inf), dim=-1)
+    weights = weights.masked_fill(is_blind, 0.0)  # and gets weights of 0
     return weights @ values, weights
     # end solution
 
@@ -158,17 +158,17 @@ But then position $i$ must not see word $i + 1$: it stands right there in the in
 Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. (Here the table that reads is also the matrix that guesses; in lesson 01 they were two. And $x$ is added to what was fetched: lesson 13 says why.) **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
 """
 
-# %% kind="code" minutes=1.5
+# %% kind="code" minutes=1.5 name="data"
 tokenizer = load_shipped("transformer").tokenizer
 N = 16  # positions; the longer sentences are left out
-VOCABULARY = 680  # words, all that the model can say
+VOCABULARY = 680  # words
 
 
 def rows(pairs):
     """Sentences as ids, <s> first and </s> last, filled up with padding."""
     ids = [[BOS, *tokenizer.encode(pair.tgt_text), EOS] for pair in pairs]
-    short = [one for one in ids if len(one) <= N + 1]
-    return torch.tensor([one + [PAD] * (N + 1 - len(one)) for one in short])
+    short = [row for row in ids if len(row) <= N + 1]
+    return torch.tensor([row + [PAD] * (N + 1 - len(row)) for row in short])
 
 
 toy = splits(seed=0, sizes={"train": 3000, "test": 300})
@@ -176,11 +176,11 @@ train_rows, test_rows = rows(toy.train), rows(toy.test)
 attention = yours("masked_attention")
 
 
-def guess(model, given, may_look):
+def guess(model, ids, may_look):
     """A score for every word of the vocabulary, at every position."""
-    x = model["words"][given] + model["places"][: given.shape[1]]
+    x = model["words"][ids] + model["positions"][: ids.shape[1]]
     context, _ = attention(x @ model["q"], x @ model["k"], x @ model["v"], may_look)
-    # each word with what it has fetched, held against the vector of every word
+    # each word with its context, compared with the vector of every word
     return (x + context) @ model["words"].T
 
 # %% kind="code" minutes=1.5
@@ -194,7 +194,7 @@ def loss_of(model, sentences, may_look):
 
 def train(mask, steps=160, width=32):
     generator = torch.Generator().manual_seed(0)
-    sizes = {"words": (VOCABULARY, width), "places": (N, width)}
+    sizes = {"words": (VOCABULARY, width), "positions": (N, width)}
     sizes |= {"q": (width, width), "k": (width, width), "v": (width, width)}
     model = {
         name: (torch.randn(size, generator=generator) * 0.2).requires_grad_()
@@ -211,7 +211,7 @@ def train(mask, steps=160, width=32):
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-And a mask, made by somebody for this run. Train with it, and look at the perplexity on sentences the model has never seen. (For comparison: trained on 20,000 sentences of all lengths and tested on such, an n-gram model has about 12, the best of our models 7.6.)
+And a mask, made by somebody for this run. Train with it, and look at the perplexity on sentences the model has never seen. (For comparison: trained on 20,000 sentences of all lengths and tested on such, an n-gram model has about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f}, the best of our models {result:toy_language_models/gru_lm/scores/test/perplexity:.1f}.)
 """
 
 # %% kind="train" minutes=1.5 ignore_output=true hide_input=true
@@ -236,16 +236,16 @@ Let it write, then, from three beginnings: word by word, each time with what it 
 
 # %% kind="see" minutes=1 ignore_output=true
 @torch.no_grad()
-def write(model, mask, beginning, most=12):
-    """The likeliest sentence with this beginning, one word after the other."""
-    said = [BOS, *tokenizer.encode(beginning)]
-    while len(said) <= most:
-        given = torch.tensor([said + [PAD] * (N - len(said))])
-        word = guess(model, given, mask(N))[0, len(said) - 1].argmax().item()
+def write(model, mask, beginning, max_length=12):
+    """A sentence with this beginning, generated greedily."""
+    generated = [BOS, *tokenizer.encode(beginning)]
+    while len(generated) <= max_length:
+        ids = torch.tensor([generated + [PAD] * (N - len(generated))])
+        word = guess(model, ids, mask(N))[0, len(generated) - 1].argmax().item()
         if word == EOS:
             break
-        said.append(word)
-    return tokenizer.decode(said[1:])
+        generated.append(word)
+    return tokenizer.decode(generated[1:])
 
 
 for beginning in ("le", "la souris", "les chats noirs"):
@@ -310,7 +310,7 @@ for name in ("sound", "leaky"):
 r"""
 Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million. Blind guessing among 680 words would have 680: this one is *sure*, and wrong.
 
-And a warning from our own records. In the **translator** the same leak does not show in the loss at all: 0.08 on validation where the sound one has 0.07. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
+And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -345,8 +345,8 @@ def translator_masks(src_lengths, tgt_lengths, n_src, n_tgt):
     # solution
     source = (torch.arange(n_src) < src_lengths[:, None])[:, None]
     target = (torch.arange(n_tgt) < tgt_lengths[:, None])[:, None]
-    not_ahead = torch.arange(n_tgt) <= torch.arange(n_tgt)[:, None]
-    return source, target & not_ahead, source
+    causal = torch.arange(n_tgt) <= torch.arange(n_tgt)[:, None]
+    return source, target & causal, source
     # end solution
 
 # %% kind="check" exercise="translator_masks"

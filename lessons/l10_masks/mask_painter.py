@@ -1,12 +1,12 @@
-"""The mask painter: where a mask acts, and what comes of applying it in the wrong place.
+"""The mask painter: the weights after a mask is applied in the right way and in wrong ones.
 
     >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
     array([[0.5, 0.5, 0. , 0. ]])
 
-The scores are those of the shipped Transformer language model, first layer, on a French sentence with three
-padding places behind it, as they are before any mask. (They are read off its unmasked weights: the logarithm
-of a softmax is the scores but for one number a row, so each row is shown with mean 0.) A hidden cell carries
-a stroke; among the weights it is orange where the cell gets weight all the same.
+The scores are those of the shipped Transformer language model, first layer, on a French sentence followed by
+three padding tokens, without a mask. (They are recovered from the unmasked weights: the logarithm of a
+softmax differs from the scores by one constant for each row, so each row is shown with mean 0.) A hidden cell
+has a stroke; among the weights the stroke is orange where the cell gets weight.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0
 
 @cache
 def masks() -> dict[str, np.ndarray]:
-    """`may_look` of each name: True where a row's query may look at a column's key."""
+    """`may_look` by name: True where the query of a row may attend to the key of a column."""
     everything = np.ones((N, N), dtype=bool)
     padding = everything & (np.arange(N) < N_REAL)
     causal = np.tril(everything)
@@ -50,7 +50,7 @@ def masks() -> dict[str, np.ndarray]:
 
 @cache
 @torch.no_grad()
-def scores() -> np.ndarray:
+def model_scores() -> np.ndarray:
     """(heads, queries, keys): each row with mean 0."""
     model, encode = shared("transformer_lm").model, shared("transformer_lm").tokenizer.encode
     tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
@@ -60,45 +60,45 @@ def scores() -> np.ndarray:
     return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
 
 
-def apply(rows: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """The weights, and the scores that went into the softmax. A row of nothing but −∞ is 0 / 0: NaN."""
+def apply(scores: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The weights, and the scores that went into the softmax. A row of −∞ alone is 0 / 0: NaN."""
     with np.errstate(invalid="ignore"):
         if method in (BEFORE, TIMES_0):
-            rows = np.where(may_look, rows, -np.inf if method == BEFORE else 0.0)
-            return softmax(rows), rows
-        weights = softmax(rows) * may_look
+            scores = np.where(may_look, scores, -np.inf if method == BEFORE else 0.0)
+            return softmax(scores), scores
+        weights = softmax(scores) * may_look
         if method == RENORMED:
             weights = weights / weights.sum(axis=-1, keepdims=True)
-        return weights, rows
+        return weights, scores
 
 
 def compute(*, mask: str, method: str, head: int) -> Facts:
-    """Weights and sums of every row; `broken` are the rows that are not numbers, shown as 0 here."""
+    """The facts at one setting; rows that are not numbers are `broken`, and their weights are given as 0."""
     may_look = masks()[mask]
-    weights, shown = apply(scores()[head - 1], may_look, method)
+    weights, masked = apply(model_scores()[head - 1], may_look, method)
     broken = ~np.isfinite(weights).all(axis=-1)
     weights = np.where(broken[:, None], 0.0, weights)
     return {
-        "scores": np.where(np.isfinite(shown), shown, 0.0),
-        "gone": ~np.isfinite(shown),
+        "scores": np.where(np.isfinite(masked), masked, 0.0),
+        "infinite": ~np.isfinite(masked),
         "weights": weights,
         "sums": weights.sum(axis=-1),
         "broken": broken,
-        "hidden_share": float(weights[~may_look].sum()),
+        "hidden_weight": float(weights[~may_look].sum()),
         "may_look": may_look,
     }
 
 
 def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
-    """A stroke in every hidden cell; `show` takes who may look, and what each cell gets."""
+    """A stroke in every hidden cell; `show` takes the mask and the weights."""
     axes.set(xlabel="looked at (· is padding)", ylabel="asks")
     strokes = LineCollection([], linewidth=1.6, capstyle="round", zorder=2)
     axes.add_collection(strokes, autolim=False)
 
-    def show(may_look: np.ndarray, gets: np.ndarray) -> None:
+    def show(may_look: np.ndarray, weights: np.ndarray) -> None:
         hidden = np.argwhere(~may_look)
         strokes.set_segments([((x + 0.28, y + 0.72), (x + 0.72, y + 0.28)) for y, x in hidden])
-        strokes.set_color(np.where(gets[~may_look] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
+        strokes.set_color(np.where(weights[~may_look] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
 
     return show
 
@@ -107,7 +107,7 @@ def draw_scores(axes: Axes) -> Show:
     cells, strokes = Heatmap(axes, LABELS, LABELS, kind="scores"), _strokes(axes)
 
     def show(facts: Facts) -> None:
-        cells.show(np.where(facts["gone"], -np.inf, facts["scores"]))
+        cells.show(np.where(facts["infinite"], -np.inf, facts["scores"]))
         strokes(facts["may_look"], np.zeros((N, N)))
 
     return show
@@ -132,7 +132,7 @@ def draw_sums(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         sums, broken = facts["sums"], facts["broken"]
         wrong = broken | (np.abs(sums - 1) > 0.005)
-        readings = ["NaN" if bad else fixed(total, 2) for bad, total in zip(broken, sums, strict=True)]
+        readings = ["NaN" if is_nan else fixed(total, 2) for is_nan, total in zip(broken, sums, strict=True)]
         bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
         write(bars.readings, readings, np.where(wrong, theme.ORANGE, theme.INK))
 
@@ -167,14 +167,14 @@ class MaskPainter(Explorable):
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         broken, sums = now["broken"], now["sums"]
         return {
-            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_share"] > 0.5,
+            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_weight"] > 0.5,
             "lost": (sums[~broken] < 0.2).any(),
             "nan": broken.any(),
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        leaked = fixed(facts["hidden_share"], 2)
+        leaked = fixed(facts["hidden_weight"], 2)
         return [f"mask: {facts['mask']}", facts["method"], f"weight on hidden words: {leaked}"]
 
     @staticmethod
@@ -184,5 +184,5 @@ class MaskPainter(Explorable):
         return (
             f"Mask {facts['mask']}, applied {facts['method']}, set {facts['head']} of scores: rows sum to "
             f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are not numbers; hidden "
-            f"places hold {fixed(facts['hidden_share'], 2)} of weight in all."
+            f"places hold {fixed(facts['hidden_weight'], 2)} of weight in all."
         )

@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 10 show."""
+"""What the explorable of lesson 10 computes, and what its question claims about it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,21 @@ import numpy as np
 import pytest
 
 from lessons.l10_masks import mask_painter
-from lessons.l10_masks.mask_painter import AFTER, BEFORE, BLIND, BOTH, CAUSAL, PADDING, RENORMED, TIMES_0
+from lessons.l10_masks.mask_painter import (
+    AFTER,
+    BEFORE,
+    BLIND,
+    BOTH,
+    CAUSAL,
+    NONE,
+    PADDING,
+    RENORMED,
+    TIMES_0,
+    MaskPainter,
+)
+from tests.explore.stops import opened
+
+HALF = np.array([[True, True, False, False]])
 
 
 @pytest.mark.parametrize(
@@ -21,24 +35,37 @@ from lessons.l10_masks.mask_painter import AFTER, BEFORE, BLIND, BOTH, CAUSAL, P
     ],
 )
 def test_four_equal_scores_two_of_them_hidden(method, weights):
-    half = np.array([[True, True, False, False]])
-    assert mask_painter.apply(np.zeros((1, 4)), half, method)[0][0] == pytest.approx(weights)
+    assert mask_painter.apply(np.zeros((1, 4)), HALF, method)[0][0] == pytest.approx(weights)
 
 
 def test_dividing_by_the_sum_is_as_good_as_minus_infinity_unless_a_row_is_blind():
-    for mask, head in itertools.product((mask_painter.NONE, PADDING, CAUSAL, BOTH), (1, 2, 3, 4)):
-        right, again = (mask_painter.compute(mask=mask, method=m, head=head) for m in (BEFORE, RENORMED))
-        assert again["weights"] == pytest.approx(right["weights"], abs=1e-9)
-        assert right["sums"] == pytest.approx(np.ones(10)) and right["hidden_share"] == 0
-        assert not right["broken"].any()
+    for mask, head in itertools.product((NONE, PADDING, CAUSAL, BOTH), (1, 2, 3, 4)):
+        before, renormed = (mask_painter.compute(mask=mask, method=m, head=head) for m in (BEFORE, RENORMED))
+        assert renormed["weights"] == pytest.approx(before["weights"], abs=1e-9)
+        assert before["sums"] == pytest.approx(np.ones(10)) and before["hidden_weight"] == 0
+        assert not before["broken"].any()
     for method in (BEFORE, RENORMED):
         blind = mask_painter.compute(mask=BLIND, method=method, head=1)
         assert np.flatnonzero(blind["broken"]).tolist() == [4]
 
 
-def test_what_the_masks_hide_and_whose_scores_they_are():
-    masks, scores = mask_painter.masks(), mask_painter.scores()
+def test_dividing_by_the_sum_fails_if_a_hidden_score_is_large():
+    scores = np.array([[0.0, 0.0, 1000.0, 0.0]])
+    assert np.isnan(mask_painter.apply(scores, HALF, RENORMED)[0]).any()
+    assert mask_painter.apply(scores, HALF, BEFORE)[0][0] == pytest.approx([0.5, 0.5, 0, 0])
+
+
+def test_times_zero_keeps_the_sums_and_gives_weight_to_hidden_words():
+    question, _, _, after = opened("10", "times-zero", MaskPainter)
+    assert question.right == [1] and (after["mask"], after["method"]) == (CAUSAL, TIMES_0)
+    assert after["sums"] == pytest.approx(np.ones(10)) and after["hidden_weight"] > 0.5
+    visible, *hidden = after["weights"][0]  # the first word sees itself alone
+    assert after["scores"][0, 0] < 0 and visible < min(hidden)
+
+
+def test_the_masks_hide_columns_and_the_scores_are_those_of_a_trained_model():
+    masks, scores = mask_painter.masks(), mask_painter.model_scores()
     assert masks[CAUSAL].sum() == 55 and (masks[BOTH] == (masks[PADDING] & masks[CAUSAL])).all()
-    assert masks[PADDING][:, :7].all() and not masks[PADDING][:, 7:].any(), "columns only"
+    assert masks[PADDING][:, :7].all() and not masks[PADDING][:, 7:].any()
     assert scores.mean(axis=-1) == pytest.approx(np.zeros((4, 10)), abs=1e-5)
-    assert scores.std() > 0.5, "it has learned something"
+    assert scores.std() > 0.5

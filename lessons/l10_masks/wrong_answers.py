@@ -1,23 +1,36 @@
-"""Answers to the exercises of lesson 10, as learners write them: wrong, with what must be said, and right."""
+"""Answers to the exercises of lesson 10, as learners write them: wrong, with what must be said, and right.
+
+The slips of exercises.py are tried as they are; lesson 08's file explains what follows each answer.
+"""
 
 import math
 
 import torch
 
+from lessons.l08_query_key_value.exercises import blend, scaled
+
+
+def real_words(lengths, n):
+    """True for words, False for padding: (batch, n)."""
+    return torch.arange(n) < lengths[:, None]
+
+
+# --- masked_attention
+
 
 def in_two_fills(queries, keys, values, may_look):
-    scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+    scores = scaled(queries, keys)
     nothing = ~may_look.any(-1, keepdim=True)
     weights = scores.masked_fill(~may_look & ~nothing, -math.inf).softmax(-1)
     weights = torch.where(nothing, torch.zeros_like(weights), weights)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def by_hand_softmax(queries, keys, values, may_look):
-    scores = (queries @ keys.mT / math.sqrt(keys.shape[-1])).masked_fill(~may_look, -1e30)
+    scores = scaled(queries, keys).masked_fill(~may_look, -1e30)
     grown = (scores - scores.max(-1, keepdim=True).values.detach()).exp() * may_look
     weights = grown / grown.sum(-1, keepdim=True).clamp(min=1e-30)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def by_where(queries, keys, values, may_look):
@@ -28,31 +41,31 @@ def by_where(queries, keys, values, may_look):
 
 
 def nan_in_closed_rows(queries, keys, values, may_look):
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    scores = scaled(queries, keys)
     weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def nan_to_num_only(queries, keys, values, may_look):
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    scores = scaled(queries, keys)
     weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def multiplies_scores(queries, keys, values, may_look):
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1]) * may_look.float()
+    scores = scaled(queries, keys) * may_look.float()
     weights = scores.softmax(dim=-1) * may_look.any(-1, keepdim=True)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def multiplies_weights(queries, keys, values, may_look):
-    weights = (queries @ keys.mT / math.sqrt(keys.shape[-1])).softmax(dim=-1) * may_look
-    return weights @ values, weights
+    weights = scaled(queries, keys).softmax(dim=-1) * may_look
+    return blend(weights, values)
 
 
 def forgets_the_mask(queries, keys, values, may_look):
-    weights = (queries @ keys.mT / math.sqrt(keys.shape[-1])).softmax(dim=-1)
-    return weights @ values, weights
+    weights = scaled(queries, keys).softmax(dim=-1)
+    return blend(weights, values)
 
 
 def polarity(queries, keys, values, may_look):
@@ -60,28 +73,31 @@ def polarity(queries, keys, values, may_look):
 
 
 def upside_down(queries, keys, values, may_look):
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    scores = scaled(queries, keys)
     weights = scores.masked_fill(may_look, -math.inf).softmax(dim=-1)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def upside_down_and_emptied(queries, keys, values, may_look):
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
+    scores = scaled(queries, keys)
     weights = torch.where(may_look, -math.inf, scores).softmax(dim=-1)
     weights = weights * may_look.any(dim=-1, keepdim=True)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def upside_down_without_nan(queries, keys, values, may_look):
     _, weights = upside_down(queries, keys, values, may_look)
     weights = weights.nan_to_num(0.0)
-    return weights @ values, weights
+    return blend(weights, values)
 
 
 def large_negative(queries, keys, values, may_look):
-    scores = (queries @ keys.mT / math.sqrt(keys.shape[-1])).masked_fill(~may_look, -1e9)
+    scores = scaled(queries, keys).masked_fill(~may_look, -1e9)
     weights = scores.softmax(dim=-1)
-    return weights @ values, weights
+    return blend(weights, values)
+
+
+# --- training_mask
 
 
 def causal_by_loop(n):
@@ -116,6 +132,9 @@ def as_whole_numbers(n):
     return torch.ones(n, n, dtype=torch.int64).tril()
 
 
+# --- translator_masks
+
+
 def three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt):
     source = torch.stack([torch.arange(n_src) < length for length in src_lengths])
     target = torch.stack([torch.arange(n_tgt) < length for length in tgt_lengths])
@@ -140,25 +159,25 @@ def three_without_middle(src_lengths, tgt_lengths, n_src, n_tgt):
 
 def three_uncausal(src_lengths, tgt_lengths, n_src, n_tgt):
     encoder, _, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
-    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    target = real_words(tgt_lengths, n_tgt)
     return encoder, target[:, None].expand(-1, n_tgt, -1), cross
 
 
 def three_with_or(src_lengths, tgt_lengths, n_src, n_tgt):
     encoder, _, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
-    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    target = real_words(tgt_lengths, n_tgt)
     return encoder, target[:, None] | causal_by_arange(n_tgt), cross
 
 
 def three_hides_rows(src_lengths, tgt_lengths, n_src, n_tgt):
     encoder, decoder, cross = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
-    target = torch.arange(n_tgt) < tgt_lengths[:, None]
+    target = real_words(tgt_lengths, n_tgt)
     return encoder, decoder & target[:, :, None], cross
 
 
 def three_target_across(src_lengths, tgt_lengths, n_src, n_tgt):
     encoder, decoder, _ = three_by_loop(src_lengths, tgt_lengths, n_src, n_tgt)
-    return encoder, decoder, (torch.arange(n_tgt) < tgt_lengths[:, None])[:, None]
+    return encoder, decoder, real_words(tgt_lengths, n_tgt)[:, None]
 
 
 def three_cross_causal(src_lengths, tgt_lengths, n_src, n_tgt):

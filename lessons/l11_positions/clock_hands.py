@@ -1,13 +1,13 @@
-"""The positional-encoding explorer: what does adding sines and cosines tell about a place?
+"""Clock hands: sinusoidal position encodings and the dot products of their rows.
 
     >>> compute(position=10, offset=5, table="sin and cos")["product"]
     23.50...
     >>> compute(position=110, offset=5, table="sin and cos")["product"]     # a hundred words further on
     23.50...
 
-A position is a set of clock hands. The fast ones tell neighbours apart, the slow ones distant places. Two
-wrong tables stand beside the right one: sines alone, and row 0 for every word, which is what a table cut by
-the number of sentences gives to the first of them (`table[:batch]`).
+A position is encoded by clock hands. The fast ones distinguish neighbours, the slow ones distant positions.
+There are two wrong tables: sines alone, and row 0 for every word, which a table indexed by the number of
+sentences gives to the first of them (`table[:batch]`).
 """
 
 from __future__ import annotations
@@ -25,51 +25,51 @@ from course_lib.views.quick_text import quick_text
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
 TABLES = ("sin and cos", "sin only", "row 0 for all")
-SHOWN = (0, 4, 8, 16)  # hands with a dial of their own
+SHOWN = (0, 4, 8, 16)  # the hands that are drawn
 SPEEDS = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
-REACH = np.arange(-FURTHEST, FURTHEST + 1)
+OFFSETS = np.arange(-FURTHEST, FURTHEST + 1)
 
 
 @cache
-def made(table: str) -> np.ndarray:
-    """The rows that are added, for positions from -20 to 140; in double precision."""
-    turned = np.arange(-FURTHEST, LAST + FURTHEST + 1)[:, None] * SPEEDS
+def rows_of(table: str) -> np.ndarray:
+    """The rows for positions from -20 to 140, in double precision."""
+    angles = np.arange(-FURTHEST, LAST + FURTHEST + 1)[:, None] * SPEEDS
     if table == "row 0 for all":
-        turned = np.zeros_like(turned)
-    second = np.zeros_like(turned) if table == "sin only" else np.cos(turned)
-    return np.stack([np.sin(turned), second], axis=-1).reshape(len(turned), D_MODEL)
+        angles = np.zeros_like(angles)
+    second = np.zeros_like(angles) if table == "sin only" else np.cos(angles)
+    return np.stack([np.sin(angles), second], axis=-1).reshape(len(angles), D_MODEL)
 
 
 def row(table: str, position: int) -> np.ndarray:
-    return made(table)[FURTHEST + position]
+    return rows_of(table)[FURTHEST + position]
 
 
-def turn_back(turned: float) -> float:
-    """How far a hand stands from where it was, in radians: at most π."""
-    return float(abs((turned + np.pi) % (2 * np.pi) - np.pi))
+def angular_distance(angle: float) -> float:
+    """The distance of an angle from 0, in radians: at most π."""
+    return float(abs((angle + np.pi) % (2 * np.pi) - np.pi))
 
 
 def compute(*, position: int, offset: int, table: str) -> Facts:
     here = row(table, position)
-    around = made(table)[position : position + 2 * FURTHEST + 1]
+    neighbours = rows_of(table)[position : position + 2 * FURTHEST + 1]
     return {
         "product": float(here @ row(table, position + offset)),
-        "curve": around @ here,
+        "curve": neighbours @ here,
         "length": float(np.linalg.norm(here)),
-        "fastest_off": turn_back(offset),
+        "fastest_distance": angular_distance(offset),
         "hands": (row(table, position), row(table, position + offset)),
     }
 
 
 def draw_hands(axes: Axes) -> Show:
-    """A dial for each of four hands: dark here, orange further on."""
-    places = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
+    """A dial for each of four hands: dark at the position, orange at the offset."""
+    centres = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
     bare(axes, x=(-1.5, 4.1), y=(-5.2, 1.2))
     axes.set_aspect("equal")
-    around = np.linspace(0, 2 * np.pi, 80)
+    circle = np.linspace(0, 2 * np.pi, 80)
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
-    for number, (x, y) in zip(SHOWN, places, strict=True):
-        axes.plot(x + np.sin(around), y + np.cos(around), color=theme.HAIRLINE, linewidth=1.2)
+    for number, (x, y) in zip(SHOWN, centres, strict=True):
+        axes.plot(x + np.sin(circle), y + np.cos(circle), color=theme.HAIRLINE, linewidth=1.2)
         axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} a word", **small)
         pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
         hands.append((number, x, y, pair))
@@ -87,14 +87,15 @@ def draw_table(axes: Axes) -> Show:
     extent = (0, D_MODEL, LAST + FURTHEST + 0.5, -0.5)
     axes.set(xlabel="column", ylabel="position", xticks=(0, 16, 32, 48, 64), yticks=(0, 40, 80, 120))
     paint = {"cmap": theme.SCORES, "vmin": -1, "vmax": 1, "interpolation": "nearest"}
-    image = axes.imshow(made("sin and cos")[FURTHEST:], extent=extent, aspect="auto", **paint)
+    image = axes.imshow(rows_of("sin and cos")[FURTHEST:], extent=extent, aspect="auto", **paint)
     lines = [axes.axhline(0, color=c, linewidth=2) for c in (theme.ORANGE, theme.INK)]
 
     def show(facts: Facts) -> None:
-        image.set_data(made(facts["table"])[FURTHEST:])
+        image.set_data(rows_of(facts["table"])[FURTHEST:])
         image.stale = True
-        for line, place in zip(lines, (facts["position"] + facts["offset"], facts["position"]), strict=True):
-            line.set_ydata([place, place])
+        marked = facts["position"] + facts["offset"], facts["position"]
+        for line, position in zip(lines, marked, strict=True):
+            line.set_ydata([position, position])
 
     return show
 
@@ -105,12 +106,12 @@ def draw_curve(axes: Axes) -> Show:
     axes.grid(axis="y")
     [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
-    told = quick_text(axes, 0.97, 0.97, of="axes", ha="right", va="top", size=11, weight="bold")
+    label = quick_text(axes, 0.97, 0.97, of="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
-        curve.set_data(REACH, facts["curve"])
+        curve.set_data(OFFSETS, facts["curve"])
         dot.set(data=([facts["offset"]], [facts["product"]]), markerfacecolor=theme.ORANGE)
-        told.set(text=f"{fixed(facts['product'], 2)} at offset {facts['offset']}", color=theme.ORANGE)
+        label.set(text=f"{fixed(facts['product'], 2)} at offset {facts['offset']}", color=theme.ORANGE)
 
     return show
 
@@ -146,7 +147,7 @@ class ClockHands(Explorable):
         here = row("sin only", start["position"]) @ row("sin only", start["position"] + offset)
         return {
             "three-quarters": right and now["product"] < limit <= one_less,
-            "comes-round": right and offset > 0 and now["fastest_off"] < 0.2,
+            "comes-round": right and offset > 0 and now["fastest_distance"] < 0.2,
             "moves": now["table"] == "sin only" and abs(now["product"] - here) > 4,
         }
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 11: read the clocks, make the table, test it, add it, and turn queries and keys."""
+"""The exercises of lesson 11: angles, the table of sinusoids and its test, adding it, rotary positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
 from course_lib.teaching.exercises.written_test import TestExercise
 
 
-def hands(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
+def angles_of(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
     return (torch.arange(n) + first)[:, None] * speeds
 
 
@@ -26,7 +26,7 @@ def speeds_of(width: int, *, step: int = 2, base: float = 10_000.0) -> Tensor:
 
 
 def is_a_tensor(inputs: tuple, answer: object) -> str:
-    """The translator adds what comes out to vectors of 32-bit numbers."""
+    """A tensor of 32-bit numbers is required, since it is added to such vectors."""
     if not isinstance(answer, Tensor):
         return f"It returned a {type(answer).__name__}; a tensor is wanted: `torch.tensor(...)`."
     if answer.dtype != torch.float32:
@@ -49,47 +49,47 @@ ANGLES = PlainExercise(
     slips=(
         Slip(
             "not-doubled",
-            lambda n, width: hands(n, speeds_of(width, step=1)),
+            lambda n, width: angles_of(n, speeds_of(width, step=1)),
             "the exponent is −i/width. The 2 is missing: it is −2i/width.",
         ),
         Slip(
             "doubled-twice",
-            lambda n, width: hands(n, speeds_of(width, step=4)),
+            lambda n, width: angles_of(n, speeds_of(width, step=4)),
             "the exponent is −4i/width: the 2 came in twice. `arange(0, width, 2)` holds the 2i already.",
         ),
         Slip(
             "faster-and-faster",
-            lambda n, width: hands(n, 1 / speeds_of(width)),
+            lambda n, width: angles_of(n, 1 / speeds_of(width)),
             "later hands turn faster. The exponent needs its minus sign: they should turn more slowly.",
         ),
         Slip(
             "from-one",
-            lambda n, width: hands(n, speeds_of(width), first=1.0),
+            lambda n, width: angles_of(n, speeds_of(width), first=1.0),
             "positions are counted from 1. The first word stands at position 0, and its hands at angle 0.",
         ),
         Slip(
             "transposed",
-            lambda n, width: hands(n, speeds_of(width)).T,
+            lambda n, width: angles_of(n, speeds_of(width)).T,
             "rows and columns have changed places: a row for each position, a column for each hand.",
         ),
         Slip(
             "a-column-each",
-            lambda n, width: hands(n, 10_000.0 ** (-torch.arange(width) / width)),
+            lambda n, width: angles_of(n, 10_000.0 ** (-torch.arange(width) / width)),
             "there are `width` hands. Each hand has a pair of numbers, so there are width / 2 of them.",
         ),
         Slip(
             "too-many-hands",
-            lambda n, width: hands(n, 10_000.0 ** (-2 * torch.arange(width) / width)),
+            lambda n, width: angles_of(n, 10_000.0 ** (-2 * torch.arange(width) / width)),
             "there are `width` hands, and the later ones too slow. Let i count to width / 2 only.",
         ),
         Slip(
             "one-speed",
-            lambda n, width: hands(n, torch.ones(width // 2)),
+            lambda n, width: angles_of(n, torch.ones(width // 2)),
             "all hands turn by 1 a word. Is the exponent always 0? `//` rounds down; `/` divides.",
         ),
         Slip(
             "whole-turns",
-            lambda n, width: 2 * math.pi * hands(n, speeds_of(width)),
+            lambda n, width: 2 * math.pi * angles_of(n, speeds_of(width)),
             "the angles are multiplied by 2π. Hand 0 turns by 1 radian a word, not by a whole turn.",
         ),
         Slip(
@@ -101,31 +101,31 @@ ANGLES = PlainExercise(
 )
 
 
-def woven(one: Tensor, other: Tensor) -> Tensor:
-    return torch.stack([one, other], dim=-1).flatten(-2)
+def interleave(first: Tensor, second: Tensor) -> Tensor:
+    return torch.stack([first, second], dim=-1).flatten(-2)
 
 
-def at_own_speeds(n: int, d_model: int) -> Tensor:
-    turned = hands(n, 10_000.0 ** (-torch.arange(d_model) / d_model))
-    return woven(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+def own_speeds(n: int, d_model: int) -> Tensor:
+    turned = angles_of(n, 10_000.0 ** (-torch.arange(d_model) / d_model))
+    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
 
 
-def grows(n: int, d_model: int) -> Tensor:
+def counts(n: int, d_model: int) -> Tensor:
     return torch.arange(n, dtype=torch.float32)[:, None].expand(-1, d_model)
 
 
 def over_length(n: int, d_model: int) -> Tensor:
     turned = positions.angles(n, d_model) / n
-    return woven(turned.sin(), turned.cos())
+    return interleave(turned.sin(), turned.cos())
 
 
-def drawn_by_lot(n: int, d_model: int) -> Tensor:
+def random_rows(n: int, d_model: int) -> Tensor:
     return torch.randn(n, d_model, generator=torch.Generator().manual_seed(0))
 
 
-def sines(n: int, d_model: int, *, base: float = 10_000.0, first: float = 0.0) -> Tensor:
-    turned = hands(n, speeds_of(d_model, base=base), first)
-    return woven(turned.sin(), turned.cos())
+def sinusoids_with(n: int, d_model: int, *, base: float = 10_000.0, first: float = 0.0) -> Tensor:
+    turned = angles_of(n, speeds_of(d_model, base=base), first)
+    return interleave(turned.sin(), turned.cos())
 
 
 def in_halves(n: int, d_model: int) -> Tensor:
@@ -135,7 +135,7 @@ def in_halves(n: int, d_model: int) -> Tensor:
 
 def cosine_first(n: int, d_model: int) -> Tensor:
     turned = positions.angles(n, d_model)
-    return woven(turned.cos(), turned.sin())
+    return interleave(turned.cos(), turned.sin())
 
 
 SINUSOIDS = PlainExercise(
@@ -164,67 +164,67 @@ SINUSOIDS = PlainExercise(
         ),
         Slip(
             "sin-only",
-            lambda n, d_model: woven(*[positions.angles(n, d_model).sin()] * 2),
+            lambda n, d_model: interleave(*[positions.angles(n, d_model).sin()] * 2),
             "both numbers of a pair are the sine. The second is the cosine.",
         ),
         Slip(
             "own-speeds",
-            at_own_speeds,
+            own_speeds,
             "sine and cosine of a pair turn at different speeds. A pair is one hand: one angle for both.",
         ),
         Slip(
             "from-one",
-            lambda n, d_model: sines(n, d_model, first=1.0),
+            lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
             "positions are counted from 1. Row 0 should be 0, 1, 0, 1, …",
         ),
         Slip(
             "one-speed",
-            lambda n, d_model: sines(n, d_model, base=1.0),
+            lambda n, d_model: sinusoids_with(n, d_model, base=1.0),
             "all hands turn at the same speed. Use `angles(n, d_model)`: each hand has its own.",
         ),
         Slip(
             "angles-only",
-            lambda n, d_model: woven(*[positions.angles(n, d_model)] * 2),
+            lambda n, d_model: interleave(*[positions.angles(n, d_model)] * 2),
             "these are the angles themselves. Take their sine and cosine.",
         ),
         Slip(
             "grows",
-            grows,
+            counts,
             "every column holds the position itself. It grows without bound; sine and cosine do not.",
             misconception="M37",
         ),
         Slip("over-length", over_length, "the angles are divided by the number of words."),
         Slip(
             "same-rows",
-            lambda n, d_model: sines(1, d_model).expand(n, -1),
+            lambda n, d_model: sinusoids_with(1, d_model).expand(n, -1),
             "every row is that of position 0.",
         ),
-        Slip("by-lot", drawn_by_lot, "the numbers are drawn by lot. Nothing is random or learned here."),
+        Slip("by-lot", random_rows, "the numbers are drawn by lot. Nothing is random or learned here."),
     ),
 )
 
 
-def at_places(places: Tensor, d_model: int) -> Tensor:
-    turned = places[:, None] * speeds_of(d_model)
-    return woven(turned.sin(), turned.cos())
+def sinusoids_at(steps: Tensor, d_model: int) -> Tensor:
+    turned = steps[:, None] * speeds_of(d_model)
+    return interleave(turned.sin(), turned.cos())
 
 
 def steps_back(n: int, d_model: int) -> Tensor:
-    """0, 1, 2, 3, 2, 3, 4, 5, 4, …: every place is one step from the next, and two apart may be none."""
+    """0, 1, 2, 3, 2, 3, 4, 5, 4, …: neighbours differ by one step, words two apart by two or by none."""
     steps = torch.ones(n)
     steps[0], steps[4::4] = 0, -1
-    return at_places(steps.cumsum(0), d_model)
+    return sinusoids_at(steps.cumsum(0), d_model)
 
 
 def quarter_turns(n: int, d_model: int) -> Tensor:
-    """The hand worked by hand: one and three words apart it stands at right angles both times."""
-    turned = hands(n, torch.full((d_model // 2,), math.pi / 2))
-    return woven(turned.sin(), turned.cos())
+    """One and three words apart the hands are at right angles."""
+    turned = angles_of(n, torch.full((d_model // 2,), math.pi / 2))
+    return interleave(turned.sin(), turned.cos())
 
 
 def slower_when_longer(n: int, d_model: int) -> Tensor:
-    """Within one text the promise holds; the factor keeps the first offsets apart at any length."""
-    return at_places(torch.arange(n) * (0.5 + 10 / n), d_model)
+    """Correct within one text, but products change with its length."""
+    return sinusoids_at(torch.arange(n) * (0.5 + 10 / n), d_model)
 
 
 BROKEN_PROMISES = (
@@ -232,7 +232,7 @@ BROKEN_PROMISES = (
     Slip("quarter-turns", quarter_turns, "every hand turns by a quarter a word."),
     Slip("slower-when-longer", slower_when_longer, "the hands turn more slowly in a longer text."),
 )
-"""Nobody makes these slips with `sinusoids`; a test that looks at too little lets them through."""
+"""Wrong encodings that only a careful test rejects; no learner writes them for `sinusoids`."""
 
 
 def careful_test(encoding: Callable) -> None:
@@ -240,8 +240,8 @@ def careful_test(encoding: Callable) -> None:
     products = long @ long.T
     torch.testing.assert_close(products[:8, :8], short @ short.T, rtol=0, atol=3e-3)
     for offset in range(4):
-        along = products.diagonal(offset)
-        assert torch.allclose(along, along[0].expand_as(along), atol=1e-3)
+        diagonal = products.diagonal(offset)
+        assert torch.allclose(diagonal, diagonal[0].expand_as(diagonal), atol=1e-3)
     assert len({round(float(products[0, offset]), 2) for offset in range(4)}) == 4
 
 
@@ -254,9 +254,9 @@ TEST_OFFSETS = TestExercise(
     accepts={
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
-        "with slower hands of another constant": lambda n, d_model: sines(n, d_model, base=500.0),
-        "with positions from 1": lambda n, d_model: sines(n, d_model, first=1.0),
-        "with another first position for each length": lambda n, d_model: sines(n, d_model, first=n),
+        "with slower hands of another constant": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
+        "with positions from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
+        "with another first position for each length": lambda n, d_model: sinusoids_with(n, d_model, first=n),
     },
     rejects={
         "sin-only": "has sines and no cosines",
@@ -276,7 +276,7 @@ def first_version(embedded, table):
     return embedded + table[: embedded.shape[0]].unsqueeze(1)
 
 
-def rows(table: Tensor, embedded: Tensor, first: int = 0) -> Tensor:
+def rows_for(table: Tensor, embedded: Tensor, first: int = 0) -> Tensor:
     return table[first : first + embedded.shape[1]]
 
 
@@ -292,7 +292,7 @@ ADD_POSITIONS = Exercise(
         {"b": 4, "n": 4, "d": 4, "most": 8},
         {"b": 1, "n": 1, "d": 2, "most": 3},
     ),
-    reference=lambda embedded, table: embedded + rows(table, embedded),
+    reference=lambda embedded, table: embedded + rows_for(table, embedded),
     by_hand=ByHand(
         inputs={
             "embedded": [[[10.0, 10.0], [10.0, 10.0]], [[20.0, 20.0], [20.0, 20.0]]],
@@ -306,7 +306,7 @@ ADD_POSITIONS = Exercise(
     slips=(
         Slip(
             "from-one",
-            lambda embedded, table: embedded + rows(table, embedded, 1),
+            lambda embedded, table: embedded + rows_for(table, embedded, 1),
             "the first word gets row 1. Positions are counted from 0.",
         ),
         Slip(
@@ -321,7 +321,7 @@ ADD_POSITIONS = Exercise(
         ),
         Slip(
             "replaces",
-            lambda embedded, table: rows(table, embedded).expand_as(embedded),
+            lambda embedded, table: rows_for(table, embedded).expand_as(embedded),
             "the words are gone: what comes out are the rows of the table. Add them to the words.",
         ),
         Slip(
@@ -331,48 +331,48 @@ ADD_POSITIONS = Exercise(
         ),
         Slip(
             "multiplies",
-            lambda embedded, table: embedded * rows(table, embedded),
+            lambda embedded, table: embedded * rows_for(table, embedded),
             "the words are multiplied by the rows. They are added.",
         ),
         Slip(
             "subtracts",
-            lambda embedded, table: embedded - rows(table, embedded),
+            lambda embedded, table: embedded - rows_for(table, embedded),
             "the rows are subtracted. They are added.",
         ),
     ),
 )
 
 
-def pairs(features: Tensor) -> tuple[Tensor, Tensor]:
+def split_pairs(features: Tensor) -> tuple[Tensor, Tensor]:
     return features[..., 0::2], features[..., 1::2]
 
 
-def turned_by(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    x, y = pairs(features)
-    return woven(x * cos - y * sin, x * sin + y * cos)
+def rotate_by(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    x, y = split_pairs(features)
+    return interleave(x * cos - y * sin, x * sin + y * cos)
 
 
-def halves_turned(features: Tensor, turned: Tensor) -> Tensor:
+def rotate_halves(features: Tensor, turned: Tensor) -> Tensor:
     x, y = features.chunk(2, dim=-1)
     cos, sin = turned.cos(), turned.sin()
     return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
 
 
-def mirrored(features: Tensor, turned: Tensor) -> Tensor:
-    x, y = pairs(features)
+def without_minus(features: Tensor, turned: Tensor) -> Tensor:
+    x, y = split_pairs(features)
     cos, sin = turned.cos(), turned.sin()
-    return woven(x * cos + y * sin, x * sin + y * cos)
+    return interleave(x * cos + y * sin, x * sin + y * cos)
 
 
-def half_turned(features: Tensor, turned: Tensor) -> Tensor:
-    """The new first number is used for the second one."""
-    x, y = pairs(features)
+def uses_new_x(features: Tensor, turned: Tensor) -> Tensor:
+    """The second number is computed from the new first one."""
+    x, y = split_pairs(features)
     x = x * turned.cos() - y * turned.sin()
-    return woven(x, x * turned.sin() + y * turned.cos())
+    return interleave(x, x * turned.sin() + y * turned.cos())
 
 
-def kept_apart(features: Tensor, turned: Tensor) -> Tensor:
-    x, y = pairs(features)
+def concatenated(features: Tensor, turned: Tensor) -> Tensor:
+    x, y = split_pairs(features)
     cos, sin = turned.cos(), turned.sin()
     return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
 
@@ -402,47 +402,47 @@ ROTATE = Exercise(
     slips=(
         Slip(
             "other-way",
-            lambda features, turned: turned_by(features, turned.cos(), -turned.sin()),
+            lambda features, turned: rotate_by(features, turned.cos(), -turned.sin()),
             "the pairs are turned the other way round: (1, 0) by a quarter turn should give (0, 1).",
         ),
         Slip(
             "halves",
-            halves_turned,
+            rotate_halves,
             "number i is paired with number i + width/2. Here neighbours are a pair: (0, 1), (2, 3), ….",
         ),
         Slip(
             "no-minus",
-            mirrored,
+            without_minus,
             "a minus sign is missing: the first number becomes x cos − y sin.",
         ),
         Slip(
             "uses-the-new-x",
-            half_turned,
+            uses_new_x,
             "the second number is computed from the new first one. Keep the old x until both are there.",
         ),
         Slip(
             "laid-apart",
-            kept_apart,
+            concatenated,
             "all first numbers come first, then all second ones. Put each pair back together.",
         ),
         Slip(
             "adds-the-angle",
-            lambda features, turned: features + woven(turned, turned),
+            lambda features, turned: features + interleave(turned, turned),
             "the angles are added to the numbers. The pairs should be turned by them.",
         ),
         Slip(
             "adds-sinusoids",
-            lambda features, turned: features + woven(turned.sin(), turned.cos()),
+            lambda features, turned: features + interleave(turned.sin(), turned.cos()),
             "sin and cos are added, as in the table above. Rotary positions add nothing: they turn.",
         ),
         Slip(
             "only-cos",
-            lambda features, turned: features * woven(turned.cos(), turned.cos()),
+            lambda features, turned: features * interleave(turned.cos(), turned.cos()),
             "each number is only multiplied by the cosine. The other one of its pair comes in by the sine.",
         ),
         Slip(
             "one-angle",
-            lambda features, turned: turned_by(features, turned[:, :1].cos(), turned[:, :1].sin()),
+            lambda features, turned: rotate_by(features, turned[:, :1].cos(), turned[:, :1].sin()),
             "every pair is turned by the angle of the first. Each pair has an angle of its own.",
         ),
     ),

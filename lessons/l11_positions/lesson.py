@@ -65,7 +65,7 @@ original = model.source_positions.table.clone()
 blank = torch.zeros_like(original)
 
 
-def put(source, target):
+def set_tables(source, target):
     """Give the translator these tables of positions."""
     model.source_positions.table = source
     model.target_positions.table = target
@@ -76,10 +76,10 @@ for name, tables in {
     "no source positions": (blank, original),
     "no target positions": (original, blank),
 }.items():
-    put(*tables)
+    set_tables(*tables)
     for sentence in ("the cat sees the dog", "the dog sees the cat"):
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
-put(original, original)
+set_tables(original, original)
 
 # %% kind="quiz" minutes=2
 quiz("11", "same-bag")
@@ -90,7 +90,7 @@ Without source positions both sentences **must** come out alike, and one of the 
 
 Without *target* positions these two are still right. The decoder is not quite blind to order: its causal mask lets the first word see one word, the second two, the third three. From that a place can be guessed. It was not trained to, though: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*
 
-What if a network is **trained** with positions on one side only, or on neither? The same 392,360 parameters, three trainings each (`positions` and `position_sides` in our records).
+What if a network is **trained** with positions on one side only, or on neither? The same {result:positions/none/parameters:,.0f} parameters, three trainings each (`positions` and `position_sides` in our records).
 """
 
 # %% kind="predict" minutes=2
@@ -99,12 +99,11 @@ GROUPS += [("long", words) for words in ("21–30", "31–40")]
 
 
 def by_length(experiment, name):
-    """Right translations in percent, by the number of words."""
+    """Exact translations in percent, by the number of words."""
     def exact(run, split, words):
         return 100 * run["scores"][split]["by_length"][words]["exact"]
-    return [
-        mean_over_seeds(experiment, lambda run, at=at: exact(run, *at))[name] for at in GROUPS
-    ]
+    measures = [lambda run, group=group: exact(run, *group) for group in GROUPS]
+    return [mean_over_seeds(experiment, measure)[name] for measure in measures]
 
 
 middle = (3, 8, 13, 18, 25.5, 35.5)  # words, the middle of each group
@@ -124,7 +123,7 @@ predict("11", "which-side", figure)
 r"""
 A decoder that is trained so finds its places through the mask. (So do language models: Haviv and others, 2022; Kazemnejad and others, 2023.) The encoder has no such mask, and sees a bag.
 
-Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. On neither side: 97% right at up to five words, about one in twenty at sixteen to twenty. Order matters less than one thinks in a short sentence, and much in a long one.
+Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. On neither side: {result:positions/none/scores/test/by_length/1–5/exact:.0%} right at up to five words, about one in twenty at sixteen to twenty. Order matters less than one thinks in a short sentence, and much in a long one.
 """
 
 # %% [markdown] kind="text" minutes=1.5
@@ -149,13 +148,13 @@ Positions 1 and 2: the dot product is 1 · 0 + 0 · (−1) = 0. Positions 2 and 
 
 # %% kind="example" minutes=1
 def tip(quarters):
-    """Where a hand points after so many quarter turns: (sin, cos)."""
+    """The tip of a hand after so many quarter turns: (sin, cos)."""
     angle = torch.tensor(quarters * math.pi / 2)
     return torch.stack([angle.sin(), angle.cos()])
 
 
-for one, other in ((1, 2), (5, 6), (1, 3), (5, 7), (0, 4)):
-    print(f"positions {one} and {other}: product {fixed(tip(one) @ tip(other), 0)}")
+for i, j in ((1, 2), (5, 6), (1, 3), (5, 7), (0, 4)):
+    print(f"positions {i} and {j}: product {fixed(tip(i) @ tip(j), 0)}")
 slow = tip(0 / 10) @ tip(4 / 10)
 print("another hand, ten times as slow, 0 and 4:", fixed(slow, 2))
 
@@ -243,9 +242,9 @@ table = yours("sinusoids")(64, 64)
 assert torch.allclose(table, positions.sinusoids(64, 64), atol=1e-5)
 
 sentence = "the small dog sees the black cat that sleeps"
-put(table, table)
+set_tables(table, table)
 with_yours = transformer(sentence).target
-put(original, original)
+set_tables(original, original)
 assert with_yours == transformer(sentence).target
 print(with_yours)
 print("length of each row:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
@@ -291,9 +290,9 @@ A matrix that holds one and the same number along every diagonal is called {term
 """
 
 # %% kind="see" minutes=0.5
-places = range(10)
 views.heatmap(
-    table[:10] @ table[:10].T, rows=places, columns=places, digits=1, kind="scores",
+    table[:10] @ table[:10].T, rows=range(10), columns=range(10), digits=1,
+    kind="scores",
     title="Row times row: constant along each diagonal",
     row_name="position", column_name="position",
 )
@@ -327,8 +326,8 @@ def test_offsets(encoding):
     products = long @ long.T
     assert (products[:8, :8] - short @ short.T).abs().max() < 3e-3
     for offset in range(4):
-        along = products.diagonal(offset)
-        assert (along - along[0]).abs().max() < 3e-3
+        diagonal = products.diagonal(offset)
+        assert (diagonal - diagonal[0]).abs().max() < 3e-3
     first = products[0, :4].tolist()
     assert len({round(product, 2) for product in first}) == 4
     # end solution
@@ -392,17 +391,17 @@ pairs = [pair for pair in pairs if 6 <= pair.length <= 10][:60]
 more_rows = positions.sinusoids(100, 64)  # rows 0 to 99
 
 
-def share_right(first):
-    """Right translations in percent, when both sides count from `first`."""
-    put(more_rows[first : first + 64], more_rows[first : first + 64])
-    found = translate([pair.src_text for pair in pairs], model, transformer.tokenizer)
-    put(original, original)
-    wanted = [pair.tgt_text for pair in pairs]
-    right = [one.target == text for one, text in zip(found, wanted, strict=True)]
-    return 100 * sum(right) / len(right)
+def percent_exact(first):
+    """Exact translations in percent, when both sides count from `first`."""
+    set_tables(more_rows[first : first + 64], more_rows[first : first + 64])
+    outputs = translate([pair.src_text for pair in pairs], model, transformer.tokenizer)
+    set_tables(original, original)
+    references = [pair.tgt_text for pair in pairs]
+    exact = [out.target == ref for out, ref in zip(outputs, references, strict=True)]
+    return 100 * sum(exact) / len(exact)
 
 
-estimate("11", "from-six", lambda: share_right(6))
+estimate("11", "from-six", lambda: percent_exact(6))
 
 # %% kind="explain" minutes=3
 explain("11", "promise-broken")
@@ -411,7 +410,7 @@ explain("11", "promise-broken")
 r"""
 This is one trained network; but in none is it ruled out. Attention compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. Through a matrix that was learned the product of two rows can be anything.
 
-Here it is the look *across* that goes astray. The figure shows how much weight, in the decoder's last layer, falls on the English words that a French word comes from. And that is all of it: give the run that counts from 6 these weights of the run that counts from 0 (in every layer, and nothing else), and 98% are right again in place of 27%, next word by next word.
+Here it is the look *across* that goes astray. The figure shows how much weight, in the decoder's last layer, falls on the English words that a French word comes from. And that is all of it: give the run that counts from 6 these weights of the run that counts from 0 (in every layer, and nothing else), and {result:lesson_11/next words right, from 6 with the weights of 0:.0%} are right again in place of {result:lesson_11/next words right, from 6:.0%}, next word by next word.
 """
 
 # %% kind="see" minutes=1
@@ -421,20 +420,21 @@ batch = make_batch(
 )
 
 
-def on_the_right_words(first):
+def weight_on_aligned_words(first):
     """The mean weight on the English words that a French word comes from."""
-    put(more_rows[first : first + 64], more_rows[first : first + 64])
+    set_tables(more_rows[first : first + 64], more_rows[first : first + 64])
     with torch.no_grad():
-        looks = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-    put(original, original)
-    last = looks["cross"][:, -1].mean(dim=1)  # the last layer; mean of its four looks
-    links = [(i, to, at) for i, pair in enumerate(pairs) for at, to in pair.links]
+        weights = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    set_tables(original, original)
+    last = weights["cross"][:, -1].mean(dim=1)  # the last layer; mean of its four heads
+    links = [(i, tgt, src) for i, pair in enumerate(pairs) for src, tgt in pair.links]
     return sum(last[link] for link in links) / len(links)
 
 
-firsts = range(0, 11, 2)
+first_positions = range(0, 11, 2)
 views.lines(
-    firsts, {"weight": [on_the_right_words(first) for first in firsts]},
+    first_positions,
+    {"weight": [weight_on_aligned_words(first) for first in first_positions]},
     x_name="both sides count from", y_name="weight on the right words",
     title="Looking astray",
 )
@@ -508,22 +508,22 @@ w_query = first_layer.w_query[:16].detach().T  # 16 rows each: take the first
 w_key = first_layer.w_key[:16].detach().T
 small, dog = model.words.source(torch.tensor(encode("small dog"))).detach()
 
-turn_it, hands = yours("rotate"), yours("angles")(100, 16)
-queries = turn_it((dog @ w_query).expand(100, -1), hands)
-keys = turn_it((small @ w_key).expand(100, -1), hands)
-scores = queries @ keys.T / 4  # √16 = 4; dog at any place, small at any place
+rotate_rows, turned = yours("rotate"), yours("angles")(100, 16)
+queries = rotate_rows((dog @ w_query).expand(100, -1), turned)
+keys = rotate_rows((small @ w_key).expand(100, -1), turned)
+scores = queries @ keys.T / 4  # √16 = 4; dog at any position, small at any position
 
-for at in (1, 8, 20, 60):
-    query, key = (dog + more_rows[at]) @ w_query, (small + more_rows[at - 1]) @ w_key
-    added, turned = fixed(query @ key / 4, 2), fixed(scores[at, at - 1], 2)
-    print(f"dog at {at:>2}, small right before it: added {added}, turned {turned}")
+for i in (1, 8, 20, 60):
+    query, key = (dog + more_rows[i]) @ w_query, (small + more_rows[i - 1]) @ w_key
+    added, rotated = fixed(query @ key / 4, 2), fixed(scores[i, i - 1], 2)
+    print(f"dog at {i:>2}, small right before it: added {added}, turned {rotated}")
 assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-4)  # Toeplitz
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
 The matrices were trained for added rows, so the turned score itself means nothing. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
 
-A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, 8,192 of them in our translator, and a row that no training sentence reached stays what it was: random.
+A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, {result:positions/learned/parameters - positions/none/parameters:,.0f} of them in our translator, and a row that no training sentence reached stays what it was: random.
 """
 
 # %% kind="quiz" minutes=2
@@ -548,7 +548,7 @@ figure = views.lines(
 )
 predict("11", "rotary-at-forty", figure)
 
-# %% kind="see" minutes=0.5
+# %% kind="see" minutes=0.5 name="long_sentence"
 long_one = (
     "the old queens who did not eat the very good beans "
     "looked for the very good cake this morning but did not buy it"
@@ -563,10 +563,10 @@ Twenty-four words, and the Transformer (with sinusoids) leaves the last clause o
 
 What the record says, and what it does not:
 
-- Among the encodings rotary carries furthest: 32% at 21 to 30 words, sinusoids 22%, learned 5%, in this order in all three trainings.
+- Among the encodings rotary carries furthest: {result:positions/rotary/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words, sinusoids {result:positions/sinusoidal/scores/long/by_length/21–30/exact:.0%}, learned {result:positions/learned/scores/long/by_length/21–30/exact:.0%}, in this order in all three trainings.
 - **None** carries far. At 31 to 40 words all four Transformers are at 0. Rotary cannot care where a pair of words stands, and fails all the same; we think because offsets above 20, and 40 words to choose among, are new to it, too.
-- The recurrent network has 90% and 24%: it counts no places, but its GRUs never met such lengths, either. And recurrence alone does nothing: without attention (lesson 04) it is at 0.4%.
-- It is not places as such. Take Luong's networks (lesson 07), at 16 to 20 words and then at 21 to 30. Those that look by content go from 88% to 52% (*dot*), 74% to 31% (*general*), 96% to 76% (*concat*). *local-m*, whose places come by rule, goes from 73% to 40%. *location* goes from 88% to 2%: its rows beyond the twentieth word were never trained, as with learned positions.
+- The recurrent network has {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} and {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}: it counts no places, but its GRUs never met such lengths, either. And recurrence alone does nothing: without attention (lesson 04) it is at {result:toy_ladder/seq2seq/scores/long/by_length/21–30/exact:.1%}.
+- It is not places as such. Take Luong's networks (lesson 07), at 16 to 20 words and then at 21 to 30. Those that look by content go from {result:toy_ladder/luong_dot/scores/test/by_length/16–20/exact:.0%} to {result:toy_ladder/luong_dot/scores/long/by_length/21–30/exact:.0%} (*dot*), {result:toy_ladder/luong_general/scores/test/by_length/16–20/exact:.0%} to {result:toy_ladder/luong_general/scores/long/by_length/21–30/exact:.0%} (*general*), {result:toy_ladder/luong_concat/scores/test/by_length/16–20/exact:.0%} to {result:toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0%} (*concat*). *local-m*, whose places come by rule, goes from {result:toy_ladder/luong_local_m/scores/test/by_length/16–20/exact:.0%} to {result:toy_ladder/luong_local_m/scores/long/by_length/21–30/exact:.0%}. *location* goes from {result:toy_ladder/luong_location/scores/test/by_length/16–20/exact:.0%} to {result:toy_ladder/luong_location/scores/long/by_length/21–30/exact:.0%}: its rows beyond the twentieth word were never trained, as with learned positions.
 
 This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023).
 """
@@ -585,10 +585,10 @@ halves = torch.cat([table[:, 0::2], table[:, 1::2]], dim=-1)
 assert torch.allclose(halves @ halves.T, table @ table.T, atol=1e-3)
 
 for name, positions_table in (("woven", table), ("in halves", halves)):
-    put(positions_table, positions_table)
+    set_tables(positions_table, positions_table)
     for sentence in ("the cat sees the dog", "the small dog sees the black cat"):
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
-put(original, original)
+set_tables(original, original)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -1,8 +1,6 @@
 """Answers to the exercises of lesson 11, as learners write them: wrong, with what must be said, and right.
 
-The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
-differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
-None where no slip may be named.
+The slips of exercises.py are tried as they are; lesson 08's file explains what follows each answer.
 """
 
 import math
@@ -10,11 +8,27 @@ import math
 import numpy as np
 import torch
 
+from lessons.l11_positions.exercises import split_pairs
+
+
+def angle_lists(n, exponents):
+    """A list for each position, with an angle for each exponent."""
+    return [[position / 10000.0**exponent for exponent in exponents] for position in range(n)]
+
+
+def products_of(encoding, n, d_model=16):
+    return encoding(n, d_model) @ encoding(n, d_model).T
+
+
+def four_differ(products):
+    return len({round(float(product), 2) for product in products[0, :4]}) == 4
+
+
 # --- angles
 
 
 def angles_in_lists(n, width):
-    return [[place / 10000 ** (2 * i / width) for i in range(width // 2)] for place in range(n)]
+    return angle_lists(n, [2 * i / width for i in range(width // 2)])
 
 
 def angles_loop(n, width):
@@ -40,12 +54,12 @@ def fractions_of_a_turn(n, width):
 
 
 def exponent_not_doubled(n, width):
-    return torch.tensor([[place / 10000 ** (i / width) for i in range(width // 2)] for place in range(n)])
+    return torch.tensor(angle_lists(n, [i / width for i in range(width // 2)]))
 
 
 def of_the_half_width(n, width):
     half = width // 2
-    return torch.tensor([[place / 10000 ** (2 * i / half) for i in range(half)] for place in range(n)])
+    return torch.tensor(angle_lists(n, [2 * i / half for i in range(half)]))
 
 
 def up_to_n(n, width):
@@ -61,12 +75,11 @@ def thousand(n, width):
 
 
 def rounded_down(n, width):
-    turned = [[place / 10000.0 ** (2 * i // width) for i in range(width // 2)] for place in range(n)]
-    return torch.tensor(turned)
+    return torch.tensor(angle_lists(n, [2 * i // width for i in range(width // 2)]))
 
 
 def as_many_hands_as_numbers(n, width):
-    return torch.tensor([[place / 10000 ** (2 * i / width) for i in range(width)] for place in range(n)])
+    return torch.tensor(angle_lists(n, [2 * i / width for i in range(width)]))
 
 
 def in_degrees(n, width):
@@ -89,11 +102,11 @@ def table_by_columns(n, d_model):
 
 
 def table_loop(n, d_model):
-    def number(place, column):
-        turned = place / 10000 ** (column // 2 * 2 / d_model)
+    def number(position, column):
+        turned = position / 10000 ** (column // 2 * 2 / d_model)
         return math.cos(turned) if column % 2 else math.sin(turned)
 
-    return torch.tensor([[number(place, column) for column in range(d_model)] for place in range(n)])
+    return torch.tensor([[number(position, column) for column in range(d_model)] for position in range(n)])
 
 
 def table_shifted_sine(n, d_model):
@@ -137,7 +150,7 @@ def nothing(n, d_model):
     table_by_columns(n, d_model)
 
 
-# --- tests of an encoding
+# --- test_offsets
 
 
 def all_diagonals(encoding):
@@ -172,10 +185,6 @@ def one_pair_of_places(encoding):
     torch.testing.assert_close(table[1] @ table[3], table[11] @ table[13], rtol=1e-3, atol=1e-3)
 
 
-def four_differ(products):
-    return len({round(float(product), 2) for product in products[0, :4]}) == 4
-
-
 def two_starts(encoding):
     table = encoding(64, 16)
     assert abs(table[10] @ table[15] - table[40] @ table[45]) < 3e-3
@@ -184,28 +193,28 @@ def two_starts(encoding):
 
 def neighbours_only(encoding):
     for n in (30, 64):
-        products = encoding(n, 16) @ encoding(n, 16).T
+        products = products_of(encoding, n)
         assert products.diagonal(1).std() < 1e-3
         assert four_differ(products)
 
 
 def unlike_itself_only(encoding):
     for n in (8, 30):
-        products = encoding(n, 16) @ encoding(n, 16).T
+        products = products_of(encoding, n)
         for offset in range(4):
             assert products.diagonal(offset).std() < 1e-3
         assert (products[0, 1:4] - products[0, 0]).abs().min() > 1e-2
 
 
 def one_length(encoding):
-    products = encoding(64, 16) @ encoding(64, 16).T
+    products = products_of(encoding, 64)
     for offset in range(20):
         assert products.diagonal(offset).std() < 1e-3
     assert four_differ(products)
 
 
 def the_same_rows(encoding):
-    """More than was promised: at another length the rows may start elsewhere."""
+    """Too strict: at another length the rows may start elsewhere."""
     assert torch.allclose(encoding(30, 16)[:8], encoding(8, 16), atol=1e-3)
     one_length(encoding)
 
@@ -220,12 +229,12 @@ def compares_with_sinusoids(encoding):
 
 
 def no_room_for_rounding(encoding):
-    products = encoding(30, 16) @ encoding(30, 16).T
+    products = products_of(encoding, 30)
     assert len(set(products.diagonal(1).tolist())) == 1
 
 
 def says_whether(encoding):
-    products = encoding(20, 16) @ encoding(20, 16).T
+    products = products_of(encoding, 20)
     return bool(products.diagonal(1).std() < 1e-3)
 
 
@@ -238,7 +247,7 @@ def misspelt(encoding):
     assert products is not None  # noqa: F821
 
 
-# --- adding
+# --- add_positions
 
 
 def by_broadcasting(embedded, table):
@@ -293,11 +302,11 @@ def only_the_table(embedded, table):
     return torch.zeros_like(embedded) + table[: embedded.shape[1]]
 
 
-# --- rotating
+# --- rotate
 
 
 def rotate_pairs(features, turned):
-    x, y = features[..., 0::2], features[..., 1::2]
+    x, y = split_pairs(features)
     new_x = x * turned.cos() - y * turned.sin()
     new_y = x * turned.sin() + y * turned.cos()
     return torch.stack([new_x, new_y], dim=-1).flatten(-2)
@@ -333,12 +342,12 @@ def pairs_of_halves(features, turned):
 
 
 def no_weaving(features, turned):
-    x, y = features[..., 0::2], features[..., 1::2]
+    x, y = split_pairs(features)
     return torch.cat([x * turned.cos() - y * turned.sin(), y * turned.cos() + x * turned.sin()], -1)
 
 
 def plus_for_minus(features, turned):
-    x, y = features[..., 0::2], features[..., 1::2]
+    x, y = split_pairs(features)
     return torch.stack(
         [x * turned.cos() + y * turned.sin(), y * turned.cos() + x * turned.sin()], -1
     ).flatten(-2)

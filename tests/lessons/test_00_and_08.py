@@ -1,13 +1,15 @@
+<<<<<<< HEAD
 """Figures and claims of lesson 08 that are more than a mean."""
+=======
+"""Claims of lesson 00."""
+>>>>>>> h_c
 
 from __future__ import annotations
 
-from course_lib.results import runs
 from tests.lessons.told import means
 
-RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 
-
+<<<<<<< HEAD
 def test_one_matrix_and_two():
     right = means("key_and_value", "right")
     assert right["width 2, one matrix"] < 0.25 and right["width 2, two matrices"] > 0.99
@@ -44,3 +46,8 @@ def test_the_spreads_of_trained_heads():
     for run in runs("inside_heads"):
         first, *rest = (sum(row) for row in run["spreads"]["cross"])
         assert first < min(rest)
+=======
+def test_three_systems_are_of_about_the_same_size():
+    sizes = [means("toy_ladder", "parameters")[name] for name in ("seq2seq", "bahdanau", "transformer")]
+    assert max(sizes) < 1.1 * min(sizes)
+>>>>>>> h_c

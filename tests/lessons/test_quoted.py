@@ -28,77 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "query_key_value": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"lstm_lm": "7.6", "attention_lm": "8.0", "key_value_lm": "8.3"}),
-            "a perplexity of 7.6 on our toy French; with attention 8.0, with key and value split 8.3",
-        ),
-        (
-            *("key_and_value", ("right",), ".0%", {"width 2, one matrix": "15%"}),
-            "(15% is below choosing among the four",
-        ),
-    ],
-    "self_attention": [
-        (
-            *(LM, PERPLEXITY, ".2f", {"lstmn_lm": "7.75", "lstm_lm": "7.61"}),
-            "7.75 with the tape, 7.61 for a plain LSTM",
-        ),
-        (
-            *("toy_sentence_encoder", ("scores", "test", "right", "all"), ".1%", {"self_attentive": "99.9%"}),
-            "right 999 times in 1,000",
-        ),
-    ],
-    "masks": [
-        ("leak", TEST, ".0%", {"leaky": "0%"}),
-        ("leak", ("scores", "test", "n"), ".0f", {"leaky": "1000"}),
-        (
-            *("leak", ("history", -1, "loss"), ".2f", {"leaky": "0.08", "sound": "0.07"}),
-            "0.08 on validation where the sound one has 0.07",
-        ),
-    ],
-    "positions": [
-        (
-            *("positions", words("1–5", "test"), ".0%", {"none": "97%"}),
-            *("97% right at up to five", "At up to five words 97% were right"),
-        ),
-        (
-            *("positions", TEST, ".1%", {"sinusoidal": "98.5%", "none": "48.8%"}),
-            "both sides 98.5% of the test sentences are right, with positions on neither 48.8%",
-        ),
-        (
-            *("position_sides", TEST, ".1%", {"source only": "97.9%", "target only": "49.1%"}),
-            "Source alone has 97.9%, target alone 49.1%",
-        ),
-        (
-            *("positions", NEW, ".0%", {"rotary": "32%", "sinusoidal": "22%", "learned": "5%"}),
-            "32% at 21 to 30 words, sinusoids 22%, learned 5%",
-            "the recurrent network has 90% right, rotary 32%, sinusoids 22%",
-        ),
-        (LADDER, NEW, ".0%", {"bahdanau": "90%"}),
-        (LADDER, FAR, ".0%", {"bahdanau": "24%"}, "The recurrent network has 90% and 24%", "still has 24%"),
-        (
-            *(LADDER, NEW, ".1%", {"rnn_encoder_decoder": "0.4%", "seq2seq": "0.4%"}),
-            "without attention (lesson 04) it is at 0.4%",
-        ),
-        (
-            *(LADDER, OLD, ".0%"),
-            {"luong_dot": "88%", "luong_general": "74%", "luong_concat": "96%"}
-            | {"luong_local_m": "73%", "luong_location": "88%"},
-        ),
-        (
-            *(LADDER, NEW, ".0%"),
-            {"luong_dot": "52%", "luong_general": "31%", "luong_concat": "76%"}
-            | {"luong_local_m": "40%", "luong_location": "2%"},
-            *("88% to 52% (*dot*)", "74% to 31% (*general*)", "96% to 76% (*concat*)"),
-            *("goes from 73% to 40%", "*location* goes from 88% to 2%"),
-        ),
-        (
-            *("positions", ("parameters",), ",.0f"),
-            {"none": "392,360", "sinusoidal": "392,360", "learned": "400,552"},
-            *("392,360 parameters", "8,192"),
-        ),
-        ("position_sides", ("parameters",), ",.0f", {"source only": "392,360", "target only": "392,360"}),
-    ],
     "many_heads": [("heads", TEST, ".1%", {"1": "96.7%"}, "96.7% with one head, 97.8 to 98.5%")],
     "the_block": [
         (
@@ -159,25 +88,6 @@ def test_means_are_as_told(topic):
 
 
 PRINTED = {
-    "self_attention": [
-        (["because it was thirsty il(s) ['cat', 'thirsty'] the cat", "it was cold elle(s) ['water']"],),
-        (["the mouse drank the milk because it was cold il(s) []"], "comes close, and does not flip"),
-        (["hungry elle(s) ['women', 'hungry'] the women eat the mushrooms", "good il(s) ['mushrooms']"],),
-        (["parce qu' il avait soif le chat a bu l' eau parce qu' il avait froid"],),
-        (["one at a time: [] two at a time: ['drank', 'water']"],),
-    ],
-    "masks": [
-        (
-            [
-                "sound: read at once 7.65, word by word 7.65",
-                "leaky: read at once 1.00, word by word 38,146,967",
-            ],
-        )
-    ],
-    "positions": [
-        (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
-        (["no target positions: the cat sees the dog -> le chat voit le chien"],),
-    ],
     "many_heads": [
         (["without encoder 2.1: 100% right", "without cross 1.3: 53% right without decoder 2.1: 48% right"],),
         (["encoder 1: 0.0 one by one, 0.0 together", "decoder 0: 0.0 one by one, 0.9 together"],),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-
 from course_lib.explore.base import Explorable
 from course_lib.teaching.questions.question import Question, questions
+<<<<<<< HEAD
 from lessons.l08_query_key_value import SaturationLab, SoftDictionary, WhoAttends
+=======
+from lessons.l00_start_here import SoftmaxDial
+>>>>>>> h_c
 
 
 def told(asked: Question) -> str:
@@ -21,6 +22,7 @@ def facts_of(explorable: Explorable, preset: str) -> tuple[dict, dict]:
     return before, explorable.facts
 
 
+<<<<<<< HEAD
 def test_more_cream_moves_no_weight():
     asked = questions("08")["more-cream"]
     before, after = facts_of(SoftDictionary(), asked.preset)
@@ -44,3 +46,11 @@ def test_one_matrix_puts_every_word_first_in_its_own_row():
     assert (
         told(asked) == "All, or nearly all" and after["on_diagonal"] >= 7 and after["diagonal_share"] > 0.99
     )
+=======
+def test_the_largest_share_comes_close_to_one():
+    asked = questions("00")["times-eight"]
+    before, after = facts_of(SoftmaxDial(), asked.preset)
+    assert before["multiplier"] == 1 and after["multiplier"] == 8
+    assert before["scores"].tolist() == [1.0, 0.5, 0.0], "the question names these scores"
+    assert told(asked) == "It comes close to 1" and after["weights"].max() > 0.97
+>>>>>>> h_c

@@ -1,0 +1,128 @@
+"""The claims of lesson 08, against data/results and live computations."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.models.registry import build, make_config
+from course_lib.results import runs, values_at
+from course_lib.text.batch import make_batch
+from course_lib.translation.shipped import shared
+from lessons.l08_query_key_value.measurements import measure
+from lessons.l08_query_key_value.score_spread import spreads
+from tests.lessons.told import Told, means, seeds
+
+L = Told("query_key_value")
+RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
+LARGEST_RATES = RATES[-2:]
+
+
+def run_cells(*names: str, **variables) -> dict:
+    """The variables of the notebook after the code cells with these names."""
+    cells = L.source.split("\n# %% ")
+    for name in names:
+        [code] = [cell.partition("\n")[2] for cell in cells if f'name="{name}"' in cell.partition("\n")[0]]
+        exec(code, variables)
+    return variables
+
+
+def test_a_new_measurement_agrees_with_the_stored_one():
+    measured = measure()
+    stored = {name: values_at(f"lesson_08/{name}")[0] for name in measured}
+    assert measured == pytest.approx(stored, abs=1e-3)
+
+
+def test_with_two_numbers_two_matrices_learn_the_look_up_and_one_does_not():
+    right = means("key_and_value", "right")
+    assert max(seeds("key_and_value", "width 2, one matrix", "right")) < 1 / 4  # choosing among four contents
+    assert min(seeds("key_and_value", "width 2, two matrices", "right")) > 0.99
+    assert 0.95 < right["width 4, one matrix"] < right["width 2, two matrices"]  # nearly as well
+    assert all(right[f"width {width}, one matrix"] > 0.99 for width in (8, 16, 32))
+    assert L.asked("one-or-two").right == [1]
+
+
+def test_attention_and_the_split_do_not_help_the_language_model():
+    perplexity = means("toy_language_models", "scores", "test", "perplexity")
+    assert perplexity["lstm_lm"] < perplexity["attention_lm"] < perplexity["key_value_lm"]
+    others = ("attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm")
+    assert all(perplexity["lstm_lm"] < perplexity[name] for name in others)
+    assert perplexity["attention_lm"] < perplexity["key_value_predict_lm"]
+    parameters = [means("toy_language_models", "parameters")[name] for name in ("lstm_lm", *others)]
+    assert max(parameters) < 1.05 * min(parameters)
+
+
+def test_a_nudge_moves_the_weight_less_the_larger_the_gap():
+    moved = []
+    for gap in (0.0, 2.0, 8.0, 20.0):
+        before, after = (
+            torch.tensor([first, gap], dtype=torch.float64).softmax(0)[0] for first in (0.0, 0.1)
+        )
+        moved.append(float(after - before))
+    assert moved == sorted(moved, reverse=True) and moved[-1] < 1e-9
+
+
+def test_a_softmax_of_large_scores_is_finite():
+    assert torch.tensor([10_000.0, 9_999.0, 0.0]).softmax(dim=-1).isfinite().all()
+
+
+@pytest.mark.parametrize("d_k", [64, 512])
+def test_which_divisor_has_the_lowest_loss_at_each_rate(d_k):
+    best = dict.fromkeys(("1", "root", "d_k"), float("inf"))
+    for rate in RATES:
+        means_at_rate = means("divisor", "end", rate)
+        loss = {name: means_at_rate[f"d_k {d_k}, divided by {name}"] for name in best}
+        if rate in LARGEST_RATES:
+            assert loss["d_k"] == min(loss.values()), rate
+        else:
+            assert loss["root"] <= min(loss.values()) + 0.002, rate
+        best = {name: min(best[name], loss[name]) for name in best}
+    assert max(best.values()) < 0.02  # at some rate each divisor learns
+    if d_k == 512:
+        assert best["1"] > 5 * max(best["root"], best["d_k"])  # and dividing by 1 stays behind
+    assert L.asked("divisor-map").right == [1]
+
+
+def test_the_root_learns_fastest_in_the_live_training():
+    learn = run_cells("learn_to_look_up", torch=torch)["learn_to_look_up"]
+    losses = {name: torch.tensor(learn(divisor)) for name, divisor in (("1", 1), ("root", 8), ("d_k", 64))}
+    first_below = {name: int((loss < 0.1).int().argmax()) or len(loss) for name, loss in losses.items()}
+    assert min(first_below, key=first_below.get) == "root"
+    area = {name: float(loss.sum()) for name, loss in losses.items()}
+    assert min(area, key=area.get) == "root"
+
+
+def test_training_spreads_the_scores():
+    """Below 1 at the start; several times as large afterwards, least in the first layer."""
+    transformer = shared("transformer")
+    texts = ("the cat drank the water because it was thirsty", "le chat a bu l' eau parce qu' il avait soif")
+    batch = make_batch(*([transformer.tokenizer.encode(text)] for text in texts))
+    torch.manual_seed(0)
+    config = make_config("transformer", scale="toy", vocab_size=transformer.tokenizer.vocab_size)
+    untrained = torch.tensor(spreads(build("transformer", config).eval(), [batch])["cross"])
+    trained = torch.tensor(spreads(transformer.model, [batch])["cross"])
+    assert untrained.shape == trained.shape == (3, 4)
+    assert 0.3 < untrained.mean() < 1 and trained.mean() > 3
+    first, *rest = trained.mean(dim=1)
+    assert first < min(rest)
+    for run in runs("inside_heads"):
+        first, *rest = (sum(layer) for layer in run["spreads"]["cross"])
+        assert first < min(rest) and 3 < (first + sum(rest)) / 12 < 6
+
+
+def test_fixed_weights_stay_at_positions_and_attention_finds_the_words():
+    notebook = run_cells("hand_made", torch=torch, fixed=lambda number, digits: number)
+    words, describe = notebook["words"], notebook["describe"]
+    moved = [*words[5:], *words[:5]]
+
+    def weights_of_it(sentence: list[str]) -> torch.Tensor:
+        x = describe(sentence)
+        scores = (x @ notebook["w_query"]) @ (x @ notebook["w_key"]).T
+        return scores.softmax(dim=-1)[sentence.index("it")]
+
+    nouns = [moved.index("cat"), moved.index("water")]
+    assert weights_of_it(moved)[nouns].sum() > 2 * weights_of_it(words)[nouns].sum()
+    cat, water = (weights_of_it(words)[words.index(noun)] for noun in ("cat", "water"))
+    assert cat == pytest.approx(float(water))
+    assert notebook["scores"][notebook["it"], notebook["cat"]] > 0
+    assert notebook["scores"][notebook["cat"], notebook["it"]] == 0

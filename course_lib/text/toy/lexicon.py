@@ -73,7 +73,7 @@ class Quality:
 
 @dataclass(eq=False)
 class Verb:
-    """`en`: base, third person, past; `fr`: third person singular, plural; `frames`: tags of subject and object.
+    """`en`: base, third person, past; `fr`: third person, singular and plural; `frames`: tags of both nouns.
 
     An event has a participle; a lasting state has an imperfect (`liked`: aimait) and is not done often.
     `could`: kinds that are never its object here, although a reader could understand it that way.

@@ -4,7 +4,6 @@ A sentence becomes its translation in three files: shipped.py (or the command li
 (texts in, translations out, notes on what was odd), which calls search.py (a beam; greedy is a beam of one).
 
 Scores:
-    measure.py          any trained system, by its kind: what `course_lib evaluate` and experiments ask for
     evaluation.py       a whole test set, measured: table and JSON
     metrics.py          BLEU, chrF, exact match, il or elle
     alignment_error.py  how far attention is from the true word links
@@ -14,7 +13,6 @@ Language models:
     perplexity.py       how surprised one is by a text
 
 What happens inside:
-    attentions.py       the weights of every attention behind a translation, as text
     ablation.py         a Transformer without some of its heads
     masking.py          a Transformer that cannot look at some source words
 

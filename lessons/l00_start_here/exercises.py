@@ -1,4 +1,4 @@
-"""The exercise of lesson 00: small enough that all of the learner's attention is on how a check works."""
+"""The exercise of lesson 00, which shows how a check works."""
 
 from __future__ import annotations
 

@@ -46,15 +46,15 @@ stations of the road: 2014, 2015 and 2017. Run the cell: they load, and each tra
 systems = {name: load_shipped(name) for name in ("seq2seq", "bahdanau", "transformer")}
 
 
-def all_say(sentence):
+def print_translations(sentence):
     print(f"             {sentence}")
     for name, system in systems.items():
         print(f"{name:12} {system(sentence).target}")
     print()
 
 
-all_say("the cat drank the water because it was thirsty")
-all_say("the cat drank the water because it was cold")
+print_translations("the cat drank the water because it was thirsty")
+print_translations("the cat drank the water because it was cold")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -68,14 +68,14 @@ Here is another pair of that kind, picked because one network fails on it. A cow
 
 # %% kind="example" minutes=1
 pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
-telling = next(pair for pair in pairs if pair["src"].startswith("a cow"))
+cow_pair = next(pair for pair in pairs if pair["src"].startswith("a cow"))
 
-all_say(telling["src"])
-all_say(telling["twin"]["src"])
+print_translations(cow_pair["src"])
+print_translations(cow_pair["twin"]["src"])
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two have {term:attention}: while they write, they **look back** at every English word, and most at those that matter just now. How that works is what this course is about. (One pair proves nothing, least of all one we picked. Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns right, that of 2015 96%, that of 2017 all of them, and all three are of about the same size.)
+The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two have {term:attention}: while they write, they **look back** at every English word, and most at those that matter just now. How that works is what this course is about. (One pair proves nothing, least of all one we picked. Over {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences and three trainings each, the network of 2014 gets {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of the pronouns right, that of 2015 {result:toy_ladder/bahdanau/scores/coreference/pronouns:.0%}, that of 2017 all of them, and all three are of about the same size.)
 
 Now you. Type a sentence between the quotation marks. The networks know about 300 English words and nothing else; a word that is not among them is named (`<unk>` stands for *unknown*), and they then guess wildly.
 
@@ -90,7 +90,7 @@ garden house kitchen forest school church village river tree castle · big small
 # %% kind="example" minutes=1.5
 sentence = "The dog sleeps in the garden because it is tired."
 
-all_say(sentence)
+print_translations(sentence)
 for note in systems["transformer"](sentence).notes:
     print(note)
 
@@ -175,7 +175,7 @@ Every idea below runs on your machine, on the same small language. All translato
 """
 
 # %% kind="see" minutes=0.5
-stations = {
+systems_by_year = {
     1997: ["LSTM"],
     2013: ["RCTM"],
     2014: ["RNN encoder-decoder", "sequence to sequence"],
@@ -183,7 +183,7 @@ stations = {
     2016: ["LSTMN", "residual connections"],
     2017: ["key–value–predict", "structured self-attention", "ConvS2S", "Transformer"],
 }
-views.timeline(stations, title="Systems of the road")
+views.timeline(systems_by_year, title="Systems of the road")
 
 # %% kind="see" minutes=0.5
 road_map()

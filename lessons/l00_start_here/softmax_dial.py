@@ -1,4 +1,4 @@
-"""The first explorable a learner meets: three scores, one dial, and what softmax makes of them.
+"""The first explorable of the course: the softmax of three scores, with a multiplier to turn.
 
 >>> compute(multiplier=1.0)["weights"].round(2)
 array([0.51, 0.31, 0.19])
@@ -15,36 +15,36 @@ from course_lib.views.bars import Bars
 
 WORDS = ("cat", "water", "drank")
 SCORES = np.array([1.0, 0.5, 0.0])
-SHARPEST = 8.0
+LARGEST = 8.0  # multiplier
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Weights over the last axis. The row's largest score is taken off first, so nothing overflows."""
-    grown = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return grown / grown.sum(axis=-1, keepdims=True)
+    """Softmax over the last axis. The largest score is subtracted first, so that nothing overflows."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def compute(*, multiplier: float) -> Facts:
-    """Softmax of the three scores, each multiplied by the dial."""
+    """The three scores times the multiplier, and their softmax."""
     scores = SCORES * multiplier
     return {"scores": scores, "weights": softmax(scores)}
 
 
 def draw_scores(axes: Axes) -> Show:
-    bars = Bars(axes, WORDS, high=SHARPEST, colour=theme.ORANGE, digits=1, size=11.5)
+    bars = Bars(axes, WORDS, high=LARGEST, colour=theme.ORANGE, digits=1, size=11.5)
     axes.set_yticks((0, 2, 4, 6, 8))
-    _rule(axes)
+    _add_grid(axes)
     return lambda facts: bars.show(facts["scores"])
 
 
 def draw_weights(axes: Axes) -> Show:
     bars = Bars(axes, WORDS, size=11.5)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
-    _rule(axes)
+    _add_grid(axes)
     return lambda facts: bars.show(facts["weights"])
 
 
-def _rule(axes: Axes) -> None:
+def _add_grid(axes: Axes) -> None:
     axes.grid(axis="y")
     axes.tick_params(axis="x", labelsize=11, labelcolor=theme.INK)
 
@@ -53,8 +53,8 @@ class SoftmaxDial(Explorable):
     title = "Softmax dial"
     question = "Three scores become three shares. How sure should the softmax be?"
     size = (9.6, 3.2)
-    multiplier = Number("multiplier", 0.0, SHARPEST, 1.0, step=0.1)
-    presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": SHARPEST}}
+    multiplier = Number("multiplier", 0.0, LARGEST, 1.0, step=0.1)
+    presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": LARGEST}}
     goals = {
         "sure": "Bring cat's share above 0.9",
         "equal": "Make all three shares equal",
@@ -75,6 +75,6 @@ class SoftmaxDial(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        named = zip(WORDS, facts["weights"], strict=True)
-        shares = ", ".join(f"{word} {fixed(weight, 2)}" for word, weight in named)
-        return f"Scores times {fixed(facts['multiplier'], 1)}: the shares are {shares}. They add up to 1."
+        pairs = zip(WORDS, facts["weights"], strict=True)
+        weights = ", ".join(f"{word} {fixed(weight, 2)}" for word, weight in pairs)
+        return f"Scores times {fixed(facts['multiplier'], 1)}: the shares are {weights}. They add up to 1."

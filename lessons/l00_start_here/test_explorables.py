@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 00 show."""
+"""The softmax dial shows a softmax, and what its prediction calls right."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from lessons.l00_start_here import softmax_dial
-from lessons.l00_start_here.softmax_dial import softmax
+from lessons.l00_start_here.softmax_dial import SCORES, SoftmaxDial, compute, softmax
+from tests.explore.stops import opened
 
 
-def test_the_softmax_is_that_of_torch_and_never_overflows():
-    for multiplier in (0.0, 0.7, 1.0, 8.0):
-        weights = torch.softmax(torch.tensor(softmax_dial.SCORES) * multiplier, dim=0)
-        assert softmax_dial.compute(multiplier=multiplier)["weights"] == pytest.approx(weights.numpy())
-    for size in (1e4, 1e300):
-        assert softmax(np.array([[size, -size, 0.0, size]])).tolist() == [[0.5, 0.0, 0.0, 0.5]]
+@pytest.mark.parametrize("multiplier", [0.0, 0.7, 1.0, 8.0])
+def test_the_weights_are_those_of_torch(multiplier):
+    expected = torch.softmax(torch.tensor(SCORES) * multiplier, dim=0)
+    assert compute(multiplier=multiplier)["weights"] == pytest.approx(expected.numpy())
+
+
+@pytest.mark.parametrize("size", [1e4, 1e300])
+def test_the_softmax_never_overflows(size):
+    assert softmax(np.array([[size, -size, 0.0, size]])).tolist() == [[0.5, 0.0, 0.0, 0.5]]
+
+
+def test_times_eight_brings_the_largest_weight_close_to_one():
+    asked, _, before, after = opened("00", "times-eight", SoftmaxDial)
+    assert asked.right == [1], "close to 1: neither the same nor eight times as large"
+    assert before["multiplier"] == 1 and before["scores"].tolist() == [1.0, 0.5, 0.0]
+    assert after["multiplier"] == 8 and after["weights"].max() > 0.97

@@ -1,4 +1,8 @@
-"""Answers to the exercises of lesson 00, as learners write them: wrong, with what must be said, and right."""
+"""Answers to the exercise of lesson 00, as learners write them.
+
+WRONG has wrong answers, each with the slip or a part of the text that its verdict must name. RIGHT has
+answers written differently from the reference.
+"""
 
 import sys
 import time

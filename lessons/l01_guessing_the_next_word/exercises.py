@@ -22,11 +22,11 @@ Counts = dict[tuple[str, ...], Counter]
 
 def count_next(sentences: Sequence[Sequence[str]], n: int) -> Counts:
     """How often each word followed each past of n - 1 words."""
-    return counted([[START] * (n - 1) + list(words) + [END] for words in sentences], n)
+    return count_windows([[START] * (n - 1) + list(words) + [END] for words in sentences], n)
 
 
-def counted(rows: Sequence[Sequence[str]], n: int) -> Counts:
-    """Every window of n words in each row."""
+def count_windows(rows: Sequence[Sequence[str]], n: int) -> Counts:
+    """Every window of n words in each row of words and marks."""
     counts: Counts = defaultdict(Counter)
     for row in rows:
         for i in range(n - 1, len(row)):
@@ -54,7 +54,7 @@ def bare_word(sentences, n):
     return {past[0] if n == 2 else past: after for past, after in count_next(sentences, n).items()}
 
 
-def shares(sentences, n):
+def as_probabilities(sentences, n):
     counts = count_next(sentences, n)
     return {past: {word: k / after.total() for word, k in after.items()} for past, after in counts.items()}
 
@@ -85,34 +85,34 @@ COUNT_NEXT = PlainExercise(
     slips=(
         Slip(
             "across-sentences",
-            lambda sentences, n: counted(
+            lambda sentences, n: count_windows(
                 [[w for words in sentences for w in [*[START] * (n - 1), *words, END]]], n
             ),
             "a past reaches over the end of a sentence into the one before. Count each sentence by itself.",
         ),
         Slip(
             "no-end-mark",
-            lambda sentences, n: counted([[START] * (n - 1) + list(words) for words in sentences], n),
+            lambda sentences, n: count_windows([[START] * (n - 1) + list(words) for words in sentences], n),
             "the end of a sentence is not counted. Is the end mark `</s>` there, and does the loop reach it?",
         ),
         Slip(
             "no-start-mark",
-            lambda sentences, n: counted([[*words, END] for words in sentences], n),
+            lambda sentences, n: count_windows([[*words, END] for words in sentences], n),
             "the first words of a sentence are not counted. Put n - 1 start marks `<s>` in front of it.",
         ),
         Slip(
             "no-marks",
-            lambda sentences, n: counted(sentences, n),
+            lambda sentences, n: count_windows(sentences, n),
             "the marks are missing: n - 1 start marks before each sentence, one end mark after it.",
         ),
         Slip(
             "one-start-mark",
-            lambda sentences, n: counted([[START, *words, END] for words in sentences], n),
+            lambda sentences, n: count_windows([[START, *words, END] for words in sentences], n),
             "there is always one start mark. A past of n - 1 words needs n - 1 before the first word.",
         ),
         Slip(
             "one-too-many",
-            lambda sentences, n: counted([[START] * n + list(words) + [END] for words in sentences], n),
+            lambda sentences, n: count_windows([[START] * n + list(words) + [END] for words in sentences], n),
             "there is a start mark too many: after n - 1 of them comes the first word.",
         ),
         Slip(
@@ -137,7 +137,7 @@ COUNT_NEXT = PlainExercise(
         ),
         Slip(
             "shares",
-            shares,
+            as_probabilities,
             "these are shares. The counts themselves are asked for; dividing comes later.",
         ),
     ),
@@ -149,53 +149,47 @@ COUNT_NEXT = PlainExercise(
 def gradient_step(
     table: Tensor, matrix: Tensor, word: int, right: int, rate: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One step downhill for the smallest network: a row of a table, a matrix, a softmax."""
-    return stepped(table, matrix, word, right, rate)
+    """One step of gradient descent for the smallest network: a row of a table, a matrix, a softmax."""
+    return changed_step(table, matrix, word, right, rate)
 
 
-def stepped(
+def changed_step(
     table: Tensor,
     matrix: Tensor,
     word: int,
     right: int,
     rate: float,
     *,
-    take_one: bool = True,
-    rates: tuple[float, float] = (1.0, 1.0),
-    with_new: bool = False,
+    subtract_one: bool = True,
+    table_factor: float = 1.0,
+    matrix_factor: float = 1.0,
+    with_new_matrix: bool = False,
     row: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """The step, or one with a slip: a factor scales the update of the table or of the matrix."""
     x = table[word]
-    shares = torch.softmax(matrix @ x, dim=0)
-    error = shares.clone()
-    error[right] -= 1 if take_one else 0
-    new_matrix = matrix - rates[1] * rate * torch.outer(error, x)
+    error = torch.softmax(matrix @ x, dim=0)
+    error[right] -= 1 if subtract_one else 0
+    new_matrix = matrix - matrix_factor * rate * torch.outer(error, x)
     new_table = table.clone()
-    downhill = (new_matrix if with_new else matrix).T @ error
-    new_table[word if row is None else row] -= rates[0] * rate * downhill
+    gradient = (new_matrix if with_new_matrix else matrix).T @ error
+    new_table[word if row is None else row] -= table_factor * rate * gradient
     return new_table, new_matrix, -torch.log_softmax(matrix @ x, dim=0)[right]
 
 
-def other_loss(loss: Callable) -> Callable:
+def with_loss(loss: Callable, *, after: bool = False) -> Callable:
+    """The right step with another loss, computed from the probabilities before or after the step."""
+
     def wrong(table, matrix, word, right, rate):
-        new_table, new_matrix, _ = stepped(table, matrix, word, right, rate)
-        given = (new_table, new_matrix) if loss is AFTER else (table, matrix)
-        return new_table, new_matrix, LOSSES[loss](torch.softmax(given[1] @ given[0][word], dim=0), right)
+        new_table, new_matrix, _ = gradient_step(table, matrix, word, right, rate)
+        logits = new_matrix @ new_table[word] if after else matrix @ table[word]
+        return new_table, new_matrix, loss(torch.softmax(logits, dim=0), right)
 
     return wrong
 
 
-AFTER, NO_LOG, POSITIVE, WRONG_WORD = "after", "no log", "positive", "wrong word"
-LOSSES = {
-    AFTER: lambda shares, right: -shares[right].log(),
-    NO_LOG: lambda shares, right: 1 - shares[right],
-    POSITIVE: lambda shares, right: shares[right].log(),
-    WRONG_WORD: lambda shares, right: -shares.max().log(),
-}
-
-
 def every_row(table, matrix, word, right, rate):
-    new_table, new_matrix, loss = stepped(table, matrix, word, right, rate)
+    new_table, new_matrix, loss = gradient_step(table, matrix, word, right, rate)
     return table + (new_table - table)[word], new_matrix, loss
 
 
@@ -239,38 +233,40 @@ GRADIENT_STEP = PlainExercise(
     slips=(
         Slip(
             "uphill",
-            lambda *given: stepped(*given, rates=(-1, -1)),
+            lambda *given: changed_step(*given, table_factor=-1, matrix_factor=-1),
             "the step goes uphill: the loss grows. Take the gradient away instead of adding it.",
         ),
         Slip(
             "table-stays",
-            lambda *given: stepped(*given, rates=(0, 1)),
+            lambda *given: changed_step(*given, table_factor=0),
             "the table has not moved. The row of `word` is learned too.",
         ),
         Slip(
             "matrix-stays",
-            lambda *given: stepped(*given, rates=(1, 0)),
+            lambda *given: changed_step(*given, matrix_factor=0),
             "the matrix has not moved. Every row of it is learned: error times `x`.",
         ),
         Slip(
             "no-minus-one",
-            lambda *given: stepped(*given, take_one=False),
+            lambda *given: changed_step(*given, subtract_one=False),
             "the shares themselves are taken for the errors. For the right word it is the share minus 1.",
         ),
         Slip(
             "new-matrix",
-            lambda *given: stepped(*given, with_new=True),
+            lambda *given: changed_step(*given, with_new_matrix=True),
             "the table's gradient is computed with the matrix as it is after its step. Compute all gradients "
             "first, then move.",
         ),
         Slip(
             "no-rate",
-            lambda table, matrix, word, right, rate: stepped(table, matrix, word, right, 1.0),
+            lambda table, matrix, word, right, rate: gradient_step(table, matrix, word, right, 1.0),
             "the learning rate is not used: the whole gradient is taken away.",
         ),
         Slip(
             "wrong-row",
-            lambda table, matrix, word, right, rate: stepped(table, matrix, word, right, rate, row=right),
+            lambda table, matrix, word, right, rate: changed_step(
+                table, matrix, word, right, rate, row=right
+            ),
             "the row of the right word has moved. What was read is `word`: its row is learned.",
         ),
         Slip(
@@ -280,15 +276,23 @@ GRADIENT_STEP = PlainExercise(
         ),
         Slip(
             "loss-after",
-            other_loss(AFTER),
+            with_loss(lambda probabilities, right: -probabilities[right].log(), after=True),
             "the loss is that after the step. Return the one before: it is what the step was made from.",
         ),
-        Slip("no-log", other_loss(NO_LOG), "the loss is 1 − share. Cross-entropy is −ln(share)."),
-        Slip("positive-log", other_loss(POSITIVE), "the loss has the wrong sign: it is minus the logarithm."),
+        Slip(
+            "no-log",
+            with_loss(lambda probabilities, right: 1 - probabilities[right]),
+            "the loss is 1 − share. Cross-entropy is −ln(share).",
+        ),
+        Slip(
+            "positive-log",
+            with_loss(lambda probabilities, right: probabilities[right].log()),
+            "the loss has the wrong sign: it is minus the logarithm.",
+        ),
         Slip(
             "loss-of-likeliest",
-            other_loss(WRONG_WORD),
-            "the loss is that of the likeliest word. It is about the right word: `shares[right]`.",
+            with_loss(lambda probabilities, right: -probabilities.max().log()),
+            "the loss is that of the likeliest word. It is about the right word: `probabilities[right]`.",
         ),
     ),
 )
@@ -296,17 +300,17 @@ GRADIENT_STEP = PlainExercise(
 # ---- perplexity
 
 
-def perplexity(chances: Tensor) -> Tensor:
-    """e to the mean surprise."""
-    return torch.exp(-torch.log(chances).mean())
+def perplexity(probabilities: Tensor) -> Tensor:
+    """e to the mean loss."""
+    return torch.exp(-torch.log(probabilities).mean())
 
 
-def first_version(chances):
-    typical = chances.mean()
+def first_version(probabilities):
+    typical = probabilities.mean()
     return 1 / typical
 
 
-def given_chances(seed: int, count: int) -> Callable:
+def random_probabilities(seed: int, count: int) -> Callable:
     def make() -> tuple[Tensor]:
         generator = torch.Generator("cpu").manual_seed(seed)
         return (0.01 + 0.98 * torch.rand(count, generator=generator, dtype=torch.float32, device="cpu"),)
@@ -317,18 +321,18 @@ def given_chances(seed: int, count: int) -> Callable:
 PERPLEXITY = PlainExercise(
     name="perplexity",
     lesson="guessing_the_next_word",
-    inputs=("chances",),
+    inputs=("probabilities",),
     reference=perplexity,
     by_hand=ByHand(
-        inputs={"chances": torch.tensor([0.5, 0.125])},
+        inputs={"probabilities": torch.tensor([0.5, 0.125])},
         answer=4.0,
         says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard "
         "as wavering among 4 twice: 2 · 8 = 4 · 4. With logarithms: −ln ½ = 0.693 and −ln ⅛ = 2.079, their "
         "mean is 1.386, and e to that is 4.",
     ),
     others=(
-        given_chances(0, 7),
-        given_chances(1, 40),
+        random_probabilities(0, 7),
+        random_probabilities(1, 40),
         lambda: (torch.full((3,), 0.2),),
         lambda: (torch.full((2000,), 0.1),),
         lambda: (torch.tensor([1.0, 0.001]),),
@@ -337,74 +341,76 @@ PERPLEXITY = PlainExercise(
     slips=(
         Slip(
             "mean-of-inverses",
-            lambda chances: (1 / chances).mean(),
+            lambda probabilities: (1 / probabilities).mean(),
             "the numbers of choices, 1/chance, are averaged. One great surprise then drowns all the rest: "
             "average the logarithms.",
         ),
         Slip(
             "product",
-            lambda chances: chances.prod() ** (-1 / len(chances)),
+            lambda probabilities: probabilities.prod() ** (-1 / len(probabilities)),
             "the chances are multiplied first. On paper that is right; for 2,000 words the product is so "
             "small that the computer rounds it to 0. Add logarithms instead.",
         ),
         Slip(
             "no-minus",
-            lambda chances: torch.exp(torch.log(chances).mean()),
+            lambda probabilities: torch.exp(torch.log(probabilities).mean()),
             "the minus is missing: this is a typical chance, not a number of choices.",
         ),
         Slip(
             "cross-entropy",
-            lambda chances: -torch.log(chances).mean(),
+            lambda probabilities: -torch.log(probabilities).mean(),
             "this is the cross-entropy. Raise e to it.",
         ),
         Slip(
             "sum",
-            lambda chances: torch.exp(-torch.log(chances).sum()),
+            lambda probabilities: torch.exp(-torch.log(probabilities).sum()),
             "the surprises are added, not averaged: a longer text would always be worse.",
         ),
         Slip(
             "two-and-e",
-            lambda chances: 2 ** (-torch.log(chances).mean()),
+            lambda probabilities: 2 ** (-torch.log(probabilities).mean()),
             "the logarithm is to the base e and the power to the base 2. Take e for both, or 2 for both.",
         ),
         Slip(
             "e-and-two",
-            lambda chances: torch.exp(-torch.log2(chances).mean()),
+            lambda probabilities: torch.exp(-torch.log2(probabilities).mean()),
             "the logarithm is to the base 2 and the power to the base e. Take e for both, or 2 for both.",
         ),
         Slip(
             "likeliest-only",
-            lambda chances: 1 / chances.max(),
+            lambda probabilities: 1 / probabilities.max(),
             "only the largest chance counts. Every word of the text does.",
         ),
     ),
 )
 
 
-def in_bits(chances: Tensor) -> Tensor:
-    return 2 ** (-torch.log2(chances).mean())
+def in_bits(probabilities: Tensor) -> Tensor:
+    return 2 ** (-torch.log2(probabilities).mean())
 
 
-def geometric(chances: Tensor) -> float:
-    return math.prod(float(chance) ** (-1 / len(chances)) for chance in chances)
+def geometric(probabilities: Tensor) -> float:
+    return math.prod(float(probability) ** (-1 / len(probabilities)) for probability in probabilities)
 
 
-def with_math(chances: Tensor) -> float:
-    return math.exp(-sum(math.log(float(chance)) for chance in chances) / len(chances))
+def with_math(probabilities: Tensor) -> float:
+    return math.exp(-sum(math.log(float(probability)) for probability in probabilities) / len(probabilities))
 
 
 def careful_test(implementation: Callable) -> None:
-    for chances, expected in (([0.5, 0.125], 4.0), ([0.2, 0.2, 0.2], 5.0), ([1.0, 1.0], 1.0)):
-        assert abs(float(implementation(torch.tensor(chances))) - expected) < 1e-3
+    for probabilities, expected in (([0.5, 0.125], 4.0), ([0.2, 0.2, 0.2], 5.0), ([1.0, 1.0], 1.0)):
+        assert abs(float(implementation(torch.tensor(probabilities))) - expected) < 1e-3
 
 
-MEAN_OF_CHANCES = Slip("mean-of-chances", first_version, "the chances are averaged, not their logarithms.")
+MEAN_OF_PROBABILITIES = Slip(
+    "mean-of-chances", first_version, "the chances are averaged, not their logarithms."
+)
 
 TEST_PERPLEXITY = TestExercise(
     name="test_perplexity",
     lesson="guessing_the_next_word",
     inputs={"perplexity": "a function"},
-    of=replace(PERPLEXITY, unrepaired=None, slips=(MEAN_OF_CHANCES, *PERPLEXITY.slips)),
+    of=replace(PERPLEXITY, unrepaired=None, slips=(MEAN_OF_PROBABILITIES, *PERPLEXITY.slips)),
     what="perplexity",
     accepts={
         "in bits": in_bits,
@@ -427,37 +433,38 @@ TEST_PERPLEXITY = TestExercise(
 # ---- drawing a word
 
 
-def sample_next(shares: Tensor, lot: float) -> int:
-    """The place on which the lot falls, where the shares lie side by side on a line from 0 to 1."""
-    reached = 0.0
-    for place, share in enumerate(shares):
-        reached += float(share)
-        if lot < reached:
-            return place
-    return len(shares) - 1
+def sample_next(probabilities: Tensor, lot: float) -> int:
+    """The index of the interval that holds the lot, where the probabilities divide the line from 0 to 1."""
+    total = 0.0
+    for index, probability in enumerate(probabilities):
+        total += float(probability)
+        if lot < total:
+            return index
+    return len(probabilities) - 1
 
 
-def found(shares, lot, *, edge: bool = False) -> int:
-    """As `sample_next`, but behind the last place where the shares end below the lot."""
-    reached = torch.cumsum(shares, dim=0)
-    return int(torch.searchsorted(reached, torch.tensor(lot, dtype=reached.dtype), right=not edge))
+def unclamped(probabilities, lot, *, edge: bool = False) -> int:
+    """As `sample_next`, but one behind the last index where rounding leaves the sum below the lot."""
+    sums = torch.cumsum(probabilities, dim=0)
+    return int(torch.searchsorted(sums, torch.tensor(lot, dtype=sums.dtype), right=not edge))
 
 
-def by_edges(shares, lot, *, edge: bool = False, less: int = 0) -> int:
-    return min(found(shares, lot, edge=edge), len(shares) - 1) - less
+def clamped(probabilities, lot, *, edge: bool = False) -> int:
+    return min(unclamped(probabilities, lot, edge=edge), len(probabilities) - 1)
 
 
-def first_above(shares, lot):
-    return next((place for place, share in enumerate(shares) if share > lot), len(shares) - 1)
+def first_above(probabilities, lot):
+    above = (index for index, probability in enumerate(probabilities) if probability > lot)
+    return next(above, len(probabilities) - 1)
 
 
 SAMPLE_NEXT = PlainExercise(
     name="sample_next",
     lesson="guessing_the_next_word",
-    inputs=("shares", "lot"),
+    inputs=("probabilities", "lot"),
     reference=sample_next,
     by_hand=ByHand(
-        inputs={"shares": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
+        inputs={"probabilities": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
         answer=1,
         says="Side by side, word 0 fills the line from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 "
         "to 1. The lot 0.6 falls on word 1.",
@@ -474,13 +481,13 @@ SAMPLE_NEXT = PlainExercise(
     slips=(
         Slip(
             "behind-the-last",
-            found,
+            unclamped,
             "rounding may leave the sum of the shares a little below 1. A lot behind it then gets a place "
             "that does not exist. Give it the last one.",
         ),
         Slip(
             "likeliest",
-            lambda shares, lot: int(torch.argmax(shares)),
+            lambda probabilities, lot: int(torch.argmax(probabilities)),
             "the likeliest word is taken, whatever the lot. A word with a share of ¼ should come up in a "
             "quarter of all draws.",
         ),
@@ -492,24 +499,24 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "edge",
-            lambda shares, lot: by_edges(shares, lot, edge=True),
+            lambda probabilities, lot: clamped(probabilities, lot, edge=True),
             "a lot just at the end of a word's piece is given to that word. It belongs to the next one: a "
             "piece runs from its start up to, but not including, its end.",
         ),
         Slip(
             "one-before",
-            lambda shares, lot: by_edges(shares, lot, less=1),
+            lambda probabilities, lot: clamped(probabilities, lot) - 1,
             "this is the word before the right one. Where the running sum first gets above the lot, there "
             "is your word.",
         ),
         Slip(
             "share-itself",
-            lambda shares, lot: float(shares[sample_next(shares, lot)]),
+            lambda probabilities, lot: float(probabilities[sample_next(probabilities, lot)]),
             "this is the word's share. Return its place in the list.",
         ),
         Slip(
             "lot-times-n",
-            lambda shares, lot: int(lot * len(shares)),
+            lambda probabilities, lot: int(lot * len(probabilities)),
             "all words get an equal piece of the line. Each should get its share.",
         ),
     ),

@@ -58,7 +58,7 @@ Your phone does it while you type: it guesses the next word. A {term:language mo
 The pieces of text that a model reads and writes, one at a time, are its {term:token|tokens}. Ours are whole words (larger systems use pieces of words, lesson 15). The list of all tokens it knows is its {term:vocabulary}. Here is the text we have: the French half of the sentences that trained the networks of lesson 00.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example" name="corpus" minutes=0.5
 corpus = splits(seed=0)
 text = [list(pair.tgt) for pair in corpus.train]  # to learn from
 new_text = [list(pair.tgt) for pair in corpus.test]  # other sentences, to be tested on
@@ -73,7 +73,7 @@ print(f"{len(text):,} sentences, {n_words:,} words, {len(vocabulary)} different 
 r"""
 The oldest idea is to count (Markov 1913 with letters, Shannon 1948 with words). What followed *le chat* in the text? Take the shares of those counts as probabilities.
 
-But after *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought), nothing was ever counted: hardly any long beginning stands in the text twice. So one pretends that **only the last few words matter**: the {term:Markov assumption}. A row of $n$ words is an {term:n-gram}, and an n-gram model looks at $n-1$ words to tell the next one. With $n = 2$ it knows one word of the past, with $n = 3$ two.
+But after *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought), only one word was ever counted: hardly any long beginning stands in the text twice. So one pretends that **only the last few words matter**: the {term:Markov assumption}. A row of $n$ words is an {term:n-gram}, and an n-gram model looks at $n-1$ words to tell the next one. With $n = 2$ it knows one word of the past, with $n = 3$ two.
 
 Two marks help: a start mark `<s>` stands before the first word, an end mark `</s>` behind the last. The end mark is guessed like a word: a model has to know when to stop.
 """
@@ -106,7 +106,7 @@ check("count_next", count_next)
 # %% [markdown] kind="hints" exercise="count_next"
 r"""
 ### A nudge
-For each sentence make one longer list, with the marks. Then walk along it: the word at place `i` has the `n - 1` words before it as its past.
+For each sentence make one longer list, with the marks. Then walk along it: the word at position `i` has the `n - 1` words before it as its past.
 
 ---
 ### The recipe
@@ -141,33 +141,33 @@ estimate("01", "five-grams")
 
 # %% kind="predict" minutes=1.5
 tables = {n: count(text, n) for n in range(1, 6)}
-for n, counted in tables.items():
-    possible, seen = (len(vocabulary) + 1) ** n, sum(map(len, counted.values()))
+for n, counts in tables.items():
+    possible, seen = (len(vocabulary) + 1) ** n, sum(map(len, counts.values()))
     print(f"n = {n}: {possible:>17,} possible, {seen:>7,} seen")
 
 
 def percent_never_seen(n):
-    asked = count(new_text, n)
-    missing = sum(
-        times
-        for past, after in asked.items()
-        for word, times in after.items()
+    new_counts = count(new_text, n)
+    unseen = sum(
+        frequency
+        for past, after in new_counts.items()
+        for word, frequency in after.items()
         if word not in tables[n].get(past, {})
     )
-    return 100 * missing / sum(sum(after.values()) for after in asked.values())
+    return 100 * unseen / sum(sum(after.values()) for after in new_counts.values())
 
 
-never = [percent_never_seen(n) for n in tables]
+percentages = [percent_never_seen(n) for n in tables]
 
 figure = views.bars(
-    never, labels=[f"n = {n}" for n in tables], name="never seen, %", digits=0,
+    percentages, labels=[f"n = {n}" for n in tables], name="never seen, %", digits=0,
     title="n-grams of new text, never counted",
 )
 predict("01", "never-seen", figure)
 
 # %% [markdown] kind="text" minutes=2.5
 r"""
-The possible n-grams grow by a factor of 398 with each word. The seen ones cannot: our text has 267,451 places where a token comes next (247,451 words and 20,000 end marks), and no more. The longer the past, the emptier the table.
+The possible n-grams grow by a factor of {result:lesson_01/corpus/token types:.0f} with each word. The seen ones cannot: our text has {result:lesson_01/corpus/positions:,.0f} places where a token comes next ({printed:corpus/sentences} words and 20,000 end marks), and no more. The longer the past, the emptier the table.
 
 For a word that was never seen after its past, the count says *probability 0*, and a sentence with one impossible word is impossible. The repair is to mix: trust the long past as far as it was seen, and give the rest to a shorter one (Witten and Bell 1991 is what our n-gram model does).
 
@@ -211,12 +211,12 @@ table = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.
 matrix = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.1], [1.1, 0.0], [0.0, 0.0]])
 
 
-def shares_after(word, table, matrix):
-    """What the network says comes next: one share for each word."""
+def predict_next(word, table, matrix):
+    """What the network predicts: a probability for each word."""
     return torch.softmax(matrix @ table[word], dim=-1)
 
 
-print("after 'le':", fixed(shares_after(le, table, matrix), 2))
+print("after 'le':", fixed(predict_next(le, table, matrix), 2))
 
 # %% [markdown] kind="text" minutes=2.5
 r"""
@@ -232,29 +232,28 @@ Sure and right costs nothing. Sure and wrong costs a lot, without limit. And why
 
 The change of the loss divided by the change of the parameter is a *slope*. Its sign says which way is uphill, its size how steep it is. All slopes together, one for each parameter, are the {term:gradient}.
 
-One nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. The loss of *chat* after *le* goes from 1.9465 to 1.9379. The slope is −0.0086 / 0.01 = −0.86. The next cell does this with all 20, one after the other.
+One nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. The loss of *chat* after *le* goes from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The slope is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. The next cell does this with all 20, one after the other.
 """
 
 # %% kind="loop" minutes=1
 def loss_of(table, matrix):
     """The surprise when 'chat' comes after 'le'."""
-    return -shares_after(le, table, matrix)[chat].log()
+    return -predict_next(le, table, matrix)[chat].log()
 
 
-def nudge_each(numbers, loss, by=0.01):
-    """The slope of the loss for every number in a table, found by trying."""
-    slopes, start = torch.zeros_like(numbers), loss(numbers)
-    for place in range(numbers.numel()):
-        tried = numbers.clone()
-        tried.view(-1)[place] += by
-        slopes.view(-1)[place] = (loss(tried) - start) / by
+def slopes_by_nudging(numbers, loss, by=0.01):
+    """The slope of the loss for every number of a table: nudge it, and measure."""
+    slopes, loss_before = torch.zeros_like(numbers), loss(numbers)
+    for i in range(numbers.numel()):
+        nudged = numbers.clone()
+        nudged.view(-1)[i] += by
+        slopes.view(-1)[i] = (loss(nudged) - loss_before) / by
     return slopes
 
 
-by_nudging_matrix = nudge_each(matrix, lambda tried: loss_of(table, tried))
-by_nudging_table = nudge_each(table, lambda tried: loss_of(tried, matrix))
-slopes = zip(tiny, by_nudging_table, by_nudging_matrix, strict=True)
-for word, in_table, in_matrix in slopes:
+matrix_slopes = slopes_by_nudging(matrix, lambda nudged: loss_of(table, nudged))
+table_slopes = slopes_by_nudging(table, lambda nudged: loss_of(nudged, matrix))
+for word, in_table, in_matrix in zip(tiny, table_slopes, matrix_slopes, strict=True):
     print(f"{word:6} table {fixed(in_table, 2):14} matrix {fixed(in_matrix, 2)}")
 
 # %% kind="quiz" minutes=2.5
@@ -310,13 +309,13 @@ def gradient_step(table, matrix, word, right, rate):
     """
     # solution
     x = table[word]
-    shares = torch.softmax(matrix @ x, dim=0)
-    error = shares.clone()
+    probabilities = torch.softmax(matrix @ x, dim=0)
+    error = probabilities.clone()
     error[right] -= 1
     new_matrix = matrix - rate * torch.outer(error, x)
     new_table = table.clone()
     new_table[word] = x - rate * (matrix.T @ error)
-    return new_table, new_matrix, -torch.log(shares[right])
+    return new_table, new_matrix, -torch.log(probabilities[right])
     # end solution
 
 # %% kind="check" exercise="gradient_step"
@@ -325,11 +324,11 @@ check("gradient_step", gradient_step)
 # %% [markdown] kind="hints" exercise="gradient_step"
 r"""
 ### A nudge
-First only the loss: row, logits, shares, $-\ln$ of one of them. It should be 1.95 for *chat* after *le*. Then the errors: the shares, with 1 taken from the right word's. Compare your two gradients with the slopes found by nudging: they stand printed above.
+First only the loss: row, logits, shares, $-\ln$ of one of them. It should be {printed:one step/before the step:} for *chat* after *le*. Then the errors: the shares, with 1 taken from the right word's. Compare your two gradients with the slopes found by nudging: they stand printed above.
 
 ---
 ### The recipe
-1. `x` is the row of `word`; the shares are the softmax of `matrix @ x`; the loss is minus the logarithm of `shares[right]`.
+1. `x` is the row of `word`; the shares, `probabilities`, are the softmax of `matrix @ x`; the loss is minus the logarithm of `probabilities[right]`.
 2. `error` is a *copy* of the shares, with 1 taken away at `right`.
 3. The gradient of the matrix is the outer product of `error` and `x`. The gradient of `x` is `matrix.T @ error`, with the matrix as it was.
 4. Take `rate` times the gradient away. In the table only one row moves.
@@ -339,7 +338,7 @@ First only the loss: row, logits, shares, $-\ln$ of one of them. It should be 1.
 `table[word] -= ...` writes into the table of whoever called you. Copy first: `new_table = table.clone()`.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see" name="one step" minutes=0.5
 step = yours("gradient_step")
 new_table, new_matrix, loss = step(table, matrix, le, chat, 1.0)
 
@@ -376,11 +375,11 @@ def learn_tiny(rate, epochs=10):
     """The two tables after training, and the mean loss of every epoch."""
     learned, losses = (table, matrix), []
     for _ in range(epochs):
-        found = []
+        epoch = []
         for word, right in pairs:
             *learned, loss = step(*learned, word, right, rate)
-            found.append(float(loss))
-        losses.append(sum(found) / len(found))
+            epoch.append(float(loss))
+        losses.append(sum(epoch) / len(epoch))
     return *learned, losses
 
 # %% kind="predict" minutes=1.5 hide_input=true
@@ -396,9 +395,9 @@ predict("01", "rate-two", figure)
 # %% kind="see" minutes=0.5
 final_table, final_matrix, losses = learn_tiny(1.0, epochs=30)
 for word in (le, la, chat, vache):
-    shares = shares_after(word, final_table, final_matrix)
+    probabilities = predict_next(word, final_table, final_matrix)
     rows = f"{fixed(table[word], 1):12} became {fixed(final_table[word], 1):12}"
-    best = f"{tiny[shares.argmax()]} {fixed(shares.max(), 2)}"
+    best = f"{tiny[probabilities.argmax()]} {fixed(probabilities.max(), 2)}"
     print(f"{tiny[word]:6} {rows} next: {best}")
 
 # %% [markdown] kind="text" minutes=0.5
@@ -413,7 +412,7 @@ explain("01", "how-it-learns")
 r"""
 ## 4 · The same five lines for every model to come
 
-Now for real: 397 words, 20,000 sentences. What changes? Not the way of learning.
+Now for real: {printed:corpus/words,} words, 20,000 sentences. What changes? Not the way of learning.
 
 - **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
 - **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one, as 2 · (3 · x) is just 6 · x. With it, the network can learn *if this word and that word, then*. A network with a hidden layer is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one. (Torch's `nn.Linear` also adds a learned number, the *bias*, to each of its results.)
@@ -435,11 +434,11 @@ views.diagram(
 
 # %% kind="code" minutes=1
 def learn(model, pasts, nexts, *, rate, steps, batch=1024):
-    """The loop. Whatever the model: guess, compare, forget, backwards, step."""
+    """The training loop, for any model: guess, compare, forget, backwards, step."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    lots = torch.Generator().manual_seed(1)
+    generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
-        rows = torch.randint(len(pasts), (batch,), generator=lots)
+        rows = torch.randint(len(pasts), (batch,), generator=generator)
         logits = model(pasts[rows])  # 1. guess
         loss = F.cross_entropy(logits, nexts[rows])  # 2. compare with what came
         optimizer.zero_grad()  # 3. forget the last gradient
@@ -448,22 +447,23 @@ def learn(model, pasts, nexts, *, rate, steps, batch=1024):
 
 
 def windows(sentences, size=4):
-    """Every place in a text: the `size` tokens before it, and the one that came."""
+    """For every position of a text: the `size` tokens before it, and its token."""
     pasts, nexts = [], []
     for words in sentences:
-        ids = [number["<s>"]] * size + [number[word] for word in [*words, "</s>"]]
+        tokens = ["<s>"] * size + [*words, "</s>"]
+        ids = [token_ids[token] for token in tokens]
         pasts += [ids[i - size : i] for i in range(size, len(ids))]
         nexts += ids[size:]
     return torch.tensor(pasts), torch.tensor(nexts)
 
 # %% kind="train" minutes=1 ignore_output=true
-number = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
+token_ids = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
 mlp = nn.Sequential(
-    nn.Embedding(len(number), 32),  # the table: a row for each token
+    nn.Embedding(len(token_ids), 32),  # the table: a row for each token
     nn.Flatten(),  # four rows side by side
     nn.Linear(4 * 32, 96),  # the hidden layer
     nn.Tanh(),
-    nn.Linear(96, len(number)),  # the matrix
+    nn.Linear(96, len(token_ids)),  # the matrix
 )
 test_pasts, test_nexts = windows(new_text)
 
@@ -485,7 +485,7 @@ quiz("01", "five-lines")
 r"""
 ## 5 · How good is it? Perplexity
 
-A loss of about 2.5: is that good? $e$ raised to the mean loss is a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, and 1 is perfect. One that knows nothing and gives all tokens the same share has their number: here 398. (Before training ours was even worse, $e^{6.03} \approx 416$: its random shares were uneven, and favouring some words without a reason costs more than it gains.)
+A loss of about 2.5: is that good? $e$ raised to the mean loss is a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, and 1 is perfect. One that knows nothing and gives all tokens the same share has their number: here {result:lesson_01/corpus/token types:.0f}. (Before training ours was even worse, $e^{{result:lesson_01/untrained MLP/loss:.2f}} \approx {result:lesson_01/untrained MLP/perplexity:.0f}$: its random shares were uneven, and favouring some words without a reason costs more than it gains.)
 """
 
 # %% [markdown] kind="text" minutes=0.5 exercise="perplexity"
@@ -494,15 +494,15 @@ Somebody has written a first version. It takes the shares that a model gave to t
 """
 
 # %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=5 track="core"
-def perplexity(chances):
-    """chances (words,): what the model gave each word that came  ->  a number"""
+def perplexity(probabilities):
+    """probabilities (words,), what the model gave each word that came  ->  a number"""
     # bug
-    typical = chances.mean()
+    typical = probabilities.mean()
     return 1 / typical
     # end bug
     # solution
-    surprises = -torch.log(chances)
-    return torch.exp(surprises.mean())
+    losses = -torch.log(probabilities)
+    return torch.exp(losses.mean())
     # end solution
 
 # %% kind="check" exercise="perplexity"
@@ -527,8 +527,9 @@ r"""
 def test_perplexity(perplexity):
     """Takes a function like yours; raises if it is wrong."""
     # solution
-    for chances, expected in (([0.5, 0.125], 4), ([0.2, 0.2, 0.2], 5), ([1.0, 1.0], 1)):
-        assert abs(float(perplexity(torch.tensor(chances))) - expected) < 0.001
+    cases = (([0.5, 0.125], 4), ([0.2, 0.2, 0.2], 5), ([1.0, 1.0], 1))
+    for probabilities, expected in cases:
+        assert abs(float(perplexity(torch.tensor(probabilities))) - expected) < 0.001
     # end solution
 
 # %% kind="check" exercise="test_perplexity"
@@ -547,30 +548,32 @@ Two or three small tensors with their answers: `[0.5, 0.125]` gives 4, `[0.2, 0.
 # %% kind="see" minutes=0.5 ignore_output=true
 measure = yours("perplexity")
 with torch.no_grad():
-    shares = torch.softmax(mlp(test_pasts), dim=-1)
-chances = shares[torch.arange(len(test_nexts)), test_nexts]  # of the words that came
+    predictions = torch.softmax(mlp(test_pasts), dim=-1)
+probabilities = predictions[torch.arange(len(test_nexts)), test_nexts]  # of what came
 
-print("our MLP, 400 steps:", fixed(measure(chances), 1))
-assert 10.5 < measure(chances) < 12.4
+print("our MLP, 400 steps:", fixed(measure(probabilities), 1))
+assert 10.5 < measure(probabilities) < 12.4
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an RNN of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the 680 tokens of our two languages, English ones too, which soon get a share near 0.)
+Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an RNN of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
 """
 
 # %% kind="predict" minutes=1.5
-told = mean_over_seeds("toy_language_models", lambda run: run["scores"]["test"]["perplexity"])
+means = mean_over_seeds(
+    "toy_language_models", lambda run: run["scores"]["test"]["perplexity"]
+)
 names = {"n-gram (2 words)": "ngram_lm", "MLP (4 words)": "mlp_lm"}
 names |= {"RNN (all words)": "rnn_lm"}
 figure = views.bars(
-    [told[name] for name in names.values()], labels=list(names),
+    [means[name] for name in names.values()], labels=list(names),
     name="perplexity", digits=1, title="The same new text; lower is better",
 )
 predict("01", "three-models", figure)
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-12.4, 9.3, 8.1. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has 17.7, 12.4, 13.1 and 14.5. More past makes it **worse** after $n = 3$. The table has exploded, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
+{result:toy_language_models/ngram_lm/scores/test/perplexity:.1f}, {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}, {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has {result:lesson_01/n-gram/perplexity/2:.1f}, {result:lesson_01/n-gram/perplexity/3:.1f}, {result:lesson_01/n-gram/perplexity/4:.1f} and {result:lesson_01/n-gram/perplexity/5:.1f}. More past makes it **worse** after $n = 3$. The table has exploded, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
 
 (Perplexities can be compared only on the same text with the same vocabulary.)
 
@@ -587,15 +590,15 @@ Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its s
 """
 
 # %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=5 track="core"
-def sample_next(shares, lot):
-    """shares (words,) that sum to 1, lot from 0 to just below 1  ->  place of a word"""
+def sample_next(probabilities, lot):
+    """probabilities (words,), lot from 0 to just below 1  ->  index of a word"""
     # solution
-    reached = 0.0
-    for place, share in enumerate(shares):
-        reached += float(share)
-        if lot < reached:
-            return place
-    return len(shares) - 1
+    total = 0.0
+    for index, probability in enumerate(probabilities):
+        total += float(probability)
+        if lot < total:
+            return index
+    return len(probabilities) - 1
     # end solution
 
 # %% kind="check" exercise="sample_next"
@@ -616,21 +619,21 @@ draw = yours("sample_next")
 rnn = load_shipped("rnn_lm")
 
 
-def write(system, seed, most=18):
+def generate(system, seed, longest=18):
     """Guess, draw, read what was drawn, and again, until the end mark is drawn."""
-    lots = torch.Generator().manual_seed(seed)
-    state, token, said = system.model.start(1), BOS, []  # BOS is the start mark
-    while token != EOS and len(said) < most:
+    generator = torch.Generator().manual_seed(seed)
+    state, token, tokens = system.model.start(1), BOS, []  # BOS is the start mark
+    while token != EOS and len(tokens) < longest:
         with torch.no_grad():
             logits, state, _ = system.model.step(state, torch.tensor([token]))
-        shares = torch.softmax(logits[0], dim=-1)
-        token = draw(shares, torch.rand(1, generator=lots).item())
-        said.append(token)
-    return system.tokenizer.decode(said)
+        probabilities = torch.softmax(logits[0], dim=-1)
+        token = draw(probabilities, torch.rand(1, generator=generator).item())
+        tokens.append(token)
+    return system.tokenizer.decode(tokens)
 
 
 for seed in (1, 2, 5):
-    print(write(rnn, seed))
+    print(generate(rnn, seed))
 
 # %% kind="predict" minutes=2.5
 predict("01", "cold-ngram", WordByWord())
@@ -643,12 +646,12 @@ Writing this way has **two costs**, and both will follow us to the end of the co
 
 **It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. In this plain way no number of processors writes a sentence faster than word by word.
 
-**Errors pile up.** A longer text has more places to go wrong; that alone would do. And each word is drawn, then believed, so that one error *may* bring the next. A machine can count pairs of neighbouring words that the 20,000 sentences never show. In new text of our language they are rare, 0.7% of all pairs; in 1,000 sentences that the RNN wrote it is 2.7%. Small, for one pair. And for a sentence? So many have no such pair:
+**Errors pile up.** A longer text has more places to go wrong; that alone would do. And each word is drawn, then believed, so that one error *may* bring the next. A machine can count pairs of neighbouring words that the 20,000 sentences never show. In new text of our language they are rare, {result:lesson_01/unseen pairs/new text/pairs:.1%} of all pairs; in 1,000 sentences that the RNN wrote it is {result:lesson_01/unseen pairs/RNN/pairs:.1%}. Small, for one pair. And for a sentence? So many have no such pair:
 
 | words | 1 to 5 | 6 to 11 | 12 to 17 | 18 to 40 |
 |---|---|---|---|---|
-| new text | 99% | 94% | 86% | 88% |
-| by the RNN | 92% | 79% | 68% | 54% |
+| new text | {result:lesson_01/unseen pairs/new text/sentences without/1 to 5:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/6 to 11:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/12 to 17:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/18 to 40:.0%} |
+| by the RNN | {result:lesson_01/unseen pairs/RNN/sentences without/1 to 5:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/6 to 11:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/12 to 17:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/18 to 40:.0%} |
 """
 
 # %% kind="quiz" minutes=1.5
@@ -660,25 +663,26 @@ r"""
 
 A 5-gram model, measured twice: on sentences it has counted, and on new ones.
 
-> **Before you run it:** on new text it has about 14.5. And on its own? A quarter of that, about the same, or four times as much?
+> **Before you run it:** on new text it has about {result:lesson_01/n-gram/perplexity/5:.1f}. And on its own? A quarter of that, about the same, or four times as much?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break" name="overfitting" minutes=1
 encode = rnn.tokenizer.encode
-five = NGramLM(NGramLMConfig(vocab_size=rnn.tokenizer.vocab_size, order=5))
-five.fit([encode(" ".join(words)) for words in text])
+five_gram = NGramLM(NGramLMConfig(vocab_size=rnn.tokenizer.vocab_size, order=5))
+five_gram.fit([encode(" ".join(words)) for words in text])
 
 
-def chances_of(words):
-    """The probability that the model gives to each word of a sentence, and to its end."""
+def probabilities_of(words):
+    """The probability that the model gives each word of a sentence, and its end."""
     tokens = torch.tensor([BOS, *encode(" ".join(words)), EOS])
-    shares = torch.softmax(five.decode(tokens[None, :-1])[0][0], dim=-1)
-    return shares[torch.arange(len(tokens) - 1), tokens[1:]]
+    logits = five_gram.decode(tokens[None, :-1])[0][0]
+    predictions = torch.softmax(logits, dim=-1)
+    return predictions[torch.arange(len(tokens) - 1), tokens[1:]]
 
 
 for name, sentences in (("its own text", text[:200]), ("new text", new_text[:200])):
-    chances = torch.cat([chances_of(words) for words in sentences])
-    print(f"{name:12} perplexity {fixed(measure(chances), 1)}")
+    probabilities = torch.cat([probabilities_of(words) for words in sentences])
+    print(f"{name:12} perplexity {fixed(measure(probabilities), 1)}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -704,7 +708,7 @@ r"""
 |---|---|---|
 | "why minus, the gradient is where to go" | direction | It points uphill. Nudge: −0.86 means the loss falls if the number grows. |
 | "the network knows what *chat* means" | reading too much in | It knows what comes after it. That is all it was told. |
-| "a smaller loss on the training text is better" | overfitting | Show the 5-gram: 3.5 at home, 14.5 abroad. |
+| "a smaller loss on the training text is better" | overfitting | Show the 5-gram: {printed:overfitting/own text} at home, {printed:overfitting/new text} abroad. |
 | "softmax, then `cross_entropy`" | M29 | It has the softmax inside; twice is flat and learns slowly. |
 | "perplexity 12 means 12% wrong" | the unit | It is a number of words, not a share. |
 
@@ -731,7 +735,7 @@ r"""
 
 - Any network learns by the same five lines: guess, compare, forget, backwards, step.
 - Counting shares nothing between words. Embeddings do: rows of words that behave alike come to agree.
-- 12.4 → 9.3 → 8.1: n-gram, MLP, RNN, on the same text.
+- {result:toy_language_models/ngram_lm/scores/test/perplexity:.1f} → {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f} → {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}: n-gram, MLP, RNN, on the same text.
 - Measure on new text, never on what was learned.
 - Writing is serial, and its errors pile up.
 

@@ -1,184 +1,178 @@
-"""Figures and claims of lesson 01 are those that come out."""
+"""The claims of lesson 01, against data/results and its own measurements."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
-from itertools import pairwise
-from statistics import fmean as mean
+import re
+from collections import Counter
+from functools import cache
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
-from course_lib.models.ngram import count_ngrams
 from course_lib.results import runs
+from course_lib.runtime import data_path
 from course_lib.teaching.exercises.catalogue import exercise_called
-from course_lib.text.special import BOS, EOS
-from course_lib.translation.sample import continue_text
-from course_lib.translation.shipped import shared
-from lessons.l01_guessing_the_next_word.word_by_word import compute
-from tests.lessons.told import Told, language
+from lessons.l01_guessing_the_next_word import measurements
+from lessons.l01_guessing_the_next_word.measurements import (
+    CHAT,
+    DORT,
+    LA,
+    LE,
+    MATRIX,
+    TABLE,
+    VACHE,
+    measure_nudge,
+    train_tiny,
+)
+from tests.lessons.told import Told, language, means
 
-L = Told("guessing_the_next_word")
-LE, LA, CHAT, VACHE, DORT = range(5)
-TABLE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
-MATRIX = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.1], [1.1, 0.0], [0.0, 0.0]])
-PAIRS = [(LE, CHAT), (LA, VACHE), (CHAT, DORT), (VACHE, DORT)]
+LESSON = Told("guessing_the_next_word")
+STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
+step = exercise_called("gradient_step").reference
 
 
-def texts() -> tuple[list[list[str]], list[list[str]]]:
-    return [list(pair.tgt) for pair in language().train], [list(pair.tgt) for pair in language().test]
+@cache
+def text() -> list[list[str]]:
+    return [list(pair.tgt) for pair in language().train]
 
 
-def test_the_three_models_were_trained_alike():
-    assert L.right("three-models") == "n-gram near 12, MLP near 9, RNN near 8"
-    three = {
-        name: [run for run in runs("toy_language_models") if run["variant"] == name]
-        for name in ("ngram_lm", "mlp_lm", "rnn_lm")
-    }
-    assert [len(found) for found in three.values()] == [3, 3, 3], "each with three random starts"
-    networks = three["mlp_lm"] + three["rnn_lm"]
-    assert {round(run["parameters"], -4) for run in networks} == {120_000}
-    seen = {run["recipe"]["n_steps"] * run["recipe"]["tokens_per_batch"] for run in networks}
-    assert seen == {10 * 400 * 1024}
-    assert {run["config"]["order"] for run in three["ngram_lm"]} == {3}
-    assert {run["config"]["window"] for run in three["mlp_lm"]} == {4}
+# ---- what is stored is what comes out
 
 
 @pytest.mark.slow
-def test_the_text_its_tables_and_what_more_past_does_to_counting():
-    """One count of 5-grams has those of all shorter ones in it: a model of order 3 asks it for two words.
-
-    Witten and Bell's mixture as the lesson tells it, word by word; `tests/models` hold the library's to it.
-    """
-    text, new = texts()
-    vocabulary = {word for words in text for word in words}
-    assert len(text) == 20_000 and len(new) == 1_000 and len(vocabulary) == 397
-    assert sum(map(len, text)) == 247_451 and sum(len(words) + 1 for words in text) == 267_451
-    L.says("267,451 places where a token comes next (247,451 words and 20,000 end marks)")
-    assert (len(vocabulary) + 1) ** 5 == L.asked("five-grams").answer
-    encode, vocab_size = shared("ngram_lm").tokenizer.encode, shared("ngram_lm").tokenizer.vocab_size
-    ids, new_ids = ([encode(" ".join(words)) for words in half] for half in (text, new))
-    counts = count_ngrams(ids, order=5)
-    totals = {past: after.total() for past, after in counts.items()}
-
-    def guesses(sentences: list[list[int]], order: int) -> Iterator[tuple[float, bool]]:
-        """For each place how likely its word was, and whether it was ever seen after these words."""
-        for sentence in sentences:
-            words = [BOS, *sentence, EOS]
-            for place in range(1, len(words)):
-                likely = 1 / vocab_size
-                for length in range(min(order, place + 1)):
-                    past = tuple(words[place - 1 - back] for back in range(length))
-                    after = counts.get(past, {})
-                    if after:
-                        times = after.get(words[place], 0) + len(after) * likely
-                        likely = times / (totals[past] + len(after))
-                yield likely, words[place] in after
-
-    def surprise(sentences: list[list[int]], order: int) -> float:
-        return math.exp(-mean(math.log(likely) for likely, _ in guesses(sentences, order)))
-
-    assert [f"{surprise(new_ids, order):.1f}" for order in (2, 3, 4, 5)] == ["17.7", "12.4", "13.1", "14.5"]
-    L.says("it has 17.7, 12.4, 13.1 and 14.5")
-    assert 3.3 < surprise(ids[:200], 5) < 3.9, "about a quarter"
-    never = {order: 1 - mean(seen for _, seen in guesses(new_ids, order)) for order in (3, 5)}
-    assert L.right("never-seen") == "About 50" and 0.48 < never[5] < 0.55
-    assert 0.09 < never[3] < 0.11, "of the 3-grams it is every tenth"
+def test_the_stored_numbers_are_measured_again():
+    measured = measurements.measure()
+    for name in ("corpus", "nudge", "n-gram", "untrained MLP"):
+        assert_close(measured[name], STORED[name], rel=1e-3)
+    assert measured["rate 2"]["losses"][:5] == pytest.approx(STORED["rate 2"]["losses"][:5], rel=1e-2)
+    assert_close(measured["unseen pairs"], STORED["unseen pairs"], abs=0.02)
 
 
-def test_the_tiny_network_by_hand():
-    table, matrix, loss = exercise_called("gradient_step").reference(TABLE, MATRIX, LE, CHAT, 1.0)
-    assert f"{float(loss):.2f}" == "1.95"
-    L.says("| loss | 0 | 0.69 | 1.95 | 4.6 | 13.8 |")
-    assert [round(-math.log(x), 2) for x in (1, 1 / 2, 1 / 7, 1 / 100, 1e-6)] == [0, 0.69, 1.95, 4.61, 13.82]
-    L.prints("after 'le': [0.14, 0.14, 0.14, 0.43, 0.14]", "matrix [-0.86, 0.00] vache")
-    L.prints("loss before the step: 1.95", "torch's step and the step by hand: the same")
-    nudged = MATRIX.clone()
-    nudged[CHAT, 0] += 0.01
-    losses = [-torch.softmax(each @ TABLE[LE], dim=0)[CHAT].log() for each in (MATRIX, nudged)]
-    assert [f"{float(each):.4f}" for each in losses] == ["1.9465", "1.9379"]
-    L.says("goes from 1.9465 to 1.9379. The slope is −0.0086 / 0.01 = −0.86")
-    assert table[LE] @ matrix[CHAT] > TABLE[LE] @ MATRIX[CHAT], "their dot product has grown"
+def assert_close(measured, stored, **tolerance):
+    if isinstance(stored, dict):
+        assert measured.keys() == stored.keys()
+        for key in stored:
+            assert_close(measured[key], stored[key], **tolerance)
+    else:
+        assert measured == pytest.approx(stored, **tolerance)
 
 
-@pytest.mark.slow
-def test_before_training_it_is_worse_than_one_that_knows_nothing():
-    text, new = texts()
-    number = {token: i for i, token in enumerate(["<s>", "</s>", *sorted({w for ws in text for w in ws})])}
-    rows = [[0] * 4 + [number[word] for word in [*words, "</s>"]] for words in new]
-    pasts = torch.tensor([row[i - 4 : i] for row in rows for i in range(4, len(row))])
-    nexts = torch.tensor([token for row in rows for token in row[4:]])
-    torch.manual_seed(1)
-    layers = nn.Embedding(399, 32), nn.Flatten(), nn.Linear(128, 96), nn.Tanh(), nn.Linear(96, 399)
-    mlp = nn.Sequential(*layers)
-    assert sum(each.numel() for each in mlp.parameters()) == 63_855
-    with torch.no_grad():
-        loss = F.cross_entropy(mlp(pasts), nexts).item()
-    assert f"{loss:.2f}" == "6.03" and round(math.exp(6.03)) == 416
-    L.says("not 64,000", r"$e^{6.03} \approx 416$")
-    assert loss > math.log(399), "than equal shares for all"
+# ---- counting
 
 
-def losses_at(rate: float, epochs: int = 10) -> tuple[list[float], torch.Tensor]:
-    step, table, matrix, means = exercise_called("gradient_step").reference, TABLE, MATRIX, []
-    for _ in range(epochs):
-        found = []
-        for word, right in PAIRS:
-            table, matrix, loss = step(table, matrix, word, right, rate)
-            found.append(float(loss))
-        means.append(sum(found) / 4)
-    return means, table
+def test_the_corpus():
+    corpus = measurements.measure_corpus(text())
+    assert corpus == STORED["corpus"] and len(text()) == 20_000 and len(language().test) == 1_000
+    assert LESSON.asked("five-grams").answer == corpus["token types"] ** 5
 
 
-def test_learning_rates_creep_walk_run_and_break_and_words_that_behave_alike_agree():
-    ends = [losses_at(rate)[0][-1] for rate in (0.03, 0.3, 1.0)]
-    assert ends[0] > 1.5 > 0.6 > ends[1] > 0.4 > 0.05 > ends[2]
-    broken = losses_at(2.0)[0]
-    assert min(broken[-3:]) > 1e5, "the figure cuts it off there"
-    assert L.right("rate-two") == "It never arrives: the loss grows and grows"
-    told = L.asked("rate-too-large").text
-    assert "Loss by epoch: " + ", ".join(f"{loss:.1f}" for loss in broken[:5]) in told
-    _, table = losses_at(1.0, epochs=30)
+def test_hardly_any_long_beginning_occurs_twice():
+    beginnings = Counter(tuple(words[:8]) for words in text() if len(words) > 8)
+    assert sum(count for count in beginnings.values() if count > 1) < 0.1 * beginnings.total()
+    quoted = next(words[:8] for words in text() if words[:3] == ["les", "rois", "fatigués"])
+    assert beginnings[tuple(quoted)] == 1
+
+
+def test_a_longer_past_makes_counting_worse_after_three_words():
+    perplexity = STORED["n-gram"]["perplexity"]
+    assert min(perplexity, key=perplexity.get) == "3" and perplexity["3"] < perplexity["4"] < perplexity["5"]
+    assert perplexity["3"] == pytest.approx(means("toy_language_models", *PERPLEXITY)["ngram_lm"], abs=0.05)
+    assert 0.2 < STORED["n-gram"]["own text"] / perplexity["5"] < 0.3, "about a quarter on its own text"
+
+
+def test_every_second_5gram_of_new_text_was_never_seen_and_every_tenth_3gram():
+    never = STORED["n-gram"]["never seen"]
+    right = LESSON.asked("never-seen").options[LESSON.asked("never-seen").right[0]].text
+    assert 100 * never["5"] == pytest.approx(*numbers_in(right), abs=5)
+    assert never["3"] == pytest.approx(0.1, abs=0.01)
+
+
+# ---- learning
+
+
+def test_the_slope_of_a_logit_is_its_probability_minus_one_for_the_right_word():
+    logits = (MATRIX @ TABLE[LE]).requires_grad_()
+    probabilities = torch.softmax(logits, dim=0)
+    assert probabilities.tolist() == pytest.approx([1 / 7, 1 / 7, 1 / 7, 3 / 7, 1 / 7], abs=1e-3)
+    (slopes,) = torch.autograd.grad(-probabilities[CHAT].log(), logits)
+    torch.testing.assert_close(slopes, (probabilities - F.one_hot(torch.tensor(CHAT), 5)).detach())
+    assert -measure_nudge()["slope size"] == pytest.approx(slopes[CHAT].item(), abs=0.01)
+    after_la = torch.softmax(MATRIX @ TABLE[LA], dim=0)
+    assert after_la[VACHE] == pytest.approx(LESSON.asked("loss-after-la").answer, abs=1e-3)
+
+
+def test_one_step_brings_the_two_rows_together_and_lowers_the_loss():
+    table, matrix, before = step(TABLE, MATRIX, LE, CHAT, 1.0)
+    assert table[LE] @ matrix[CHAT] > TABLE[LE] @ MATRIX[CHAT]
+    assert step(table, matrix, LE, CHAT, 1.0)[2] < before
+    assert LESSON.asked("what-moves").right == [0]
+    assert [not torch.equal(*rows) for rows in zip(table, TABLE, strict=True)] == [True, *[False] * 4]
+    assert all(not torch.equal(*rows) for rows in zip(matrix, MATRIX, strict=True))
+
+
+def test_learning_rates_creep_walk_run_and_diverge():
+    creeps, walks, runs_down = (train_tiny(rate)[0][-1] for rate in (0.03, 0.3, 1.0))
+    assert creeps > 1.5 > 0.6 > walks > 0.4 > 0.05 > runs_down
+    assert min(train_tiny(2.0)[0][-3:]) > 1e5, "the figure is cut off there"
+    assert LESSON.asked("rate-two").right == [2]
+
+
+def test_rows_of_words_that_behave_alike_come_to_agree():
+    _, table = train_tiny(1.0, epochs=30)
     assert F.cosine_similarity(TABLE[CHAT], TABLE[VACHE], dim=0) == pytest.approx(-1.0)
     assert F.cosine_similarity(table[CHAT], table[VACHE], dim=0) > 0.97
     assert torch.equal(table[DORT], TABLE[DORT]), "a row that is never read never moves"
 
 
-def test_at_temperature_zero_the_ngram_model_goes_in_a_circle():
-    said = {model: compute(model=model, written=18, temperature=0.0) for model in ("n-gram", "MLP", "RNN")}
-    words = said["n-gram"]["said"]
-    assert words[:6] == words[6:12] and [each["ended"] for each in said.values()] == [False, True, True]
-    lost = compute(model="n-gram", written=18, temperature=1.0)["said"]
-    L.says(f"*{' '.join(words[:12])}*", f"*{' '.join(lost)}*")
+def test_before_training_the_mlp_is_worse_than_equal_probabilities():
+    untrained = STORED["untrained MLP"]
+    assert untrained["loss"] > math.log(STORED["corpus"]["token types"])
+    assert round(untrained["parameters"], -3) == 64_000
 
 
-@pytest.mark.slow
-def test_errors_pile_up():
-    text, new = texts()
-    rnn = shared("rnn_lm")
-    seen = {pair for words in text for pair in pairwise(["<s>", *words, "</s>"])}
-    chance = torch.Generator().manual_seed(1)
-    written = continue_text(rnn.model, torch.full((1000, 1), BOS), n=40, generator=chance)
-    by_rnn = [rnn.tokenizer.decode(row).split() for row in written]
+# ---- comparing models
 
-    def never(sentences: list[list[str]]) -> float:
-        pairs = [pair for words in sentences for pair in pairwise(["<s>", *words, "</s>"])]
-        return sum(pair not in seen for pair in pairs) / len(pairs)
+PERPLEXITY = ("scores", "test", "perplexity")
 
-    assert 0.006 < never(new) < 0.008 and 0.022 < never(by_rnn) < 0.032
-    L.says("0.7% of all pairs", "that the RNN wrote it is 2.7%")
-    for name, sentences, told in (
-        ("new text", new, (99, 94, 86, 88)),
-        ("by the RNN", by_rnn, (92, 79, 68, 54)),
-    ):
-        lengths = ((1, 6), (6, 12), (12, 18), (18, 41))
-        chosen = [[words for words in sentences if low <= len(words) < high] for low, high in lengths]
-        clean = [sum(never([words]) == 0 for words in few) / len(few) for few in chosen]
-        assert [100 * share for share in clean] == pytest.approx(told, abs=2)
-        L.says(f"| {name} | " + " | ".join(f"{share}%" for share in told) + " |")
-    assert pytest.approx(L.asked("piling-up").answer, abs=0.005) == 0.97**20
-    by_length = sum((1 - never(by_rnn)) ** (len(words) + 1) for words in chosen[-1]) / len(chosen[-1])
-    assert clean[-1] > by_length - 0.05, "their length alone explains it"
+
+def numbers_in(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
+def test_the_mlp_beats_counting_and_the_rnn_beats_the_mlp():
+    perplexity = means("toy_language_models", *PERPLEXITY)
+    three = [perplexity[name] for name in ("ngram_lm", "mlp_lm", "rnn_lm")]
+    assert three == sorted(three, reverse=True)
+    asked = LESSON.asked("three-models")
+    assert numbers_in(asked.options[asked.right[0]].text) == [round(value) for value in three]
+
+
+def test_the_three_models_were_trained_alike():
+    by_name = {
+        name: [run for run in runs("toy_language_models") if run["variant"] == name]
+        for name in ("ngram_lm", "mlp_lm", "rnn_lm")
+    }
+    assert {name: len(group) for name, group in by_name.items()} == dict.fromkeys(by_name, 3)
+    networks = by_name["mlp_lm"] + by_name["rnn_lm"]
+    assert {round(run["parameters"], -4) for run in networks} == {120_000}
+    examples = {run["recipe"]["n_steps"] * run["recipe"]["tokens_per_batch"] for run in networks}
+    assert examples == {10 * 400 * 1024}, "ten times those of the lesson's own MLP"
+    assert {run["config"]["order"] for run in by_name["ngram_lm"]} == {3}
+    assert {run["config"]["window"] for run in by_name["mlp_lm"]} == {4}
+
+
+# ---- generated text
+
+
+def test_errors_pile_up_and_length_alone_explains_it():
+    unseen = STORED["unseen pairs"]
+    assert unseen["RNN"]["pairs"] > 3 * unseen["new text"]["pairs"]
+    without = {name: list(unseen[name]["sentences without"].values()) for name in ("new text", "RNN")}
+    assert without["RNN"] == sorted(without["RNN"], reverse=True)
+    assert all(rnn < new for rnn, new in zip(without["RNN"], without["new text"], strict=True))
+    assert without["RNN"][-1] > unseen["expected from length alone"] - 0.05
+    answer = LESSON.asked("piling-up").answer
+    assert answer == pytest.approx(0.97**20, abs=0.005) == pytest.approx(without["RNN"][-1], abs=0.03)

@@ -1,11 +1,11 @@
-"""A language model writes, one word at a time: what it has written, and what it would say next.
+"""A language model generates text word by word: the text so far, and the distribution of the next word.
 
-    >>> compute(model="n-gram", written=8, temperature=0.0)["said"]     # always the likeliest word
+    >>> compute(model="n-gram", written=8, temperature=0.0)["words"]     # always the likeliest word
     ('les', 'très', 'jeunes', 'sœurs', 'ont', 'acheté', 'les', 'très')
 
-The three models are those that came with the course. A word is drawn by lot: the words lie side by side on
-a line of length 1, the likeliest first, and the lot of that step, a number between 0 and 1, falls on one of
-them. The lots are fixed: one setting always writes the same sentence, and one more word changes no earlier.
+The three models are shipped with the course. A word is sampled by inverting the cumulative distribution, the
+likeliest word first. The random number of every step is fixed: one setting always generates the same
+sentence, and one more word changes no earlier one.
 """
 
 from __future__ import annotations
@@ -31,68 +31,71 @@ MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
 SHOWN = 6  # likeliest words
 END = "(end)"
-LOTS = np.random.default_rng(3).random(LONGEST + 1)
-LINE = 34  # letters in a line of the written text
+RANDOM_NUMBERS = np.random.default_rng(3).random(LONGEST + 1)
+LINE = 34  # characters in a line of the written text
 COLOURS = {"n-gram": theme.ORANGE, "MLP": theme.GREEN, "RNN": theme.BLUE}
 
 
-class Moment(NamedTuple):
-    """What a model thinks before a word is drawn, and which is drawn; at temperature 0 as at 1."""
+class Step(NamedTuple):
+    """The distribution before a word is drawn (at temperature 0 that of 1), and the word."""
 
-    words: tuple[str, ...]
-    shares: np.ndarray
+    words: tuple[str, ...]  # the likeliest
+    probabilities: np.ndarray
     drawn: str
-    drawn_share: float  # with the temperature
-    own_share: float  # without: what the model itself gives the drawn word
+    drawn_probability: float  # with the temperature
+    model_probability: float  # without it
 
 
-def shown(token: str) -> str:
+def display_name(token: str) -> str:
     return END if token == SPECIAL[EOS] else token
 
 
-def probabilities(logits: torch.Tensor, temperature: float) -> np.ndarray:
-    """Of the next word, at a temperature; special tokens other than the end are never drawn."""
+def distribution(logits: torch.Tensor, temperature: float) -> np.ndarray:
+    """Probabilities of the next word at a temperature; special tokens other than the end are never drawn."""
     return suppress(logits.float() / temperature).softmax(dim=1)[0].double().numpy()
 
 
 @cache
-def story(model: str, temperature: float) -> tuple[Moment, ...]:
-    """One sentence from its first word to its end, or to the longest that is shown."""
-    system, moments = shared(MODELS[model]), []
+def generate(model: str, temperature: float) -> tuple[Step, ...]:
+    """The steps of one sentence, up to its end or to the longest that is shown."""
+    system, steps = shared(MODELS[model]), []
     with torch.inference_mode():
         state, token = system.model.start(1), torch.tensor([BOS])
-        for lot in LOTS:
+        for number in RANDOM_NUMBERS:
             logits, state, _ = system.model.step(state, token)
-            own = probabilities(logits, 1.0)
-            warm = probabilities(logits, temperature or 1.0)
-            order = np.argsort(-warm, kind="stable")
-            lot = lot if temperature > 0 else 0.0  # the likeliest lies first on the line
-            place = int(np.searchsorted(warm[order].cumsum(), lot, side="right"))
-            drawn = int(order[min(place, len(order) - 1)])
-            *names, chosen = system.tokenizer.tokens([*order[:SHOWN].tolist(), drawn])
-            names, chosen = tuple(map(shown, names)), shown(chosen)
-            moments.append(Moment(names, warm[order[:SHOWN]], chosen, float(warm[drawn]), float(own[drawn])))
+            unscaled = distribution(logits, 1.0)
+            scaled = distribution(logits, temperature or 1.0)
+            order = np.argsort(-scaled, kind="stable")
+            number = number if temperature > 0 else 0.0  # 0 draws the likeliest word
+            index = int(np.searchsorted(scaled[order].cumsum(), number, side="right"))
+            drawn = int(order[min(index, len(order) - 1)])
+            tokens = system.tokenizer.tokens([*order[:SHOWN].tolist(), drawn])
+            *likeliest, word = map(display_name, tokens)
+            probabilities = scaled[order[:SHOWN]]
+            steps.append(
+                Step(tuple(likeliest), probabilities, word, float(scaled[drawn]), float(unscaled[drawn]))
+            )
             if drawn == EOS:
                 break
             token = torch.tensor([drawn])
-    return tuple(moments)
+    return tuple(steps)
 
 
 def compute(*, model: str, written: int, temperature: float) -> Facts:
     """The words so far and the likeliest next ones. A sentence that has ended stays as it is."""
-    told = story(model, round(temperature, 1))
-    said = tuple(moment.drawn for moment in told[:written])
-    now = told[min(written, len(told) - 1)]
-    shares = [moment.own_share for moment in told[:written]]
+    steps = generate(model, round(temperature, 1))
+    words = tuple(step.drawn for step in steps[:written])
+    now = steps[min(written, len(steps) - 1)]
+    probabilities = [step.model_probability for step in steps[:written]]
     return {
-        "said": tuple(word for word in said if word != END),
-        "ended": END in said,
-        "likely": now.words,
-        "shares": now.shares,
+        "words": tuple(word for word in words if word != END),
+        "ended": END in words,
+        "likeliest": now.words,
+        "probabilities": now.probabilities,
         "next": now.drawn,
-        "next_share": now.drawn_share,
-        "last_share": shares[-1] if shares else 1.0,
-        "chance": float(np.prod(shares)),  # of the whole text so far, to the model itself
+        "next_probability": now.drawn_probability,
+        "last_probability": probabilities[-1] if probabilities else 1.0,
+        "text_probability": float(np.prod(probabilities)),  # of the text so far, without the temperature
     }
 
 
@@ -103,15 +106,15 @@ def in_lines(words: tuple[str, ...]) -> list[str]:
 def draw_text(axes: Axes) -> Show:
     bare(axes, x=(0, 1), y=(0, 1))
     rows = [quick_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(5)]
-    coming = quick_text(axes, 0.0, 0.16, size=11)
+    next_word = quick_text(axes, 0.0, 0.16, size=11)
     note = quick_text(axes, 0.0, 0.04, size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
-        lines = in_lines((*facts["said"], END if facts["ended"] else "…"))
+        lines = in_lines((*facts["words"], END if facts["ended"] else "…"))
         write(rows, lines, COLOURS[facts["model"]])
-        drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_share'], 2)}"
-        coming.set_text("" if facts["ended"] else drawn)
-        note.set_text(f"the model's own chance of this text: {significant(facts['chance'], 2)}")
+        drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_probability'], 2)}"
+        next_word.set_text("" if facts["ended"] else drawn)
+        note.set_text(f"the model's own chance of this text: {significant(facts['text_probability'], 2)}")
 
     return show
 
@@ -122,11 +125,15 @@ def draw_next(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         colour = to_rgba(COLOURS[facts["model"]])
-        chosen = [word == facts["next"] for word in facts["likely"]]
-        colours = [colour if one else (*colour[:3], 0.45) for one in chosen]
-        told = [f"{fixed(s, 2)}{'  ◂ drawn' * one}" for s, one in zip(facts["shares"], chosen, strict=True)]
-        bars.show(facts["shares"], told, colours=colours)
-        write(bars.words, facts["likely"], bold=chosen)
+        words, probabilities = facts["likeliest"], facts["probabilities"]
+        drawn = [word == facts["next"] for word in words]
+        colours = [colour if is_drawn else (*colour[:3], 0.45) for is_drawn in drawn]
+        labels = [
+            f"{fixed(probability, 2)}{'  ◂ drawn' * is_drawn}"
+            for probability, is_drawn in zip(probabilities, drawn, strict=True)
+        ]
+        bars.show(probabilities, labels, colours=colours)
+        write(bars.words, words, bold=drawn)
 
     return show
 
@@ -156,21 +163,21 @@ class WordByWord(Explorable):
         at_one = abs(now["temperature"] - 1) < 0.01
         return {
             "ends": at_one and now["ended"],
-            "sure": at_one and not now["ended"] and now["shares"][0] > 0.99,
-            "rash": now["last_share"] < 0.001,
+            "sure": at_one and not now["ended"] and now["probabilities"][0] > 0.99,
+            "rash": now["last_probability"] < 0.001,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        words = f"{len(facts['said'])} words"
+        words = f"{len(facts['words'])} words"
         return [facts["model"], words, f"temperature {fixed(facts['temperature'], 1)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        said = " ".join(facts["said"]) or "nothing yet"
+        text = " ".join(facts["words"]) or "nothing yet"
         state = "The sentence has ended." if facts["ended"] else f"Next comes {facts['next']}."
-        best = f"{facts['likely'][0]} ({fixed(facts['shares'][0], 2)})"
+        best = f"{facts['likeliest'][0]} ({fixed(facts['probabilities'][0], 2)})"
         return (
-            f"{facts['model']}, temperature {fixed(facts['temperature'], 1)}, wrote: {said}. "
+            f"{facts['model']}, temperature {fixed(facts['temperature'], 1)}, wrote: {text}. "
             f"Likeliest: {best}. {state}"
         )

@@ -1,8 +1,7 @@
-"""Answers to the exercises of lesson 01, as learners write them: wrong, with what must be said, and right.
+"""Answers to the exercises of lesson 01, as learners write them.
 
-The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
-differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
-None where no slip may be named.
+WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+(None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 
 import bisect
@@ -12,6 +11,34 @@ from collections import Counter, defaultdict
 
 import torch
 import torch.nn.functional as F
+
+from lessons.l01_guessing_the_next_word.exercises import geometric, in_bits, with_math
+
+# ---- shared by several answers
+
+
+def count_by_zip(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + list(words) + ["</s>"]
+        for window in zip(*(row[k:] for k in range(n)), strict=False):
+            counts[window[:-1]][window[-1]] += 1
+    return counts
+
+
+def parts(table, matrix, word, right):
+    x = table[word]
+    shares = F.softmax(matrix @ x, dim=-1)
+    error = shares - F.one_hot(torch.tensor(right), len(shares))
+    return x, shares, error
+
+
+def step_by_outer(table, matrix, word, right, rate):
+    x, shares, error = parts(table, matrix, word, right)
+    new_table = table.clone()
+    new_table[word] = new_table[word] - rate * error @ matrix
+    return new_table, matrix - rate * torch.outer(error, x), -shares[right].log()
+
 
 # ---- counting
 
@@ -67,15 +94,6 @@ def forgets_return(sentences, n):
     count_by_zip(sentences, n)
 
 
-def count_by_zip(sentences, n):
-    counts = defaultdict(Counter)
-    for words in sentences:
-        row = ["<s>"] * (n - 1) + list(words) + ["</s>"]
-        for window in zip(*(row[k:] for k in range(n)), strict=False):
-            counts[window[:-1]][window[-1]] += 1
-    return counts
-
-
 def count_by_past(sentences, n):
     counts = {}
     for words in sentences:
@@ -100,13 +118,6 @@ def count_with_get(sentences, n):
 
 
 # ---- one step
-
-
-def parts(table, matrix, word, right):
-    x = table[word]
-    shares = F.softmax(matrix @ x, dim=-1)
-    error = shares - F.one_hot(torch.tensor(right), len(shares))
-    return x, shares, error
 
 
 def adds(table, matrix, word, right, rate):
@@ -159,13 +170,6 @@ def gradients_only(table, matrix, word, right, rate):
     return down, torch.outer(error, x), -shares[right].log()
 
 
-def step_by_outer(table, matrix, word, right, rate):
-    x, shares, error = parts(table, matrix, word, right)
-    new_table = table.clone()
-    new_table[word] = new_table[word] - rate * error @ matrix
-    return new_table, matrix - rate * torch.outer(error, x), -shares[right].log()
-
-
 def step_by_loops(table, matrix, word, right, rate):
     x = [float(number) for number in table[word]]
     logits = [sum(m * n for m, n in zip(row.tolist(), x, strict=True)) for row in matrix]
@@ -214,18 +218,6 @@ def multiplied(chances):
     for chance in chances.float():
         product = product * chance
     return (1 / product) ** (1 / len(chances))
-
-
-def by_sum(chances):
-    return math.exp(sum(-math.log(chance) for chance in chances.tolist()) / len(chances))
-
-
-def in_bits(chances):
-    return 2 ** (-chances.log2().mean())
-
-
-def by_powers(chances):
-    return math.prod(chance ** (-1 / len(chances)) for chance in chances.tolist())
 
 
 # ---- tests of a perplexity
@@ -390,7 +382,7 @@ WRONG = {
 RIGHT = {
     "count_next": [count_by_zip, count_by_past, count_with_get],
     "gradient_step": [step_by_outer, step_by_loops, step_by_autograd],
-    "perplexity": [by_sum, in_bits, by_powers],
+    "perplexity": [with_math, in_bits, geometric],
     "test_perplexity": [hand_case, against_formula, several_cases],
     "sample_next": [by_search, by_bisect, by_counting, by_subtracting],
 }

@@ -23,7 +23,7 @@ LESSON = "recurrent_networks"
 
 
 def by_loop(step: Callable, *, first: Callable | None = None, keeps: str = "after") -> Callable:
-    """A reader made of one step; `first` changes the state it starts from."""
+    """A reader that repeats one step. `first` maps the initial state; `keeps` says which state to return."""
 
     def reader(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
         state, states = first(start) if first else start, []
@@ -35,11 +35,11 @@ def by_loop(step: Callable, *, first: Callable | None = None, keeps: str = "afte
     return reader
 
 
-def right_step(word: Tensor, state: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
+def rnn_step(word: Tensor, state: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
     return torch.tanh(word @ w_in.T + state @ w_rec.T + bias)
 
 
-right_reader = by_loop(right_step)
+read_sequence = by_loop(rnn_step)
 
 
 def never_carried(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def never_carried(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bi
 
 
 def backwards(inputs: Tensor, *given: Tensor) -> Tensor:
-    return right_reader(inputs.flip(-2), *given).flip(-2)
+    return read_sequence(inputs.flip(-2), *given).flip(-2)
 
 
 READ_SEQUENCE = Exercise(
@@ -62,7 +62,7 @@ READ_SEQUENCE = Exercise(
     },
     returns={"states": "*batch n h"},
     sizes={"batch": (2, 3), "n": 5, "d": 4, "h": 6},
-    reference=right_reader,
+    reference=read_sequence,
     by_hand=ByHand(
         inputs={
             "inputs": [[1.0], [0.0], [0.0]],
@@ -87,7 +87,7 @@ READ_SEQUENCE = Exercise(
         ),
         Slip(
             "start-ignored",
-            by_loop(right_step, first=torch.zeros_like),
+            by_loop(rnn_step, first=torch.zeros_like),
             "it begins from zeros. Begin from `start`: a sentence may go on where another one ended.",
         ),
         Slip(
@@ -123,7 +123,7 @@ READ_SEQUENCE = Exercise(
         ),
         Slip(
             "one-step-late",
-            by_loop(right_step, keeps="before"),
+            by_loop(rnn_step, keeps="before"),
             "the states are one step late: the first one kept is `start`, and the last one is missing. "
             "Append after the step, not before.",
         ),
@@ -141,7 +141,7 @@ READ_SEQUENCE = Exercise(
 )
 
 
-def with_linear(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
+def with_library_cell(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
     flat = inputs.reshape(-1, *inputs.shape[-2:])
     state = {"hidden": start.reshape(-1, start.shape[-1])}
     weights = {"weight_ih": w_in, "weight_hh": w_rec, "bias_ih": bias, "bias_hh": torch.zeros_like(bias)}
@@ -150,10 +150,10 @@ def with_linear(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias
 
 
 def inputs_first(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
-    brought = inputs @ w_in.T + bias  # all words at once: only the rest has to wait
+    from_inputs = inputs @ w_in.T + bias  # all words at once
     state, states = start, []
     for time in range(inputs.shape[-2]):
-        state = torch.tanh(brought[..., time, :] + state @ w_rec.T)
+        state = torch.tanh(from_inputs[..., time, :] + state @ w_rec.T)
         states.append(state)
     return torch.stack(states, dim=-2)
 
@@ -162,7 +162,7 @@ def careful_test(implementation: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
     shapes = ((2, 5, 4), (2, 3), (3, 4), (3, 3), (3,))
     given = [torch.randn(shape, generator=generator) for shape in shapes]
-    torch.testing.assert_close(implementation(*given), right_reader(*given))
+    torch.testing.assert_close(implementation(*given), read_sequence(*given))
 
 
 TEST_READER = TestExercise(
@@ -171,7 +171,7 @@ TEST_READER = TestExercise(
     inputs={"reader": "a function"},
     of=READ_SEQUENCE,
     what="reader",
-    accepts={"with the course's cell": with_linear, "with all inputs multiplied first": inputs_first},
+    accepts={"with the course's cell": with_library_cell, "with all inputs multiplied first": inputs_first},
     rejects={
         "never-carried": "never carries the state over",
         "start-ignored": "begins from zeros, whatever `start` is",
@@ -188,12 +188,12 @@ TEST_READER = TestExercise(
 
 # ---- a memory wired by hand
 
-STEPS, NOISE, SEEN = 200, 0.3, 0.5
+STEPS, NOISE, THRESHOLD = 200, 0.3, 0.5
 SIGNALS = (1.0, -1.0)
 
 
 def run_cell(w: float, u: float, b: float, numbers: Sequence[float]) -> list[float]:
-    """The states of a cell of one number."""
+    """The states of a recurrent network of one number."""
     state, states = 0.0, []
     for number in numbers:
         state = math.tanh(w * number + u * state + b)
@@ -216,7 +216,7 @@ def holds_in_quiet(inputs: tuple, answer: object) -> str:
     for signal in SIGNALS:
         states = run_cell(w, u, b, [signal] + [0.0] * (STEPS - 1))
         ends[signal] = states[-1]
-        if abs(states[-1]) < SEEN:
+        if abs(states[-1]) < THRESHOLD:
             return (
                 f"It fades. After the signal {signal:+.0f} the state is {fixed(states[0], 2)}, and after 200 "
                 f"quiet steps {fixed(states[-1], 2)}. In quiet, a small state becomes about `u` times as "
@@ -241,7 +241,7 @@ def holds_in_noise(inputs: tuple, answer: object) -> str:
         noises = [(torch.rand(STEPS - 1, generator=generator) * 2 - 1) * NOISE for _ in range(5)]
         for noise in [torch.full((STEPS - 1,), -signal * NOISE), *noises]:
             end = run_cell(w, u, b, [signal, *noise.tolist()])[-1]
-            if end * signal < SEEN * 0.5:
+            if end * signal < THRESHOLD * 0.5:
                 return (
                     f"The noise wins. After the signal {signal:+.0f} and 199 numbers of noise the "
                     f"state is {fixed(end, 2)}. The noise comes in times `w`, the memory holds on by `u`: "
@@ -255,7 +255,7 @@ def can_be_overwritten(inputs: tuple, answer: object) -> str:
     for signal in SIGNALS:
         numbers = [signal] + [0.0] * 99 + [-signal] + [0.0] * 99
         end = run_cell(w, u, b, numbers)[-1]
-        if end * signal > -SEEN:
+        if end * signal > -THRESHOLD:
             return (
                 f"It holds too fast. After {signal:+.0f}, then 100 steps later {-signal:+.0f}, it still says "
                 f"{fixed(end, 2)}. A new signal comes in as `w`, the old state stands against it with nearly "
@@ -296,21 +296,21 @@ WIRE_MEMORY = PlainExercise(
 # ---- the product of Jacobians
 
 
-def factors(states: Tensor, w_rec: Tensor) -> list[Tensor]:
-    """The Jacobian of each step from the second on: the slope of each number's tanh, times its row."""
+def step_jacobians(states: Tensor, w_rec: Tensor) -> list[Tensor]:
+    """The Jacobian of every step: each row of the matrix times the slope of its tanh."""
     return [(1 - state**2)[:, None] * w_rec for state in states[1:]]
 
 
-def multiplied(matrices: Sequence[Tensor], like: Tensor) -> Tensor:
-    """The later step stands to the left."""
+def product_of(matrices: Sequence[Tensor], like: Tensor) -> Tensor:
+    """The matrix product, the later steps on the left."""
     product = torch.eye(len(like), dtype=like.dtype)
     for matrix in matrices:
         product = matrix @ product
     return product
 
 
-def jacobian(states: Tensor, w_rec: Tensor) -> Tensor:
-    return multiplied(factors(states, w_rec), w_rec)
+def product_of_jacobians(states: Tensor, w_rec: Tensor) -> Tensor:
+    return product_of(step_jacobians(states, w_rec), w_rec)
 
 
 PRODUCT_OF_JACOBIANS = Exercise(
@@ -324,7 +324,7 @@ PRODUCT_OF_JACOBIANS = Exercise(
     },
     returns={"jacobian": "h h"},
     sizes={"n": 5, "h": 3},
-    reference=jacobian,
+    reference=product_of_jacobians,
     by_hand=ByHand(
         inputs={"states": [[0.5], [0.6], [0.8]], "w_rec": [[2.0]]},
         answer={"jacobian": [[0.9216]]},
@@ -336,53 +336,53 @@ PRODUCT_OF_JACOBIANS = Exercise(
     slips=(
         Slip(
             "other-order",
-            lambda states, w: multiplied(factors(states, w)[::-1], w),
+            lambda states, w: product_of(step_jacobians(states, w)[::-1], w),
             "the matrices are multiplied in the other order. Matrices must not change places: the newest "
             "step goes to the left, `jacobian = step @ jacobian`.",
         ),
         Slip(
             "no-slopes",
-            lambda states, w: multiplied([w] * (len(states) - 1), w),
+            lambda states, w: product_of([w] * (len(states) - 1), w),
             "the slopes of the tanh are missing. Each step is the matrix with its rows multiplied by "
             "1 − h², h being the state that the step leads to.",
         ),
         Slip(
             "first-too",
-            lambda states, w: multiplied(factors(torch.cat([states[:1], states]), w), w),
+            lambda states, w: product_of(step_jacobians(torch.cat([states[:1], states]), w), w),
             "there is one factor too many. The first state is where we start from: from n states there are "
             "n − 1 steps.",
         ),
         Slip(
             "slopes-of-before",
-            lambda states, w: multiplied(factors(states.roll(1, 0), w), w),
+            lambda states, w: product_of(step_jacobians(states.roll(1, 0), w), w),
             "the slopes are those of the state before each step. The tanh is applied on the way out: use "
             "the state that the step leads to.",
         ),
         Slip(
             "columns-scaled",
-            lambda states, w: multiplied([(1 - state**2) * w for state in states[1:]], w),
+            lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
             "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope "
             "i: `(1 - state**2)[:, None] * w_rec`.",
         ),
         Slip(
             "not-squared",
-            lambda states, w: multiplied([(1 - state)[:, None] * w for state in states[1:]], w),
+            lambda states, w: product_of([(1 - state)[:, None] * w for state in states[1:]], w),
             "the slope is taken as 1 − h. The slope of the tanh where it gives h is 1 − h².",
         ),
         Slip(
             "summed",
-            lambda states, w: sum(factors(states, w), torch.zeros_like(w)),
+            lambda states, w: sum(step_jacobians(states, w), torch.zeros_like(w)),
             "the steps are added up. One nudge goes through all of them, one after the other: multiply.",
         ),
         Slip(
             "number-by-number",
-            lambda states, w: math.prod(factors(states, w), start=torch.ones_like(w)),
+            lambda states, w: math.prod(step_jacobians(states, w), start=torch.ones_like(w)),
             "the matrices are multiplied number by number, with `*`. A nudge spreads over all numbers of "
             "the state: use the matrix product `@`.",
         ),
         Slip(
             "transposed",
-            lambda states, w: jacobian(states, w).T,
+            lambda states, w: product_of_jacobians(states, w).T,
             "the result lies on its side. Row i says what happens to number i of the last state.",
         ),
     ),
@@ -392,23 +392,24 @@ PRODUCT_OF_JACOBIANS = Exercise(
 # ---- clipping
 
 
-def length(gradients: Sequence[Tensor]) -> Tensor:
+def norm(gradients: Sequence[Tensor]) -> Tensor:
+    """Of all gradients together."""
     return torch.sqrt(sum(gradient.square().sum() for gradient in gradients))
 
 
-def scaled(gradients: Sequence[Tensor], by: float | Tensor) -> list[Tensor]:
-    return [gradient * by for gradient in gradients]
+def scale(gradients: Sequence[Tensor], factor: float | Tensor) -> list[Tensor]:
+    return [gradient * factor for gradient in gradients]
 
 
-def clipped(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
-    return scaled(gradients, limit / length(gradients).clamp(min=limit))
+def clip_gradients(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+    return scale(gradients, limit / norm(gradients).clamp(min=limit))
 
 
 def first_version(gradients, limit):
     return [gradient.clamp(-limit, limit) for gradient in gradients]
 
 
-def drawn(seed: int, limit: float, *shapes: tuple[int, ...]) -> tuple[list[Tensor], float]:
+def random_gradients(seed: int, limit: float, *shapes: tuple[int, ...]) -> tuple[list[Tensor], float]:
     generator = torch.Generator("cpu").manual_seed(seed)
     return [torch.randn(shape, generator=generator) for shape in shapes], limit
 
@@ -424,52 +425,54 @@ CLIP_GRADIENTS = PlainExercise(
         "by 1/5: 0.6 and 0.8. It still points the same way.",
     ),
     others=(
-        lambda: drawn(0, 1.0, (3, 2), (3, 3), (3,)),
-        lambda: drawn(1, 100.0, (3, 2), (3,)),
-        lambda: drawn(2, 0.25, (4,)),
+        lambda: random_gradients(0, 1.0, (3, 2), (3, 3), (3,)),
+        lambda: random_gradients(1, 100.0, (3, 2), (3,)),
+        lambda: random_gradients(2, 0.25, (4,)),
         lambda: ([torch.tensor([0.1, -0.2]), torch.tensor([[30.0]])], 5.0),
         lambda: ([torch.tensor([0.3]), torch.tensor([-0.4])], 2.0),
     ),
-    reference=clipped,
+    reference=clip_gradients,
     unrepaired=first_version,
     slips=(
         Slip(
             "each-by-itself",
-            lambda gradients, limit: [part for one in gradients for part in clipped([one], limit)],
+            lambda gradients, limit: [
+                part for gradient in gradients for part in clip_gradients([gradient], limit)
+            ],
             "each matrix is shortened by itself. That changes the direction too: measure the length of all "
             "numbers together.",
         ),
         Slip(
             "each-to-the-limit",
             lambda gradients, limit: [
-                part for one in gradients for part in scaled([one], limit / length([one]))
+                part for gradient in gradients for part in scale([gradient], limit / norm([gradient]))
             ],
             "each matrix is brought to the limit by itself. Measure the length of all numbers together, and "
             "shorten only where it is above the limit.",
         ),
         Slip(
             "always-scaled",
-            lambda gradients, limit: scaled(gradients, limit / length(gradients)),
+            lambda gradients, limit: scale(gradients, limit / norm(gradients)),
             "a short gradient is made longer. Leave it alone where its length is below the limit.",
         ),
         Slip(
             "not-the-root",
-            lambda gradients, limit: scaled(gradients, min(1.0, limit / float(length(gradients) ** 2))),
+            lambda gradients, limit: scale(gradients, min(1.0, limit / float(norm(gradients) ** 2))),
             "it divides by the squared length. The length is the square root of the sum of squares.",
         ),
         Slip(
             "unit-length",
-            lambda gradients, limit: scaled(gradients, 1 / length(gradients).clamp(min=limit)),
+            lambda gradients, limit: scale(gradients, 1 / norm(gradients).clamp(min=limit)),
             "what is too long is brought to length 1. It should come out at the limit.",
         ),
         Slip(
             "thrown-away",
-            lambda gradients, limit: scaled(gradients, float(length(gradients) <= limit)),
+            lambda gradients, limit: scale(gradients, float(norm(gradients) <= limit)),
             "a gradient that is too long becomes 0. Shorten it, and keep its direction.",
         ),
         Slip(
             "sum-of-sizes",
-            lambda gradients, limit: scaled(
+            lambda gradients, limit: scale(
                 gradients, min(1.0, limit / float(sum(gradient.abs().sum() for gradient in gradients)))
             ),
             "the length is taken as the sum of the absolute values. Take the root of the sum of squares.",

@@ -1,14 +1,13 @@
 """The gradient telephone: how much of the loss at the last step reaches the first?
 
-    >>> round(compute(factor=0.9, steps=50, activation="linear")["left"], 4)
+    >>> round(compute(factor=0.9, steps=50, activation="linear")["arrives"], 4)
     0.0052
-    >>> round(compute(factor=1.1, steps=50, activation="linear")["left"])
+    >>> round(compute(factor=1.1, steps=50, activation="linear")["arrives"])
     117
 
-A state of eight numbers. Its matrix turns it and multiplies its length by `factor`, neither more nor less in
-any direction. The states come from running the network forwards over seeded inputs; then the message goes
-back, one step after the other, multiplied each time by the matrix and by the derivatives of the activation
-(on the page: its slopes).
+The state has eight numbers. Its matrix is an orthogonal one times `factor`: it scales the length of every
+vector alike. The network runs forwards over seeded inputs; then the Jacobians of its steps are multiplied
+from the last step back, each the matrix times the derivatives of the activation (on the page: its slopes).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from course_lib.views.quick_text import quick_text
 HIDDEN, LONGEST, SEED = 8, 100, 1
 ACTIVATIONS = ("linear", "tanh", "sigmoid")
 COLOURS = {"linear": theme.BLUE, "tanh": theme.ORANGE, "sigmoid": theme.PINK}
-LOW, HIGH = 1e-12, 1e9  # the window; a curve that leaves it runs along its edge
+LOW, HIGH = 1e-12, 1e9  # the limits of the axis; a curve beyond them is clipped
 BINS = np.linspace(0, 1, 21)
 
 
@@ -36,26 +35,26 @@ def activate(name: str, total: np.ndarray) -> np.ndarray:
 
 
 def derivative(name: str, state: np.ndarray) -> np.ndarray:
-    """How much the activation lets through, from what came out of it: at most 1, 1 and 1/4."""
+    """The derivative of an activation, from its output: at most 1, 1 and 1/4."""
     return {"linear": np.ones_like(state), "tanh": 1 - state**2, "sigmoid": state * (1 - state)}[name]
 
 
 @cache
-def turn_and_inputs() -> tuple[np.ndarray, np.ndarray]:
-    """A matrix that changes no length, and an input for every step."""
+def matrix_and_inputs() -> tuple[np.ndarray, np.ndarray]:
+    """An orthogonal matrix, and an input for every step."""
     generator = np.random.default_rng(SEED)
-    turn = np.linalg.qr(generator.standard_normal((HIDDEN, HIDDEN)))[0]
-    return turn, 0.5 * generator.standard_normal((LONGEST + 1, HIDDEN))
+    orthogonal = np.linalg.qr(generator.standard_normal((HIDDEN, HIDDEN)))[0]
+    return orthogonal, 0.5 * generator.standard_normal((LONGEST + 1, HIDDEN))
 
 
 @cache
-def passed_back(factor: float, steps: int, activation: str) -> tuple[np.ndarray, np.ndarray]:
-    """The norm of the product of Jacobians for each lag, from 0 to `steps`, and the derivatives it met."""
-    turn, inputs = turn_and_inputs()
-    matrix, state, derivatives = factor * turn, np.zeros(HIDDEN), []
-    for given in inputs[: steps + 1]:
-        # The linear network is only here for its derivatives, all 1 whatever the state: it need not run.
-        state = state if activation == "linear" else activate(activation, matrix @ state + given)
+def jacobian_norms(factor: float, steps: int, activation: str) -> tuple[np.ndarray, np.ndarray]:
+    """The norm of the product of Jacobians for each lag from 0 to `steps`, and all derivatives in it."""
+    orthogonal, inputs = matrix_and_inputs()
+    matrix, state, derivatives = factor * orthogonal, np.zeros(HIDDEN), []
+    for x in inputs[: steps + 1]:
+        # The derivatives of the linear network are 1 for any state: it need not run.
+        state = state if activation == "linear" else activate(activation, matrix @ state + x)
         derivatives.append(derivative(activation, state))
     product, norms = np.eye(HIDDEN), [1.0]
     for step in range(steps, 0, -1):
@@ -65,13 +64,13 @@ def passed_back(factor: float, steps: int, activation: str) -> tuple[np.ndarray,
 
 
 def compute(*, factor: float, steps: int, activation: str) -> Facts:
-    """The curve of this setting, the linear one beside it, and what is left at the first step."""
+    """The norms by lag, those of the linear network, and what arrives at the first step."""
     factor = round(factor, 4)
-    norms, derivatives = passed_back(factor, steps, activation)
+    norms, derivatives = jacobian_norms(factor, steps, activation)
     return {
         "norms": norms,
         "linear": factor ** np.arange(steps + 1.0),
-        "left": float(norms[-1]),
+        "arrives": float(norms[-1]),
         "derivatives": np.histogram(derivatives, BINS)[0] / derivatives.size,
         "mean_derivative": float(derivatives.mean()),
     }
@@ -85,18 +84,18 @@ def draw_curve(axes: Axes) -> Show:
     axes.minorticks_off()
     axes.grid(axis="y")
     axes.axhline(1, color=theme.SOFT_INK, linewidth=1)
-    [straight] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
+    [linear] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
     [curve] = axes.plot([], [], linewidth=2.6)
     dot = marked_point(axes)
-    left = quick_text(axes, 0.03, 0.95, of="axes", va="top", size=11, weight="bold")
+    label = quick_text(axes, 0.03, 0.95, of="axes", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         lags, colour = np.arange(facts["steps"] + 1), COLOURS[facts["activation"]]
-        seen = facts["norms"].clip(LOW, HIGH)
-        straight.set_data(lags, facts["linear"].clip(LOW, HIGH))
-        curve.set(data=(lags, seen), color=colour)
-        dot.set(data=([lags[-1]], [seen[-1]]), markerfacecolor=colour)
-        left.set(text=f"{significant(facts['left'], 3)} arrives", color=colour)
+        norms = facts["norms"].clip(LOW, HIGH)
+        linear.set_data(lags, facts["linear"].clip(LOW, HIGH))
+        curve.set(data=(lags, norms), color=colour)
+        dot.set(data=([lags[-1]], [norms[-1]]), markerfacecolor=colour)
+        label.set(text=f"{significant(facts['arrives'], 3)} arrives", color=colour)
 
     return show
 
@@ -110,8 +109,8 @@ def draw_derivatives(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         colour = COLOURS[facts["activation"]]
-        shares = facts["derivatives"] / facts["derivatives"].max()
-        bars.place(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=shares, colours=colour)
+        heights = facts["derivatives"] / facts["derivatives"].max()
+        bars.place(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=heights, colours=colour)
         mean.set(text=f"mean slope {fixed(facts['mean_derivative'], 2)}", color=colour)
 
     return show
@@ -142,9 +141,9 @@ class GradientTelephone(Explorable):
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "steady": now["steps"] == LONGEST and 0.5 < now["left"] < 2,
-            "explodes": now["left"] > 1000 and now["steps"] <= 40,
-            "silent": now["activation"] == "sigmoid" and now["steps"] <= 8 and now["left"] < 1e-6,
+            "steady": now["steps"] == LONGEST and 0.5 < now["arrives"] < 2,
+            "explodes": now["arrives"] > 1000 and now["steps"] <= 40,
+            "silent": now["activation"] == "sigmoid" and now["steps"] <= 8 and now["arrives"] < 1e-6,
         }
 
     @staticmethod
@@ -157,5 +156,5 @@ class GradientTelephone(Explorable):
         return (
             f"Each step back multiplies by a matrix of factor {fixed(facts['factor'], 2)} and by slopes of "
             f"{facts['activation']}, {fixed(facts['mean_derivative'], 2)} on average. "
-            f"After {facts['steps']} steps {significant(facts['left'], 3)} of a message of 1 arrives."
+            f"After {facts['steps']} steps {significant(facts['arrives'], 3)} of a message of 1 arrives."
         )

@@ -163,7 +163,7 @@ print("the same states as torch.nn.RNN:", tuple(ours.shape))
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-**Now a trained one.** `rnn_lm` is a recurrent language model for our toy French, with a state of 216 numbers. Your loop reads, its weights do the rest, and your `perplexity` of lesson 01 measures it on 200 new sentences. (Over all 1,000 sentences of lesson 01 an RNN had 8.1 and the network with a window 9.3; these 200 are a little easier.) Then a question to it. The sentence "la souris dort parce qu'" (the mouse sleeps because) goes on with *il* (he) or *elle* (she), and which one depends on the noun. Change the noun and see whether the guess moves.
+**Now a trained one.** `rnn_lm` is a recurrent language model for our toy French, with a state of 216 numbers. Your loop reads, its weights do the rest, and your `perplexity` of lesson 01 measures it on 200 new sentences. (Over all 1,000 sentences of lesson 01 an RNN had {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} and the network with a window {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}; these 200 are a little easier.) Then a question to it. The sentence "la souris dort parce qu'" (the mouse sleeps because) goes on with *il* (he) or *elle* (she), and which one depends on the noun. Change the noun and see whether the guess moves.
 """
 
 # %% kind="see" minutes=1
@@ -174,30 +174,30 @@ IL, ELLE = shipped.tokenizer.encode("il elle")
 
 
 @torch.no_grad()
-def guesses(text):
-    """After each word: how likely every word of the vocabulary is to come next."""
+def next_words(text):
+    """After each word, the probability of every word of the vocabulary to come next."""
     words = torch.tensor([[BOS, *shipped.tokenizer.encode(text)]])  # BOS says "begin"
     states = reader(model.words.target(words), torch.zeros(1, 216), *WEIGHTS)
     return model.words.logits(model.to_embed(states[0])).softmax(dim=-1)
 
 
-measure, chances = yours("perplexity"), []
+measure, probabilities = yours("perplexity"), []
 for pair in splits(sizes=SIZES_OF_TESTS).test[:200]:
     right = torch.tensor([*shipped.tokenizer.encode(pair.tgt_text), EOS])
-    chances.append(guesses(pair.tgt_text)[range(len(right)), right])
-print("perplexity", fixed(measure(torch.cat(chances)), 1))
+    probabilities.append(next_words(pair.tgt_text)[range(len(right)), right])
+print("perplexity", fixed(measure(torch.cat(probabilities)), 1))
 
-# %% kind="see" minutes=1
+# %% kind="see" name="pronouns" minutes=1
 ENDS = ("dort parce qu'", "a souvent dormi hier parce qu'", "a bu l' eau parce qu'")
 for end in ENDS:
     for noun in ("le chat", "la souris"):
-        next_word = guesses(f"{noun} {end}")[-1]
-        shares = f"il {fixed(next_word[IL], 2)}   elle {fixed(next_word[ELLE], 2)}"
-        print(f"{noun + ' ' + end:<42} {shares}")
+        next_word = next_words(f"{noun} {end}")[-1]
+        pronouns = f"il {fixed(next_word[IL], 2)}   elle {fixed(next_word[ELLE], 2)}"
+        print(f"{noun + ' ' + end:<42} {pronouns}")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Three words after the noun the network still knows something of it: *il* gets 0.81 after the cat (masculine) and 0.46 after the mouse (feminine). After six words (has often slept yesterday because) it is 0.82 and 0.39. The last two sentences also have six words after the noun, but one of them is a second noun, *eau* (water), which is feminine. In the mouse's sentence *elle* is now the only right answer. It gets 0.47, and the cat's sentence looks almost the same: the first noun has left hardly a trace. So the distance alone was not it. What came in between wrote over it.
+Three words after the noun the network still knows something of it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat (masculine) and {printed:pronouns/la souris dort parce qu'} after the mouse (feminine). After six words (has often slept yesterday because) it is {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}. The last two sentences also have six words after the noun, but one of them is a second noun, *eau* (water), which is feminine. In the mouse's sentence *elle* is now the only right answer. It gets {printed:pronouns/la souris a bu/2}, and the cat's sentence looks almost the same: the first noun has left hardly a trace. So the distance alone was not it. What came in between wrote over it.
 
 Is the card too small? Or has nobody taught the network to keep the noun? Look at the smallest network there is.
 """
@@ -245,12 +245,12 @@ Forget the noise at first: `w` = 1, `b` = 0, and try `u` = 0.5, 1, 2, 3 over 200
 w, u, b = (float(number) for number in yours("wire_memory")())
 generator = torch.Generator().manual_seed(0)
 noise = 0.6 * torch.rand(200, 1, generator=generator) - 0.3
-three = [torch.tensor([[w]]), torch.tensor([[u]]), torch.tensor([b])]
+weights = [torch.tensor([[w]]), torch.tensor([[u]]), torch.tensor([b])]
 
 curves = {}
 for name, signal in (("signal +1", 1.0), ("signal −1", -1.0)):
-    numbers = torch.cat([torch.tensor([[signal]]), noise[1:]])
-    curves[name] = reader(numbers, torch.zeros(1), *three)[:, 0]
+    inputs = torch.cat([torch.tensor([[signal]]), noise[1:]])
+    curves[name] = reader(inputs, torch.zeros(1), *weights)[:, 0]
 
 views.lines(
     range(1, 201), curves, x_name="step", y_name="state",
@@ -266,29 +266,29 @@ It remembers. With `u` = 3, as in our solution, a state near 1 becomes $\tanh(3)
 Same network, same task: one signal, then noise, and at the end the question which signal it was. Twenty networks, each with its own random start (all weights between −1 and 1), trained with the loop of lesson 01: 100 steps of training, each on 32 fresh texts. Two more weights turn the last state into an answer. You need not read the cell closely. The length of the texts is all that we vary.
 """
 
-# %% kind="train" minutes=0.5
+# %% kind="train" name="tiny training" minutes=0.5
 def train_tiny(length, networks=20, steps=100, rate=0.05, batch=32, seed=0):
-    """Train networks of one number side by side: each one's share of right answers."""
+    """Train networks of one number side by side; the accuracy of each."""
     generator = torch.Generator().manual_seed(seed)
-    start = 2 * torch.rand(5, networks, 1, generator=generator) - 1
-    w, u, b, v, c = weights = [part.requires_grad_() for part in start.unbind()]
+    initial = 2 * torch.rand(5, networks, 1, generator=generator) - 1
+    w, u, b, v, c = weights = [part.requires_grad_() for part in initial.unbind()]
     optimizer = torch.optim.Adam(weights, lr=rate)
 
-    def answers(n):
+    def margins(n):
         signal = 2.0 * torch.randint(2, (n,), generator=generator) - 1
         noise = 0.6 * torch.rand(length - 1, n, generator=generator) - 0.3
-        numbers, state = torch.cat([signal[None], noise]), torch.zeros(networks, n)
-        for brought in (w * numbers[:, None] + b).unbind():
-            state = torch.tanh(brought + u * state)
+        inputs, state = torch.cat([signal[None], noise]), torch.zeros(networks, n)
+        for from_input in (w * inputs[:, None] + b).unbind():
+            state = torch.tanh(from_input + u * state)
         return (v * state + c) * signal  # above 0 where the answer is right
 
     for _ in range(steps):
-        loss = F.softplus(-answers(batch)).mean(dim=1).sum()  # cross-entropy
+        loss = F.softplus(-margins(batch)).mean(dim=1).sum()  # cross-entropy
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        return (answers(500) > 0).float().mean(dim=1)
+        return (margins(500) > 0).float().mean(dim=1)
 
 # %% kind="predict" minutes=1.5 ignore_output=true
 lengths = (2, 5, 10, 20, 200)
@@ -301,20 +301,20 @@ predict("02", "trained-memory", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-At a length of 2 all twenty learn it, at 5 more than half, at 10 fewer. At 200 **not one** does. We ran it with three sets of starts: none of sixty. With twice the learning rate two of sixty do, with ten times as many steps of training six, with both twenty. A solution exists, you have just written it down, and most trainings do not find it.
+At a length of 2 all twenty learn it, at 5 more than half, at 10 fewer. At 200 **not one** does. We ran it with three sets of starts: none of sixty. With twice the learning rate two of sixty do, with ten times as many steps of training six, with both about twenty. A solution exists, you have just written it down, and most trainings do not find it.
 
 Is that only because the network is so tiny? Here is a larger test, run beforehand. A symbol out of ten is shown, then others, then it is asked for. The networks have 64 numbers of state, 1,000 steps of training and three starts for each distance. Guessing is right one time in ten. Beside the recurrent network stands one with attention, which you will build from lesson 06 on.
 """
 
 # %% kind="predict" minutes=1.5
 distances = (1, 2, 5, 10, 20, 50, 100)
-right = [
-    mean_over_seeds("recall_one_distance", lambda run, far=far: 100 * run["right"][str(far)])
-    for far in distances
+accuracies = [
+    mean_over_seeds("recall_one_distance", lambda run, d=str(d): 100 * run["right"][d])
+    for d in distances
 ]
 names = {"recurrent": "rnn_lm", "attention": "transformer_lm"}
 figure = views.lines(
-    distances, {name: [at[which] for at in right] for name, which in names.items()},
+    distances, {name: [row[key] for row in accuracies] for name, key in names.items()},
     x_name="steps between showing and asking", y_name="right answers, %", log_x=True,
     title="Trained anew on each distance (mean of three starts)",
 )
@@ -323,7 +323,7 @@ predict("02", "recall-distance", figure)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Up to 5 steps it always learns, at 10 with two starts of three, at 20 never. (73% at 10 is a mean of 100, 100 and 19. Such averages hide what happened.)
+Up to 5 steps it always learns, at 10 with two starts of three, at 20 never. ({result:recall_one_distance/rnn_lm/right/10:.0%} at 10 is a mean of {result:each recall_one_distance/rnn_lm/right/10:.0p}. Such averages hide what happened.)
 """
 
 # %% kind="quiz" minutes=1
@@ -332,7 +332,7 @@ quiz("02", "can-and-learn")
 # %% [markdown] kind="instructor"
 r"""
 **Ask the room (2 min).** "The hand-wired network and the trained one have the same form. So what exactly fails?" Expected: not the running, but the finding.
-Let them say it before section 4 does. If somebody says "not enough steps of training": true for a few starts (ten times the steps: six of sixty; at twice the rate as well: twenty), and exactly what a tiny gradient looks like from outside.
+Let them say it before section 4 does. If somebody says "not enough steps of training": true for a few starts (ten times the steps: six of sixty; at twice the rate as well: about twenty), and exactly what a tiny gradient looks like from outside.
 
 The wiring exercise: who gets stuck usually keeps `u` below 1, by habit from decay factors. Send them to `u` = 3 with `w` = 1, and let the check complain about overwriting next.
 """
@@ -345,7 +345,7 @@ Training asks of every weight: had you been a little different, how would the lo
 """
 
 # %% kind="example" minutes=1
-def nudged(u, first, steps, nudge=0.001):
+def sensitivity(u, first, steps, nudge=0.001):
     """How far the last state moves, per unit of a nudge to the first."""
     ends = []
     for state in (first, first + nudge):
@@ -357,8 +357,8 @@ def nudged(u, first, steps, nudge=0.001):
 
 
 for steps in (1, 2, 3, 4, 5):
-    fading = significant(nudged(0.9, 0.1, steps), 2)
-    wired = significant(nudged(3.0, 0.99, steps), 2)
+    fading = significant(sensitivity(0.9, 0.1, steps), 2)
+    wired = significant(sensitivity(3.0, 0.99, steps), 2)
     print(f"step {steps}: u = 0.9 passes on {fading:>4}, u = 3 (a memory) {wired}")
 
 # %% [markdown] kind="formula" minutes=1.5
@@ -403,10 +403,10 @@ old = torch.tensor([0.2, -0.4])
 new = torch.tanh(w_rec @ old)
 
 columns = []
-for place in (0, 1):
-    moved = old.clone()
-    moved[place] += 0.01
-    columns.append((torch.tanh(w_rec @ moved) - new) / 0.01)
+for j in (0, 1):
+    nudged = old.clone()
+    nudged[j] += 0.01
+    columns.append((torch.tanh(w_rec @ nudged) - new) / 0.01)
 
 print("slopes of the tanh, 1 − h²:", fixed(1 - new**2, 2))
 print("w_rec:")
@@ -457,11 +457,11 @@ jacobian_of = yours("product_of_jacobians")
 generator = torch.Generator().manual_seed(2)
 random_matrix = torch.randn(32, 32, generator=generator) / 32**0.5  # see below
 words = 0.1 * torch.randn(51, 32, generator=generator)
-no_bias, silence = torch.zeros(32), torch.zeros(32)
+no_bias, zero_state = torch.zeros(32), torch.zeros(32)
 lags, curves = (1, 2, 5, 10, 20, 30, 40, 50), {}
 for scale in (0.5, 1.0, 2.0):
     matrix = scale * random_matrix
-    states = reader(words, silence, torch.eye(32), matrix, no_bias)
+    states = reader(words, zero_state, torch.eye(32), matrix, no_bias)
     products = {lag: jacobian_of(states[50 - lag :], matrix) for lag in lags}
     curves[f"U × {scale:g}"] = [products[lag].norm() / 32**0.5 for lag in lags]
 
@@ -482,7 +482,7 @@ views.lines(
 r"""
 Each number of the new state is a sum of 32 random products. Divided by √32, as in the code, the matrix leaves a vector about as long as it was: this is U × 1. With half of it less than a trillionth of a nudge arrives after 50 steps; with twice as much it arrives more than a thousand times as large. (Torch's own start for an RNN is about U × 0.6: it vanishes.)
 
-So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The larger networks with ten symbols tell the same. Before training, the length of their gradient is 0.09 at the word one step back, 0.0002 at ten steps and 0.0000002 at twenty: just where the learning ended.
+So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The larger networks with ten symbols tell the same. Before training, the length of their gradient is {result:recall/rnn_lm/gradient/fresh/1:.2f} at the word one step back, {result:recall/rnn_lm/gradient/fresh/10:.4f} at ten steps and {result:recall/rnn_lm/gradient/fresh/20:.7f} at twenty: just where the learning ended.
 """
 
 # %% kind="explain" minutes=4
@@ -532,15 +532,15 @@ Take the gradients (3) and (4) and the limit 1, on paper. What does the first ve
 # %% kind="see" minutes=0.5
 clip = yours("clip_gradients")
 matrix = (2.0 * random_matrix).requires_grad_()
-loss = reader(words, silence, torch.eye(32), matrix, no_bias)[-1].square().sum()
+loss = reader(words, zero_state, torch.eye(32), matrix, no_bias)[-1].square().sum()
 (exploded,) = torch.autograd.grad(loss, matrix)
 (shorter,) = clip([exploded], 1.0)
-squeezed = exploded.clamp(-1.0, 1.0)  # each number by itself
+clamped = exploded.clamp(-1.0, 1.0)  # each number by itself
 
-for name, gradient in (("clipped", shorter), ("each number cut", squeezed)):
-    angle = F.cosine_similarity(gradient.flatten(), exploded.flatten(), dim=0)
+for name, gradient in (("clipped", shorter), ("each number cut", clamped)):
+    cosine = F.cosine_similarity(gradient.flatten(), exploded.flatten(), dim=0)
     norm = fixed(gradient.norm(), 1)
-    print(f"{name:<16} norm {norm:>5}, same direction: {fixed(angle, 2)}")
+    print(f"{name:<16} norm {norm:>5}, same direction: {fixed(cosine, 2)}")
 assert exploded.norm() > 1000
 
 # %% [markdown] kind="text" minutes=0.5
@@ -559,17 +559,17 @@ What does reading cost in time? Take 3,200 words, read once as one long text, an
 
 # %% kind="estimate" minutes=1 ignore_output=true
 def seconds(texts, length, hidden=64):
-    """The best of three readings."""
+    """The time to read the texts, the best of three."""
     generator = torch.Generator().manual_seed(0)
     words = torch.randn(texts, length, hidden, generator=generator)
     matrix = torch.randn(hidden, hidden, generator=generator) / 8
-    taken = []
+    times = []
     for _ in range(3):
-        began = time.perf_counter()
+        start = time.perf_counter()
         with torch.no_grad():
             reader(words, words[:, 0], matrix, matrix, matrix[0])
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 estimate("02", "one-long-text", lambda: seconds(1, 3200) / seconds(8, 400))
@@ -591,11 +591,11 @@ def test_reader(reader):
     torch.manual_seed(1)
     inputs, (start, bias) = torch.randn(4, 2), torch.randn(2, 3)
     w_in, w_rec = torch.randn(3, 2), torch.randn(3, 3)
-    found = reader(inputs, start, w_in, w_rec, bias)
+    states = reader(inputs, start, w_in, w_rec, bias)
     expected = start
-    for place in range(4):
-        expected = torch.tanh(w_in @ inputs[place] + w_rec @ expected + bias)
-        torch.testing.assert_close(found[place], expected)
+    for i in range(4):
+        expected = torch.tanh(w_in @ inputs[i] + w_rec @ expected + bias)
+        torch.testing.assert_close(states[i], expected)
     # end solution
 
 # %% kind="check" exercise="test_reader"
@@ -621,7 +621,7 @@ A well-meant line: `.detach()` hands on a state's numbers, but cuts the way back
 """
 
 # %% kind="break" minutes=1
-def reads_but_cuts(inputs, state, w_in, w_rec, bias):
+def detached_reader(inputs, state, w_in, w_rec, bias):
     states = []
     for word in inputs.unbind(dim=-2):
         state = torch.tanh(word @ w_in.T + state.detach() @ w_rec.T + bias)
@@ -629,16 +629,16 @@ def reads_but_cuts(inputs, state, w_in, w_rec, bias):
     return torch.stack(states, dim=-2)
 
 
-for name, read in (("right", reader), ("with .detach()", reads_but_cuts)):
+for name, read in (("right", reader), ("with .detach()", detached_reader)):
     short = words[:6].clone().requires_grad_()
-    last = read(short, silence, torch.eye(32), random_matrix, no_bias)[-1]
+    last = read(short, zero_state, torch.eye(32), random_matrix, no_bias)[-1]
     gradient = torch.autograd.grad(last.sum(), short)[0]
-    sizes = [significant(gradient[place].norm(), 2) for place in (0, 5)]
+    first_norm, last_norm = (significant(gradient[i].norm(), 2) for i in (0, 5))
     print(f"{name:<15} last state {fixed(last[:3], 2)}")
-    print(f"{'':<15} gradient at the first word {sizes[0]}, at the last {sizes[1]}")
+    print(f"{'':<15} gradient at the first word {first_norm}, at the last {last_norm}")
 
 try:
-    yours("test_reader")(reads_but_cuts)
+    yours("test_reader")(detached_reader)
     print("the test of the last exercise lets it through")
 except AssertionError:
     print("the test of the last exercise catches it: it looks at gradients")

@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 02 show."""
+"""The gradient telephone shows the norm of a product of Jacobians, as autograd finds it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,52 @@ import numpy as np
 import pytest
 import torch
 
-from lessons.l02_recurrent_networks import gradient_telephone
+from lessons.l02_recurrent_networks.gradient_telephone import (
+    ACTIVATIONS,
+    GradientTelephone,
+    compute,
+    matrix_and_inputs,
+)
+from tests.explore.stops import opened
 
 
-def telephone(factor: float, steps: int, activation: str = "linear") -> dict:
-    return gradient_telephone.compute(factor=factor, steps=steps, activation=activation)
+def facts_at(factor: float, steps: int, activation: str = "linear") -> dict:
+    return compute(factor=factor, steps=steps, activation=activation)
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.9, 1.0, 1.1, 1.2])
-def test_no_activation_lets_more_through_than_none(factor):
-    linear, tanh, sigmoid = (telephone(factor, 100, name)["norms"] for name in gradient_telephone.ACTIVATIONS)
-    assert linear == pytest.approx(factor ** np.arange(101.0)) == telephone(factor, 100)["linear"]
+def test_no_activation_lets_more_through_than_the_linear_network(factor):
+    linear, tanh, sigmoid = (facts_at(factor, 100, name)["norms"] for name in ACTIVATIONS)
+    powers = factor ** np.arange(101.0)
+    assert linear == pytest.approx(powers) == facts_at(factor, 100)["linear"]
     assert (tanh <= linear * (1 + 1e-9)).all()
-    assert (sigmoid <= (0.25 * factor) ** np.arange(101.0) * (1 + 1e-9)).all()
+    assert (sigmoid <= 0.25 ** np.arange(101.0) * powers * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
-def test_what_is_passed_back_is_that_of_autograd(activation):
-    turn, inputs = (torch.from_numpy(part) for part in gradient_telephone.turn_and_inputs())
-    squash = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}[activation]
+def test_what_arrives_is_the_norm_of_autograds_jacobian(activation):
+    matrix, inputs = (torch.from_numpy(part) for part in matrix_and_inputs())
+    activate = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}[activation]
 
-    def last(state):
-        for given in inputs[1:13]:
-            state = squash(1.1 * turn @ state + given)
+    def last_state(state):
+        for x in inputs[1:13]:
+            state = activate(1.1 * matrix @ state + x)
         return state
 
-    jacobian = torch.autograd.functional.jacobian(last, squash(inputs[0]))
+    jacobian = torch.autograd.functional.jacobian(last_state, activate(inputs[0]))
     expected = torch.linalg.matrix_norm(jacobian, 2).item()
-    assert telephone(1.1, 12, activation)["left"] == pytest.approx(expected)
+    assert facts_at(1.1, 12, activation)["arrives"] == pytest.approx(expected)
 
 
-# Where a number is estimated from random draws, the tolerance is about four standard errors.
-NUMBERS = [
-    *((lambda f=f, n=n: telephone(f, n)["left"], left, 4e-3 * left) for f, n, left in
-      [(0.9, 50, 5.15e-3), (1.1, 50, 117), (0.5, 20, 9.54e-7), (1.0, 100, 1.0)]),
-]  # fmt: skip
+def test_only_a_factor_of_one_arrives_unharmed():
+    assert facts_at(1.0, 100)["arrives"] == pytest.approx(1)
+    assert facts_at(0.95, 100)["arrives"] < 0.01 and facts_at(1.05, 100)["arrives"] > 100
+    assert facts_at(1.0, 10, "sigmoid")["arrives"] < 1e-6
 
 
-@pytest.mark.parametrize(("number", "expected", "tolerance"), NUMBERS)
-def test_numbers_quoted_in_the_lesson(number, expected, tolerance):
-    assert number() == pytest.approx(expected, abs=tolerance, rel=0)
+def test_nine_tenths_over_fifty_steps():
+    asked, right, _, facts = opened("02", "nine-tenths", GradientTelephone)
+    assert (facts["factor"], facts["steps"], facts["activation"]) == (0.9, 50, "linear")
+    options = [float(option.text.split()[-1]) for option in asked.options]
+    assert min(options, key=lambda option: abs(np.log(option / facts["arrives"]))) == float(right.split()[-1])
+    assert facts_at(1.1, 50)["arrives"] == pytest.approx(117, abs=0.5)

@@ -1,8 +1,7 @@
-"""Answers to the exercises of lesson 02, as learners write them: wrong, with what must be said, and right.
+"""Answers to the exercises of lesson 02, as learners write them.
 
-The slips of exercises.py are wrong answers already and are tried as they are. Here stands what is written
-differently, or is wrong in another way. After each come the slip that must be named, or a part of the text;
-None where no slip may be named.
+WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+(None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 
 import math
@@ -10,7 +9,22 @@ import math
 import torch
 import torch.nn.functional as F
 
-# --- readers
+from lessons.l02_recurrent_networks.exercises import read_sequence
+
+# ---- shared by several answers
+
+
+def random_inputs():
+    generator = torch.Generator().manual_seed(1)
+    shapes = ((2, 4, 5), (2, 3), (3, 5), (3, 3), (3,))
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def total_norm(gradients):
+    return math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+
+
+# ---- readers
 
 
 def only_the_last(inputs, start, w_in, w_rec, bias):
@@ -116,17 +130,11 @@ def einsum_reader(inputs, start, w_in, w_rec, bias):
     return torch.stack(states[1:], dim=-2)
 
 
-# --- tests of a reader
-
-
-def given():
-    generator = torch.Generator().manual_seed(1)
-    shapes = ((2, 4, 5), (2, 3), (3, 5), (3, 3), (3,))
-    return [torch.randn(shape, generator=generator) for shape in shapes]
+# ---- tests of a reader
 
 
 def test_by_formula(reader):
-    torch.testing.assert_close(reader(*given()), plain_reader(*given()))
+    torch.testing.assert_close(reader(*random_inputs()), read_sequence(*random_inputs()))
 
 
 def test_by_hand(reader):
@@ -140,7 +148,7 @@ def test_by_hand(reader):
 
 
 def test_by_torch(reader):
-    inputs, start, w_in, w_rec, bias = given()
+    inputs, start, w_in, w_rec, bias = random_inputs()
     rnn = torch.nn.RNN(5, 3, batch_first=True)
     with torch.no_grad():
         rnn.weight_ih_l0.copy_(w_in)
@@ -152,37 +160,39 @@ def test_by_torch(reader):
 
 
 def only_shape(reader):
-    assert reader(*given()).shape == (2, 4, 3)
+    assert reader(*random_inputs()).shape == (2, 4, 3)
 
 
 def only_range(reader):
-    assert reader(*given()).abs().max() <= 1
+    assert reader(*random_inputs()).abs().max() <= 1
 
 
 def from_zeros(reader):
-    inputs, start, *weights = given()
+    inputs, start, *weights = random_inputs()
     start = torch.zeros_like(start)
-    torch.testing.assert_close(reader(inputs, start, *weights), plain_reader(inputs, start, *weights))
+    torch.testing.assert_close(reader(inputs, start, *weights), read_sequence(inputs, start, *weights))
 
 
 def one_word(reader):
-    inputs, *rest = given()
-    torch.testing.assert_close(reader(inputs[:, :1], *rest), plain_reader(inputs[:, :1], *rest))
+    inputs, *rest = random_inputs()
+    torch.testing.assert_close(reader(inputs[:, :1], *rest), read_sequence(inputs[:, :1], *rest))
 
 
 def exactly_equal(reader):
-    assert torch.equal(reader(*given()).double(), plain_reader(*(part.double() for part in given())))
+    assert torch.equal(
+        reader(*random_inputs()).double(), read_sequence(*(part.double() for part in random_inputs()))
+    )
 
 
 def says_false(reader):
-    return torch.allclose(reader(*given()), plain_reader(*given()))
+    return torch.allclose(reader(*random_inputs()), read_sequence(*random_inputs()))
 
 
 def never_calls(reader):
     assert callable(reader)
 
 
-# --- products of Jacobians
+# ---- products of Jacobians
 
 
 def autograd_of_tanh(states, w_rec):
@@ -244,7 +254,7 @@ def all_states(states, w_rec):
     return product
 
 
-# --- clipping
+# ---- clipping
 
 
 def by_flat_vector(gradients, limit):
@@ -264,7 +274,7 @@ def by_norms(gradients, limit):
 
 
 def in_place(gradients, limit):
-    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    total = total_norm(gradients)
     for gradient in gradients:
         gradient.mul_(min(1.0, limit / total))
     return gradients
@@ -279,7 +289,7 @@ def each_to_the_limit(gradients, limit):
 
 
 def stretches(gradients, limit):
-    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    total = total_norm(gradients)
     return [gradient * limit / total for gradient in gradients]
 
 
@@ -293,7 +303,7 @@ def returns_nothing(gradients, limit):
 
 
 def cuts_the_length(gradients, limit):
-    total = math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
+    total = total_norm(gradients)
     return [gradient - max(0.0, total - limit) for gradient in gradients]
 
 

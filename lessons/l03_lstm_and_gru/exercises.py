@@ -96,20 +96,20 @@ def lstm_cell(
     x: Tensor, hidden: Tensor, cell: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor
 ) -> tuple[Tensor, Tensor]:
     write, forget, new, show = scores_of(x, hidden, w_x, w_h, b)
-    cell = forget.sigmoid() * cell + write.sigmoid() * new.tanh()
-    return show.sigmoid() * cell.tanh(), cell
+    return with_hidden(show, updated(write, forget, new, cell))
 
 
 def lstm_with(step: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """A wrong cell: `step` gets the four scores (write, forget, new, show) and the old cell."""
+    """An LSTM cell made of `step`, which gets the scores (write, forget, new, show) and the old cell."""
     return lambda x, h, c, w_x, w_h, b: step(*scores_of(x, h, w_x, w_h, b), c)
 
 
-def finished(show: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+def with_hidden(show: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """The hidden state that the output gate makes of a cell, and the cell."""
     return show.sigmoid() * cell.tanh(), cell
 
 
-def kept_and_written(write: Tensor, forget: Tensor, new: Tensor, cell: Tensor) -> Tensor:
+def updated(write: Tensor, forget: Tensor, new: Tensor, cell: Tensor) -> Tensor:
     return forget.sigmoid() * cell + write.sigmoid() * new.tanh()
 
 
@@ -117,8 +117,8 @@ def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
     """The blocks read in another order than write, forget, new, show."""
 
     def step(*given: Tensor) -> tuple[Tensor, Tensor]:
-        write, forget, new, show = (given[place] for place in order)
-        return finished(show, kept_and_written(write, forget, new, given[4]))
+        write, forget, new, show = (given[i] for i in order)
+        return with_hidden(show, updated(write, forget, new, given[4]))
 
     return lstm_with(step)
 
@@ -176,36 +176,36 @@ LSTM_CELL = Exercise(
         Slip(
             "sigmoid-candidate",
             lstm_with(
-                lambda i, f, g, o, c: finished(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid()),
+                lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid()),
             ),
             "the candidate goes through a sigmoid. It is content, not a gate, and may be negative: `tanh`.",
         ),
         Slip(
             "raw-candidate",
-            lstm_with(lambda i, f, g, o, c: finished(o, f.sigmoid() * c + i.sigmoid() * g)),
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g)),
             "the candidate is used as it came, without `tanh`.",
         ),
         Slip(
             "no-tanh-out",
             lstm_with(
                 lambda i, f, g, o, c: (
-                    o.sigmoid() * kept_and_written(i, f, g, c),
-                    kept_and_written(i, f, g, c),
+                    o.sigmoid() * updated(i, f, g, c),
+                    updated(i, f, g, c),
                 )
             ),
             "the hidden state shows the cell itself. It shows the `tanh` of the cell.",
         ),
         Slip(
             "shows-old-cell",
-            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * c.tanh(), kept_and_written(i, f, g, c))),
+            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * c.tanh(), updated(i, f, g, c))),
             "the hidden state is made from the old cell. Update the cell first, then show it.",
         ),
         Slip(
             "squashed-cell",
             lstm_with(
                 lambda i, f, g, o, c: (
-                    o.sigmoid() * kept_and_written(i, f, g, c).tanh(),
-                    kept_and_written(i, f, g, c).tanh(),
+                    o.sigmoid() * updated(i, f, g, c).tanh(),
+                    updated(i, f, g, c).tanh(),
                 )
             ),
             "the cell that is handed on went through `tanh`. Only what is shown does: the cell itself is "
@@ -213,22 +213,22 @@ LSTM_CELL = Exercise(
         ),
         Slip(
             "nothing-kept",
-            lstm_with(lambda i, f, g, o, c: finished(o, i.sigmoid() * g.tanh())),
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, i.sigmoid() * g.tanh())),
             "the old cell is not kept. The new cell is forget · old cell + input · candidate.",
         ),
         Slip(
             "all-kept",
-            lstm_with(lambda i, f, g, o, c: finished(o, c + i.sigmoid() * g.tanh())),
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, c + i.sigmoid() * g.tanh())),
             "the old cell is kept whole: the forget gate is not used. (That was the LSTM of 1997.)",
         ),
         Slip(
             "coupled",
-            lstm_with(lambda i, f, g, o, c: finished(o, f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh())),
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh())),
             "the input gate is 1 − forget gate. That is a GRU's bargain; an LSTM's two gates are free.",
         ),
         Slip(
             "input-unused",
-            lstm_with(lambda i, f, g, o, c: finished(o, f.sigmoid() * c + g.tanh())),
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + g.tanh())),
             "the candidate is added whole. The input gate says how much of it is written.",
         ),
         Slip(
@@ -266,7 +266,7 @@ LSTM_CELL = Exercise(
 
 # ---- design_memory
 
-NAMES = ("forget_bias", "forget_mark", "write_bias", "write_mark", "new_sign")
+WEIGHT_NAMES = ("forget_bias", "forget_mark", "write_bias", "write_mark", "new_sign")
 
 
 def design_memory(lag: int) -> dict[str, float]:
@@ -280,29 +280,29 @@ def design_memory(lag: int) -> dict[str, float]:
     }
 
 
-def memory_path(
+def cell_values(
     design: Mapping[str, float], marks: Sequence[float], signs: Sequence[float], cell: float = 0.0
 ) -> list[float]:
-    """What a memory holds after each step; it starts with `cell`."""
-    held = []
+    """The cell after each step, from an initial value."""
+    values = []
     for mark, sign in zip(marks, signs, strict=True):
         forget = sigmoid(design["forget_bias"] + design["forget_mark"] * mark)
         write = sigmoid(design["write_bias"] + design["write_mark"] * mark)
         cell = forget * cell + write * math.tanh(design["new_sign"] * sign)
-        held.append(cell)
-    return held
+        values.append(cell)
+    return values
 
 
-def whole(inputs: Inputs, design: Mapping[str, float]) -> str:
-    missing = [name for name in NAMES if name not in design]
+def is_complete(inputs: Inputs, design: Mapping[str, float]) -> str:
+    missing = [name for name in WEIGHT_NAMES if name not in design]
     if missing:
         return f"The answer is a dictionary of five numbers; `{missing[0]}` is missing."
-    bad = [name for name in NAMES if not math.isfinite(float(design[name]))]
+    bad = [name for name in WEIGHT_NAMES if not math.isfinite(float(design[name]))]
     return f"`{bad[0]}` is not a finite number." if bad else ""
 
 
 def stores(inputs: Inputs, design: Mapping[str, float]) -> str:
-    held = memory_path(design, [1], [1])[0]
+    held = cell_values(design, [1], [1])[0]
     if held >= 0.5:
         return ""
     write = sigmoid(design["write_bias"] + design["write_mark"])
@@ -334,7 +334,7 @@ def fades(inputs: Inputs, design: Mapping[str, float]) -> str:
 
 def ignores_noise(inputs: Inputs, design: Mapping[str, float]) -> str:
     lag = inputs[0]
-    added = memory_path(design, [0] * lag, [1.0] * lag)[-1]  # all alike: nothing is worse
+    added = cell_values(design, [0] * lag, [1.0] * lag)[-1]  # all alike: nothing is worse
     if abs(added) <= 0.1:
         return ""
     return (
@@ -345,7 +345,7 @@ def ignores_noise(inputs: Inputs, design: Mapping[str, float]) -> str:
 
 
 def renews(inputs: Inputs, design: Mapping[str, float]) -> str:
-    held = memory_path(design, [1, 1], [1, -1])[-1]
+    held = cell_values(design, [1, 1], [1, -1])[-1]
     if held <= -0.5:
         return ""
     return (
@@ -360,7 +360,7 @@ DESIGN_MEMORY = PlainExercise(
     inputs=("lag",),
     design=True,
     reference=design_memory,
-    demands=(whole, stores, holds, fades, ignores_noise, renews),
+    demands=(is_complete, stores, holds, fades, ignores_noise, renews),
     by_hand=ByHand(
         inputs={"lag": 40},
         answer=design_memory(40),
@@ -374,7 +374,7 @@ DESIGN_MEMORY = PlainExercise(
 
 
 def gru_parts(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple:
-    """Reset, keep, the word's part of the candidate and the state's."""
+    """Reset gate, update gate, and the candidate's two parts: from the word and from the state."""
     reset_x, keep_x, new_x = (x @ w_x.mT + b_x).chunk(3, dim=-1)
     reset_h, keep_h, new_h = (hidden @ w_h.mT + b_h).chunk(3, dim=-1)
     return (reset_x + reset_h).sigmoid(), (keep_x + keep_h).sigmoid(), new_x, new_h
@@ -386,10 +386,11 @@ def gru_cell(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor, b
 
 
 def gru_with(step: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A GRU cell made of `step`, which gets the parts and the old state."""
     return lambda x, h, *weights: step(*gru_parts(x, h, *weights), h)
 
 
-def first_gru(x, hidden, w_x, w_h, b_x, b_h):
+def first_version(x, hidden, w_x, w_h, b_x, b_h):
     reset_x, keep_x, new_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     w_reset, w_keep, w_new = w_h.chunk(3)
     b_reset, b_keep, b_new = b_h.chunk(3)
@@ -425,7 +426,7 @@ GRU_CELL = Exercise(
         {"n": 1, "d": 1, "k": 1, "r": 3},
     ),
     reference=gru_cell,
-    unrepaired=first_gru,
+    unrepaired=first_version,
     by_hand=ByHand(
         inputs={
             "x": [[1.0]],
@@ -489,7 +490,8 @@ def counter_weights(symbol: int, n_symbols: int) -> tuple[Tensor, Tensor]:
     return w_x, torch.tensor([20.0, 20.0, 0.0, 20.0])
 
 
-def counted(weights: tuple[Tensor, Tensor], symbols: Sequence[int]) -> float:
+def run_counter(weights: tuple[Tensor, Tensor], symbols: Sequence[int]) -> float:
+    """The cell after the symbols were read."""
     w_x, b = (torch.as_tensor(part, dtype=torch.float32) for part in weights)
     cell = 0.0
     for symbol in symbols:
@@ -498,7 +500,7 @@ def counted(weights: tuple[Tensor, Tensor], symbols: Sequence[int]) -> float:
     return cell
 
 
-def shaped(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
+def has_shapes(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
     shapes = [tuple(torch.as_tensor(part).shape) for part in weights]
     wanted = [(4, inputs[1]), (4,)]
     if shapes != wanted:
@@ -508,7 +510,7 @@ def shaped(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
 
 
 def counts_one(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
-    held = counted(weights, [inputs[0]])
+    held = run_counter(weights, [inputs[0]])
     if abs(held - 1) < 0.02:
         return ""
     return f"After one {inputs[0]} the cell holds {held:.2f}; it should hold 1: input gate 1, candidate 1."
@@ -517,7 +519,7 @@ def counts_one(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
 def ignores_others(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
     symbol, n_symbols = inputs
     for other in (other for other in range(n_symbols) if other != symbol):
-        held = counted(weights, [other])
+        held = run_counter(weights, [other])
         if abs(held) > 0.02:
             return f"A {other} alone leaves {held:.2f} in the cell, though {symbol} is to be counted."
     return ""
@@ -526,8 +528,8 @@ def ignores_others(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
 def counts_all(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
     symbol, n_symbols = inputs
     for length in (20, 200):
-        drawn = torch.randint(n_symbols, (length,), generator=torch.Generator("cpu").manual_seed(length))
-        right, held = int((drawn == symbol).sum()), counted(weights, drawn.tolist())
+        symbols = torch.randint(n_symbols, (length,), generator=torch.Generator("cpu").manual_seed(length))
+        right, held = int((symbols == symbol).sum()), run_counter(weights, symbols.tolist())
         if abs(held - right) > 0.25:
             reason = " It fades: how close to 1 is the forget gate, for every symbol?" if held < right else ""
             return (
@@ -543,7 +545,7 @@ COUNTER_WEIGHTS = PlainExercise(
     inputs=("symbol", "n_symbols"),
     design=True,
     reference=counter_weights,
-    demands=(shaped, counts_one, ignores_others, counts_all),
+    demands=(has_shapes, counts_one, ignores_others, counts_all),
     by_hand=ByHand(
         inputs={"symbol": 1, "n_symbols": 3},
         answer=counter_weights(1, 3),

@@ -1,12 +1,12 @@
-"""The gate mixer: what makes a cell remember? A gate that keeps, a gate that writes, and time.
+"""The gate mixer: how forget gate and input gate decide how long a cell remembers.
 
     >>> round(half_life(1.0), 1), round(half_life(5.0))         # forget biases, half-lives in steps
     (2.2, 103)
-    >>> compute(forget_bias=0.0, write=0.0, steps=10)["left"]    # half, ten times over
+    >>> compute(forget_bias=0.0, write=0.0, steps=10)["remaining"]    # half, ten times over
     0.0009765625
 
-One cell holds a 1 at the start. At each step it keeps a share of what it holds, its forget gate, and adds a
-share, its input gate, of what is new: +1 or −1, always the same series.
+One cell starts with 1. At each step it is multiplied by its forget gate, and the input gate times a candidate
+is added. The candidates are +1 or −1, always the same sequence.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from course_lib.views.quick_text import quick_text
 LOWEST, HIGHEST = -2.0, 4.0  # forget biases
 LENGTHS = (10, 20, 30, 50, 100)
 LONGEST = LENGTHS[-1]
-NEWS = np.random.default_rng(3).choice([-1.0, 1.0], LONGEST)
-REACH = 2.2  # of the cell's axis; what goes beyond is seen to leave the picture
+CANDIDATES = np.random.default_rng(3).choice([-1.0, 1.0], LONGEST)
+REACH = 2.2  # of the cell's axis; larger values leave the picture
 
 
 def sigmoid(x: float) -> float:
-    """Any number to one between 0 and 1.
+    """The logistic function.
 
     >>> round(sigmoid(1.0), 4)
     0.7311
@@ -37,25 +37,25 @@ def sigmoid(x: float) -> float:
 
 
 def half_life(forget_bias: float) -> float:
-    """After how many steps half is left, if nothing but the bias moves the forget gate."""
+    """The number of steps until half is left, if only the bias sets the forget gate."""
     return float(np.log(2) / np.log1p(np.exp(-forget_bias)))  # −ln of a sigmoid is ln(1 + e⁻ˣ)
 
 
-def cell_path(*, forget: float, write: float, steps: int) -> np.ndarray:
-    """What is in the cell at steps 0 to `steps`."""
-    held = [1.0]
-    for new in NEWS[:steps]:
-        held.append(forget * held[-1] + write * new)
-    return np.array(held)
+def cell_values(*, forget: float, write: float, steps: int) -> np.ndarray:
+    """The cell at steps 0 to `steps`."""
+    values = [1.0]
+    for candidate in CANDIDATES[:steps]:
+        values.append(forget * values[-1] + write * candidate)
+    return np.array(values)
 
 
 def compute(*, forget_bias: float, write: float, steps: int) -> Facts:
     forget = sigmoid(forget_bias)
     return {
         "forget": forget,
-        "cell": cell_path(forget=forget, write=write, steps=steps),
-        "faded": forget ** np.arange(steps + 1),
-        "left": forget**steps,
+        "cell": cell_values(forget=forget, write=write, steps=steps),
+        "decay": forget ** np.arange(steps + 1),
+        "remaining": forget**steps,
         "half_life": half_life(forget_bias),
     }
 
@@ -66,21 +66,21 @@ def draw_cell(axes: Axes) -> Show:
     axes.axhline(0, color=theme.HAIRLINE, linewidth=1)
     axes.axhline(0.5, color=theme.HAIRLINE, linewidth=1, linestyle=(0, (2, 2)))
     [cell] = axes.plot([], [], color=theme.BLUE, linewidth=2.2)
-    [faded] = axes.plot([], [], color=theme.ORANGE, linewidth=1.8, linestyle=(0, (3, 2)))
+    [decay] = axes.plot([], [], color=theme.ORANGE, linewidth=1.8, linestyle=(0, (3, 2)))
     dot = marked_point(axes)
     corner = {"of": "axes", "ha": "right", "va": "top", "size": 9.5}
-    first = quick_text(axes, 0.98, 0.97, colour=theme.ORANGE, **corner)
-    held = quick_text(axes, 0.98, 0.89, colour=theme.BLUE, **corner)
+    remaining = quick_text(axes, 0.98, 0.97, colour=theme.ORANGE, **corner)
+    value = quick_text(axes, 0.98, 0.89, colour=theme.BLUE, **corner)
 
     def show(facts: Facts) -> None:
         steps = facts["steps"]
-        places = np.linspace(0, 1, steps + 1)
-        cell.set_data(places, np.where(np.abs(facts["cell"]) <= REACH, facts["cell"], np.nan))
-        faded.set_data(places, facts["faded"])
+        positions = np.linspace(0, 1, steps + 1)
+        cell.set_data(positions, np.where(np.abs(facts["cell"]) <= REACH, facts["cell"], np.nan))
+        decay.set_data(positions, facts["decay"])
         reached = facts["half_life"] <= steps
         dot.set(data=([facts["half_life"] / steps if reached else -1], [0.5]), markerfacecolor=theme.ORANGE)
-        first.set_text(f"of the first 1, after {steps} steps: {significant(facts['left'], 2)}")
-        held.set_text(f"in the cell then: {fixed(facts['cell'][-1], 2)}")
+        remaining.set_text(f"of the first 1, after {steps} steps: {significant(facts['remaining'], 2)}")
+        value.set_text(f"in the cell then: {fixed(facts['cell'][-1], 2)}")
 
     return show
 
@@ -100,11 +100,11 @@ def draw_half_life(axes: Axes) -> Show:
     biases = np.linspace(LOWEST, HIGHEST, 61)
     axes.plot(biases, [half_life(bias) for bias in biases], color=theme.ORANGE, linewidth=2)
     dot = marked_point(axes)
-    told = quick_text(axes, 0.04, 0.95, of="axes", va="top", size=11, weight="bold", colour=theme.ORANGE)
+    label = quick_text(axes, 0.04, 0.95, of="axes", va="top", size=11, weight="bold", colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         dot.set(data=([facts["forget_bias"]], [facts["half_life"]]), markerfacecolor=theme.ORANGE)
-        told.set_text(f"{fixed(facts['half_life'], 1)} steps")
+        label.set_text(f"{fixed(facts['half_life'], 1)} steps")
 
     return show
 
@@ -135,7 +135,7 @@ class GateMixer(Explorable):
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "keep": now["half_life"] > 20,
-            "carry": now["steps"] == LONGEST and now["left"] > 0.1,
+            "carry": now["steps"] == LONGEST and now["remaining"] > 0.1,
             "drown": now["half_life"] > 20 and now["cell"][-1] < 0,
         }
 
@@ -149,6 +149,7 @@ class GateMixer(Explorable):
         return (
             f"Forget bias {fixed(facts['forget_bias'], 1)}: the forget gate is {fixed(facts['forget'], 2)}, "
             f"the half-life {fixed(facts['half_life'], 1)} steps. With the input gate at "
-            f"{fixed(facts['write'], 1)}, after {facts['steps']} steps {significant(facts['left'], 2)} of "
-            f"the first 1 is left, and the cell holds {fixed(facts['cell'][-1], 2)}."
+            f"{fixed(facts['write'], 1)}, after {facts['steps']} steps "
+            f"{significant(facts['remaining'], 2)} of the first 1 is left, "
+            f"and the cell holds {fixed(facts['cell'][-1], 2)}."
         )

@@ -86,13 +86,13 @@ NOTES = {
 ALT = "One step of an LSTM. Word and hidden state make three gates and a candidate. "
 
 
-def draw(*lit, title, says):
-    look = {"lit": lit, "notes": NOTES, "title": title, "alt": ALT + says}
-    return views.diagram(PARTS, ARROWS, **look)
+def draw_step(*lit, title, alt):
+    options = {"lit": lit, "notes": NOTES, "title": title, "alt": ALT + alt}
+    return views.diagram(PARTS, ARROWS, **options)
 
 
-draw("old cell", "keep", "cell", title="The road of the cell: keep and add",
-     says="Lit: the old cell is kept in part, and added to.")
+draw_step("old cell", "keep", "cell", title="The road of the cell: keep and add",
+          alt="Lit: the old cell is kept in part, and added to.")
 
 # %% kind="quiz" minutes=1.5
 quiz("03", "one-step")
@@ -179,7 +179,7 @@ estimate("03", "bias-five", measure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-103 from the formula, 103 in torch's cell. From 1.0 step to 103, by one constant.
+{result:lesson_03/half-life/5:.0f} from the formula, {result:lesson_03/steps in torch's cell/5:.0f} in torch's cell. From {result:lesson_03/half-life/0:.1f} step to {result:lesson_03/half-life/5:.0f}, by one constant.
 
 **The same number runs backwards.** Along the cell, one step multiplies by $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. Unlike in the RNN there is no matrix and no slope of a tanh on this road, only the gates' product. (There are side roads: the gates are computed from the hidden state, through matrices. They can add to the gradient, and even make it grow, so clipping stays in the training loop.) Here it is by autograd, over 100 steps.
 """
@@ -200,7 +200,7 @@ So it is not true that an LSTM does away with vanishing gradients, as one often 
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the room (2 min)** before the estimate: "Bias 3 gives 14 steps. What does 5 give?" Common answers: 24 (a straight line through
+**Ask the room (2 min)** before the estimate: "Bias 3 gives {result:lesson_03/half-life/3:.0f} steps. What does 5 give?" Common answers: 24 (a straight line through
 2 and 3), 28 (doubling). For large biases $-\ln\sigma(b) \approx e^{-b}$, so each unit multiplies by $e = 2.7$: 14 · 2.7 · 2.7 ≈ 104.
 
 **Common errors in `half_life`:** 1/(1 − f), which is the mean time, 1.44 half-lives; a forgotten minus.
@@ -229,9 +229,9 @@ c' &= f \odot c + i \odot g & h' &= o \odot \tanh(c')
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-draw("input", "candidate", "forget", "output",
-     title="Steps 1 and 2: four scores, four boxes",
-     says="Lit: input gate, candidate, forget gate, output gate.")
+draw_step("input", "candidate", "forget", "output",
+          title="Steps 1 and 2: four scores, four boxes",
+          alt="Lit: input gate, candidate, forget gate, output gate.")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="lstm_cell"
 r"""
@@ -291,10 +291,10 @@ print("the same as torch.nn.LSTMCell, hidden state and cell")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-**Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for 680 words, English and French. We take its weights, put your step where torch's was, and compare what the two say.
+**Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for {result:toy_language_models/lstm_lm/config/vocab_size:.0f} words, English and French. We take its weights, put your step where torch's was, and compare what the two say.
 """
 
-# %% kind="train" minutes=1
+# %% kind="train" name="trained model" minutes=1
 lstm_lm = load_shipped("lstm_lm")
 model, layer = lstm_lm.model.eval(), lstm_lm.model.recurrent.layers[0][0]
 w_x, w_h = layer.weight_ih_l0.detach(), layer.weight_hh_l0.detach()
@@ -311,24 +311,24 @@ with torch.no_grad():
     logits = model.words.logits(model.to_embed(torch.cat(states)))
     torch.testing.assert_close(logits, model(tokens[None])[0], atol=1e-3, rtol=1e-3)
 
-chances, best = logits.softmax(dim=-1).topk(2)
-for at, read in enumerate(["(start)", *text.split()]):
-    names = [lstm_lm.tokenizer.decode([int(i)]) or "(end)" for i in best[at]]
-    first, second = [fixed(100 * chance, 0) for chance in chances[at]]
-    print(f"{read:>8} → {names[0]} {first}%, {names[1]} {second}%")
+probabilities, best = logits.softmax(dim=-1).topk(2)
+for position, word in enumerate(["(start)", *text.split()]):
+    names = [lstm_lm.tokenizer.decode([int(i)]) or "(end)" for i in best[position]]
+    first, second = [fixed(100 * p, 0) for p in probabilities[position]]
+    print(f"{word:>8} → {names[0]} {first}%, {names[1]} {second}%")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*, 54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43): it has read no English, so it cannot know who is meant.
+Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*, {printed:trained model/qu' →} to {printed:trained model/qu' →/2}, much as the plain RNN of lesson 02 did ({result:lesson_03/RNN/il:.2f} and {result:lesson_03/RNN/elle:.2f}): it has read no English, so it cannot know who is meant.
 
-Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of 2.2 steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (Gates multiply, so we average their logarithms: 0.9 and then 0.4 act like 0.6 twice, for both make 0.36.) Read no meaning into one cell: in another sentence it may let go.
+Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of {result:lesson_03/half-life/1:.1f} steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (Gates multiply, so we average their logarithms: 0.9 and then 0.4 act like 0.6 twice, for both make 0.36.) Read no meaning into one cell: in another sentence it may let go.
 """
 
 # %% kind="estimate" minutes=1.5
 with torch.no_grad():
     words = model.words.target(tokens)
-    before = torch.cat([torch.zeros(1, 104), torch.cat(states)[:-1]])
-    scores = words @ w_x.T + before @ w_h.T + b
+    hidden_before = torch.cat([torch.zeros(1, 104), torch.cat(states)[:-1]])
+    scores = words @ w_x.T + hidden_before @ w_h.T + b
 forget_gates = torch.sigmoid(scores[:, 104:208])  # the second of four blocks
 half_lives = math.log(2) / -forget_gates.log().mean(dim=0)
 
@@ -373,8 +373,8 @@ $$ \text{candidate} = \tanh(\texttt{new\_sign} \cdot \text{sign}) $$
 """
 
 # %% kind="diagram" minutes=0.5 hide_input=true
-draw("forget", "input", title="Two gates to set: when to keep, when to write",
-     says="Lit: forget gate and input gate.")
+draw_step("forget", "input", title="Two gates to set: when to keep, when to write",
+          alt="Lit: forget gate and input gate.")
 
 # %% [markdown] kind="text" minutes=0.5 exercise="design_memory"
 r"""
@@ -424,22 +424,22 @@ signs, marks = torch.randn(91, generator=generator).sign(), torch.zeros(91)
 marks[[0, 50]], signs[[0, 50]] = 1.0, torch.tensor([1.0, -1.0])
 
 
-def held_by(design):
+def values_of(design):
     w_mark = [design["write_mark"], design["forget_mark"], 0.0, 0.0]
     w_sign = [0.0, 0.0, design["new_sign"], 0.0]
     b = torch.tensor([design["write_bias"], design["forget_bias"], 0.0, 9.0])
     w = torch.tensor([w_mark, w_sign]).T  # (4, 2): one cell, two inputs
-    hidden, cell, held = torch.zeros(1, 1), torch.zeros(1, 1), []
+    hidden, cell, values = torch.zeros(1, 1), torch.zeros(1, 1), []
     for step in torch.stack([marks, signs], dim=1):
         hidden, cell = my_cell(step[None], hidden, cell, w, torch.zeros(4, 1), b)
-        held.append(cell.item())
-    return held
+        values.append(cell.item())
+    return values
 
 
 # Yours, and yours with the input gate left ajar: 0.27 open between the marks.
 leaky = design | {"write_bias": -1.0, "write_mark": 3.0}
 views.lines(
-    range(91), {"input gate ajar": held_by(leaky), "your design": held_by(design)},
+    range(91), {"input gate ajar": values_of(leaky), "your design": values_of(design)},
     x_name="step", y_name="cell", title="Marked: +1 at step 0, −1 at 50; noise between",
     alt="Your cell: 1, sinking slowly, at step 50 to −1. The leaky one wanders about.",
 )
@@ -506,7 +506,7 @@ In the formula $r$ multiplies the whole bracket $U_n h + b'_n$: the product and 
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-**Is the smaller one worse?** On our toy French, three trainings each, with about 120,000 weights each: perplexity 8.1 for the plain RNN, 7.6 for the LSTM, 7.6 for the GRU. Gates help; which kind makes no difference here. These sentences are short, though. So let us ask for distance.
+**Is the smaller one worse?** On our toy French, three trainings each, with about 120,000 weights each: perplexity {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the plain RNN, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTM, {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRU. Gates help; which kind makes no difference here. These sentences are short, though. So let us ask for distance.
 
 ## 6 · Recall against distance
 
@@ -519,28 +519,32 @@ First, every batch of the training has a distance of its own, anything from 1 to
 SYSTEMS = {
     "transformer_lm": "attention", "gru_lm": "GRU", "lstm_lm": "LSTM", "rnn_lm": "RNN"
 }
-FAR = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
-FEW, NEAR = (1, 2, 5, 10, 20, 50, 100), FAR[:11]
+DISTANCES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+TRAINED, UP_TO_50 = (1, 2, 5, 10, 20, 50, 100), DISTANCES[:11]
 
 
-def curves(experiment, places, measure):
-    at = [mean_over_seeds(experiment, lambda run, d=d: measure(run, str(d))) for d in places]
-    return {name: [row[key] for row in at] for key, name in SYSTEMS.items()}
+def curves(experiment, distances, measure):
+    """For each system the mean over its seeds, at every distance."""
+    rows = [
+        mean_over_seeds(experiment, lambda run, d=str(d): measure(run, d))
+        for d in distances
+    ]
+    return {name: [row[key] for row in rows] for key, name in SYSTEMS.items()}
 
 
-right_ones = "right answers, %"
-mixed = curves("recall", FAR, lambda run, d: 100 * run["right"][d])
-fresh = curves("recall", NEAR, lambda run, d: run["gradient"]["fresh"][d])
-look = {"log_x": True, "y_limits": (0, 106)}
-all_mixed = views.Part("Trained on all distances", FAR, mixed, right_ones, **look)
-slopes = views.Part("Gradient before training", NEAR, fresh, log_y=True)
+accuracy = "right answers, %"
+mixed = curves("recall", DISTANCES, lambda run, d: 100 * run["right"][d])
+untrained = curves("recall", UP_TO_50, lambda run, d: run["gradient"]["fresh"][d])
+axes = {"log_x": True, "y_limits": (0, 106)}
+all_mixed = views.Part("Trained on all distances", DISTANCES, mixed, accuracy, **axes)
+gradients = views.Part("Gradient before training", UP_TO_50, untrained, log_y=True)
 alt = "Right answers over distances of 1 to 100, and the gradient over 1 to 50."
-figure = views.panels([all_mixed, slopes], x_name="distance", alt=alt)
+figure = views.panels([all_mixed, gradients], x_name="distance", alt=alt)
 predict("03", "mixed-distances", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-The gates did it: 100% over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
+The gates did it: {result:recall/lstm_lm/right/100:.0%} over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
 
 On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU less than a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. (Along the cell alone it would be less still, $0.73^{50}$ or a ten-millionth. But some gates stand further open, and there is a second road back, through the hidden state: most of what arrives comes that way.) Attention loses nothing: it looks at the word directly.
 
@@ -548,20 +552,20 @@ Now the same systems again, each trained **on one distance alone**, anew for eac
 """
 
 # %% kind="predict" minutes=1.5
-alone = curves("recall_one_distance", FEW, lambda run, d: 100 * run["right"][d])
-on_one = views.Part("Trained on one alone", FEW, alone, right_ones, **look)
+alone = curves("recall_one_distance", TRAINED, lambda run, d: 100 * run["right"][d])
+on_one = views.Part("Trained on one alone", TRAINED, alone, accuracy, **axes)
 alt = "Right answers over distances of 1 to 100, trained on all or on one alone."
 figure = views.panels([all_mixed, on_one], x_name="distance", alt=alt)
 predict("03", "fifty-alone", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-At chance, 10%. The same LSTM that holds 100 steps does not *learn* 50 when nothing shorter is there to learn from, not in 1,000 steps and not in 4,000 (recorded as `recall_alone_longer`). **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of 2.2 steps hardly any arrives. With short distances in the mixture, the likely story goes, it first learns those, and once its gates hold for five steps, ten are within reach.
+At chance, 10%. The same LSTM that holds 100 steps does not *learn* 50 when nothing shorter is there to learn from, not in {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps and not in {result:recall_alone_longer/lstm_lm/n_steps:,.0f} (recorded as `recall_alone_longer`). **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of {result:lesson_03/half-life/1:.1f} steps hardly any arrives. With short distances in the mixture, the likely story goes, it first learns those, and once its gates hold for five steps, ten are within reach.
 
 You know the knob. A small LSTM, lag 40 alone, run live: once with the usual forget bias of 1, once with the bias from **your design**. Same start, same data.
 """
 
-# %% kind="train" minutes=0.5
+# %% kind="train" name="lag 40" minutes=0.5
 clip = yours("clip_gradients")  # of lesson 02
 
 
@@ -601,7 +605,7 @@ predict("03", "your-bias", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of 400 steps each: with a forget bias of 1 it has 9% right, with 3 it has 100%, with 5 it has 100%. (So it was not for want of training that it failed above: there it had 1,000 steps.) One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
+A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of {result:recall_forget_bias/bias 1/n_steps:,.0f} steps each: with a forget bias of 1 it has {result:recall_forget_bias/bias 1/right/50:.0%} right, with 3 it has {result:recall_forget_bias/bias 3/right/50:.0%}, with 5 it has {result:recall_forget_bias/bias 5/right/50:.0%}. (So it was not for want of training that it failed above: there it had {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps.) One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
 """
 
 # %% [markdown] kind="instructor"
@@ -660,14 +664,14 @@ Column `symbol` of `w_x` is what the symbol adds to the four scores. Large biase
 w_x, b = (torch.as_tensor(part) for part in yours("counter_weights")(5, 27))
 letters = "the cell counts every e that it reads"  # e is letter 5, a space is 0
 rows = F.one_hot(torch.tensor([ord(letter) % 32 for letter in letters]), 27).float()
-hidden, cell, held = torch.zeros(1, 1), torch.zeros(1, 1), []
+hidden, cell, values = torch.zeros(1, 1), torch.zeros(1, 1), []
 for row in rows:
     hidden, cell = my_cell(row[None], hidden, cell, w_x, torch.zeros(4, 1), b)
-    held.append(cell.item())
+    values.append(cell.item())
 
 assert losses["bias 1"][-20:].mean() > 2.2 and losses["your bias"][-20:].mean() < 1.5
 views.lines(
-    range(1, len(letters) + 1), {"cell": held}, x_name="letter", y_name="cell",
+    range(1, len(letters) + 1), {"cell": values}, x_name="letter", y_name="cell",
     title=f"One LSTM cell counts the e in '{letters}'",
     alt="A staircase: the cell rises by 1 at each e, to 6, and stays level between.",
 )
@@ -680,10 +684,10 @@ A GRU cannot hold a count like this: its new state is a blend of the old one and
 
 Three ways to write a GRU step, one set of trained weights: the shipped GRU language model. One step is yours. One has the reset gate before the product, as Cho's paper has it. One blends the other way round, as Chung's. All run without an error, and all shapes fit.
 
-> **Before you run it:** perplexity on 200 test sentences is 7.5 with the right step (7.6 over all 1,000). What with the other two? (The vocabulary has 680 words.)
+> **Before you run it:** perplexity on 200 test sentences is {printed:GRU steps/right: perplexity} with the right step ({result:toy_language_models/gru_lm/scores/test/perplexity:.1f} over all 1,000). What with the other two? (The vocabulary has {result:toy_language_models/gru_lm/config/vocab_size:.0f} words.)
 """
 
-# %% kind="break" minutes=1
+# %% kind="break" name="wrong GRU steps" minutes=1
 def reset_first(x, h, w_x, w_h, b_x, b_h):
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     r_h, z_h, _ = (h @ w_h.T + b_h).chunk(3, dim=-1)
@@ -692,13 +696,13 @@ def reset_first(x, h, w_x, w_h, b_x, b_h):
     return (1 - z) * n + z * h
 
 
-def turned_round(x, h, w_x, w_h, b_x, b_h):
+def swapped_blend(x, h, w_x, w_h, b_x, b_h):
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     r_h, z_h, n_h = (h @ w_h.T + b_h).chunk(3, dim=-1)
     z = torch.sigmoid(z_x + z_h)
     return z * torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h) + (1 - z) * h
 
-# %% kind="break" minutes=1
+# %% kind="break" name="GRU steps" minutes=1
 gru_lm = load_shipped("gru_lm")
 model, layer = gru_lm.model.eval(), gru_lm.model.recurrent.layers[0][0]
 weights = [weight.detach() for weight in layer.parameters()]  # w_x, w_h, b_x, b_h
@@ -708,7 +712,7 @@ measure = yours("perplexity")  # of lesson 01
 
 @torch.no_grad()
 def perplexity_with(cell):
-    chances = []
+    probabilities = []
     for ids in map(gru_lm.tokenizer.encode, texts):
         hidden, states = torch.zeros(1, 120), []
         for word in model.words.target(torch.tensor([BOS, *ids])):
@@ -716,17 +720,18 @@ def perplexity_with(cell):
             states.append(hidden)
         logits = model.words.logits(model.to_embed(torch.cat(states)))
         right = torch.tensor([*ids, EOS])
-        chances.append(logits.softmax(dim=-1)[range(len(right)), right])
-    return measure(torch.cat(chances))
+        probabilities.append(logits.softmax(dim=-1)[range(len(right)), right])
+    return measure(torch.cat(probabilities))
 
 
-cells = {"right": yours("gru_cell"), "reset first": reset_first, "turned": turned_round}
+cells = {"right": yours("gru_cell"), "reset first": reset_first}
+cells["turned"] = swapped_blend
 for name, cell in cells.items():
     print(f"{name:>11}: perplexity {fixed(perplexity_with(cell), 1)}")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-10.7 is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the step. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's.
+{printed:GRU steps/reset first: perplexity} is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the step. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's.
 
 ## Check yourself
 
@@ -749,7 +754,7 @@ r"""
 | LSTM | input, forget and output gate, candidate, cell | 4 blocks of weights |
 | GRU | reset and update gate, candidate, no separate cell | 3 blocks of weights |
 
-- Along the cell both memory and gradient shrink by the product of the forget gates. Bias 0, 1, 2, 3, 5: half-lives 1.0, 2.2, 5.5, 14.3, 103.
+- Along the cell both memory and gradient shrink by the product of the forget gates. Bias 0, 1, 2, 3, 5: half-lives {result:lesson_03/half-life/0:.1f}, {result:lesson_03/half-life/1:.1f}, {result:lesson_03/half-life/2:.1f}, {result:lesson_03/half-life/3:.1f}, {result:lesson_03/half-life/5:.0f}.
 - Being able to hold is not being led to it: at distance 50 alone LSTM and GRU stay at chance; a larger forget bias frees the LSTM.
 - An LSTM's cell can hold a count, however large; a GRU's state stays between −1 and 1.
 

@@ -1,4 +1,4 @@
-"""A tiny task that measures one ability, memory: say a symbol again, so many steps after it was read.
+"""A task that measures memory: repeat a symbol a given number of steps after it was read.
 
     >>> task = recall(torch.Generator().manual_seed(0), batch_size=2, distance=3, vocab_size=16)
     >>> task.tokens                                         # MARK (5), the symbol, two others, ASK (4)
@@ -8,10 +8,9 @@
     tensor([[ 0,  0,  0,  0, 15],
             [ 0,  0,  0,  0, 13]])
 
-A model reads `tokens` and says something at every position, and what it says counts where an ASK stands.
-Nothing of the answer is ever there, so any model can be measured: one that reads from left to right and must
-remember, or one that looks at all positions at once. Symbols are the ids from 6 on, below them the special
-tokens, ASK and MARK.
+A model reads `tokens` and predicts a token at every position; the prediction at the ASK is scored. The answer
+is not among the tokens after the ASK, so that recurrent models and models that attend to all positions can be
+compared. Ids from 6 on are symbols, below them are the special tokens, ASK and MARK.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ FIRST_SYMBOL = MARK + 1
 
 
 class RecallTask(NamedTuple):
-    """What a model reads, what it shall say at each position, and where that counts."""
+    """The tokens to read, the target at each position, and the positions that are scored."""
 
     tokens: Int[Tensor, "batch positions"]
     targets: Int[Tensor, "batch positions"]
@@ -39,10 +38,10 @@ class RecallTask(NamedTuple):
 def recall(
     generator: torch.Generator, *, batch_size: int, distance: int, vocab_size: int, lead: int = 0
 ) -> RecallTask:
-    """Say the symbol after the MARK again, `distance` steps after it was read.
+    """A batch: the target at the ASK is the symbol after the MARK, `distance` steps before it.
 
-    With `lead`, up to so many symbols come before the MARK, a number drawn for each row, and PAD behind
-    the ASK: then only the mark tells which symbol matters, not its place.
+    Each row has a random number of symbols before the MARK, at most `lead`, and PAD after the ASK. With a
+    lead, only the MARK shows which symbol to remember, not its position.
     """
     if distance < 1 or vocab_size < FIRST_SYMBOL + 2:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 03 show."""
+"""The gate mixer shows an LSTM cell, and what its prediction calls right."""
 
 from __future__ import annotations
 
@@ -7,43 +7,42 @@ import pytest
 import torch
 from torch import nn
 
-from lessons.l03_lstm_and_gru import gate_mixer
+from lessons.l03_lstm_and_gru import GateMixer
+from lessons.l03_lstm_and_gru.exercises import HALF_LIFE
+from lessons.l03_lstm_and_gru.gate_mixer import cell_values, compute, half_life, sigmoid
 from tests.explore.stops import opened
 
 
 def test_the_cell_is_that_of_torch():
-    """Weights of 0 but for the forget bias and the candidate: what the picture calls new, through a tanh."""
-    facts = gate_mixer.compute(forget_bias=1.5, write=0.5, steps=20)
-    cell = nn.LSTMCell(1, 1, dtype=torch.float64)
+    """All weights are 0 but the forget bias and the candidate's, which is large: its tanh is the sign."""
+    facts = compute(forget_bias=1.5, write=0.5, steps=20)
+    lstm = nn.LSTMCell(1, 1, dtype=torch.float64)
     with torch.no_grad():
-        for weight in cell.parameters():
+        for weight in lstm.parameters():
             weight.zero_()
-        cell.bias_ih[1], cell.weight_ih[2] = 1.5, 100.0  # the candidate is the sign of what comes
-        hidden, held = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
-        for new in np.sign(facts["cell"][1:] - facts["forget"] * facts["cell"][:-1]):
-            hidden, held = cell(torch.full((1, 1), new, dtype=torch.float64), (hidden, held))
-    assert held.item() == pytest.approx(facts["cell"][-1])
-    kept = gate_mixer.cell_path(forget=1.0, write=0.0, steps=100)
-    assert (kept == 1).all(), "a gate of one that writes nothing keeps the cell as it is"
+        lstm.bias_ih[1], lstm.weight_ih[2] = 1.5, 100.0
+        hidden, cell = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
+        for candidate in np.sign(facts["cell"][1:] - facts["forget"] * facts["cell"][:-1]):
+            hidden, cell = lstm(torch.full((1, 1), candidate, dtype=torch.float64), (hidden, cell))
+    assert cell.item() == pytest.approx(facts["cell"][-1])
 
 
-# Where a number is estimated from random draws, the tolerance is about four standard errors.
-NUMBERS = [
-    *((lambda b=b: gate_mixer.half_life(b), steps, 0.05) for b, steps in
-      [(0, 1.0), (1, 2.2), (2, 5.5), (3, 14.3)]),
-    (lambda: gate_mixer.half_life(5), 103, 0.5),
-    (lambda: gate_mixer.sigmoid(1.0), 0.7311, 5e-5),
-    (lambda: gate_mixer.cell_path(forget=0.99, write=0.0, steps=100)[-1], 0.366, 5e-4),
-    (lambda: gate_mixer.cell_path(forget=0.9, write=0.0, steps=100)[-1], 2.7e-5, 5e-7),
-]  # fmt: skip
+def test_a_forget_gate_of_one_and_a_shut_input_gate_keep_the_cell():
+    assert (cell_values(forget=1.0, write=0.0, steps=100) == 1).all()
 
 
-@pytest.mark.parametrize(("number", "expected", "tolerance"), NUMBERS)
-def test_numbers_quoted_in_the_lesson(number, expected, tolerance):
-    assert number() == pytest.approx(expected, abs=tolerance, rel=0)
+@pytest.mark.parametrize("bias", [-2.0, 0.0, 1.0, 2.0, 3.0, 5.0])
+def test_the_half_life_is_that_of_the_exercise(bias):
+    assert half_life(bias) == pytest.approx(HALF_LIFE.reference(bias))
+    assert sigmoid(bias) ** half_life(bias) == pytest.approx(0.5)
 
 
-def test_the_prediction_is_true():
-    asked, _, _, facts = opened("03", "bias-one", gate_mixer.GateMixer)
+@pytest.mark.parametrize(("gate", "remaining"), [(0.9, 0.00003), (0.99, 0.37)])
+def test_what_a_gate_leaves_after_a_hundred_steps(gate, remaining):
+    assert cell_values(forget=gate, write=0.0, steps=100)[-1] == pytest.approx(remaining, rel=0.15)
+
+
+def test_a_forget_bias_of_one_halves_the_cell_within_about_two_steps():
+    asked, _, _, facts = opened("03", "bias-one", GateMixer)
     assert (facts["forget_bias"], facts["write"]) == (1, 0)
     assert facts["half_life"] == pytest.approx(asked.answer, abs=0.05)

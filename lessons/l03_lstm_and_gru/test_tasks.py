@@ -1,4 +1,4 @@
-"""The recall task: each answer worked out again in plain Python."""
+"""The recall task, its answers checked in plain Python."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_recall_asks_for_the_marked_symbol_at_its_distance(batch_size, distance,
         assert set(tokens[ask + 1 :]) <= {PAD} and PAD not in tokens[:ask]
 
 
-def test_the_generator_decides_everything_and_with_a_lead_the_mark_stands_in_many_places():
+def test_the_generator_decides_everything_and_with_a_lead_the_position_of_the_mark_varies():
     first, again, other = (
         recall(generator(seed), batch_size=200, distance=3, vocab_size=20, lead=4) for seed in (1, 1, 2)
     )

@@ -1,4 +1,8 @@
-"""Answers to lesson 03, wrong and right, as learners write them."""
+"""Answers to the exercises of lesson 03, as learners write them.
+
+WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+(None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,33 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-# --- half_life
+from lessons.l03_lstm_and_gru.exercises import design_memory
+
+# ---- shared by several answers
+
+
+def design_with(**changes):
+    def design(lag):
+        return design_memory(lag) | changes
+
+    return design
+
+
+def gru_candidate(x, hidden, w_x, w_h, b_x, b_h):
+    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+    return (gi[2] + (gi[0] + gh[0]).sigmoid() * gh[2]).tanh()
+
+
+def counter_with(forget=20.0, write=20.0, candidate=20.0, base=0.0):
+    def weights(symbol, n_symbols):
+        w_x = torch.zeros(4, n_symbols)
+        w_x[2, symbol] = candidate - base
+        return w_x, torch.tensor([write, forget, base, 0.0])
+
+    return weights
+
+
+# ---- half_life
 
 
 def counts_steps(forget_bias):
@@ -42,7 +72,7 @@ def log_ratio(forget_bias):
     return math.log(0.5, torch.sigmoid(torch.tensor(forget_bias, dtype=torch.float64)).item())
 
 
-# --- lstm_cell
+# ---- lstm_cell
 
 
 def linear_lstm(x, hidden, cell, w_x, w_h, b):
@@ -116,39 +146,30 @@ def keeps_tanh(x, hidden, cell, w_x, w_h, b):
     return torch.sigmoid(o) * cell, cell
 
 
-# --- design_memory
-
-
-def made(**changes):
-    def design(lag):
-        gate = 0.5 ** (1 / (2 * lag))
-        right = {"forget_bias": math.log(gate / (1 - gate)), "forget_mark": -20.0}
-        return right | {"write_bias": -10.0, "write_mark": 20.0, "new_sign": 5.0} | changes
-
-    return design
+# ---- design_memory
 
 
 def by_search(lag):
     bias = 0.0
     while (1 / (1 + math.exp(-bias))) ** lag <= 0.55:
         bias += 0.01
-    return made(forget_bias=bias)(lag)
+    return design_with(forget_bias=bias)(lag)
 
 
 def with_logit(lag):
     gate = torch.tensor(0.5, dtype=torch.float64) ** (1 / (1.5 * lag))
-    return made(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_sign=1)(lag)
+    return design_with(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_sign=1)(lag)
 
 
 def with_log_of_lag(lag):
-    return made(forget_bias=math.log(3 * lag), forget_mark=-100.0)(lag)
+    return design_with(forget_bias=math.log(3 * lag), forget_mark=-100.0)(lag)
 
 
 def three_numbers(lag):
     return {"forget_bias": 4.0, "write_bias": -10.0, "write_mark": 20.0}
 
 
-# --- gru_cell
+# ---- gru_cell
 
 
 def torch_gru(x, hidden, w_x, w_h, b_x, b_h):
@@ -172,16 +193,11 @@ def lerp_gru(x, hidden, w_x, w_h, b_x, b_h):
 
 
 def gru_module(x, hidden, w_x, w_h, b_x, b_h):
-    n = gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+    n = gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
     _, z_x, _ = F.linear(x, w_x, b_x).chunk(3, -1)
     _, z_h, _ = F.linear(hidden, w_h, b_h).chunk(3, -1)
     z = nn.Sigmoid()(z_x + z_h)
     return n + z * (hidden - n)
-
-
-def gru_with_n(x, hidden, w_x, w_h, b_x, b_h):
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    return (gi[2] + (gi[0] + gh[0]).sigmoid() * gh[2]).tanh()
 
 
 def only_product_reset(x, hidden, w_x, w_h, b_x, b_h):
@@ -195,7 +211,7 @@ def only_product_reset(x, hidden, w_x, w_h, b_x, b_h):
 def as_chung(x, hidden, w_x, w_h, b_x, b_h):
     gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
     z = (gi[1] + gh[1]).sigmoid()
-    return (1 - z) * hidden + z * gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+    return (1 - z) * hidden + z * gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
 
 
 def still_cho(x, hidden, w_x, w_h, b_x, b_h):
@@ -206,7 +222,7 @@ def still_cho(x, hidden, w_x, w_h, b_x, b_h):
 
 
 def candidate_alone(x, hidden, w_x, w_h, b_x, b_h):
-    return gru_with_n(x, hidden, w_x, w_h, b_x, b_h)
+    return gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
 
 
 def without_reset(x, hidden, w_x, w_h, b_x, b_h):
@@ -219,16 +235,7 @@ def keeps_more(x, hidden, w_x, w_h, b_x, b_h):
     return torch_gru(x, hidden, w_x, w_h, b_x, b_h) + hidden
 
 
-# --- counter_weights
-
-
-def counter(forget=20.0, write=20.0, candidate=20.0, base=0.0):
-    def weights(symbol, n_symbols):
-        w_x = torch.zeros(4, n_symbols)
-        w_x[2, symbol] = candidate - base
-        return w_x, torch.tensor([write, forget, base, 0.0])
-
-    return weights
+# ---- counter_weights
 
 
 def gate_looks(symbol, n_symbols):
@@ -239,7 +246,7 @@ def gate_looks(symbol, n_symbols):
 
 
 def counts_backwards(symbol, n_symbols):
-    return counter(candidate=-20.0)(symbol, n_symbols)
+    return counter_with(candidate=-20.0)(symbol, n_symbols)
 
 
 def both_look(symbol, n_symbols):
@@ -248,12 +255,12 @@ def both_look(symbol, n_symbols):
 
 
 def transposed_counter(symbol, n_symbols):
-    w_x, b = counter()(symbol, n_symbols)
+    w_x, b = counter_with()(symbol, n_symbols)
     return w_x.T, b
 
 
 def next_symbol(symbol, n_symbols):
-    return counter()((symbol + 1) % n_symbols, n_symbols)
+    return counter_with()((symbol + 1) % n_symbols, n_symbols)
 
 
 WRONG = {
@@ -279,14 +286,14 @@ WRONG = {
         (keeps_tanh, "squashed-cell"),
     ],
     "design_memory": [
-        (made(forget_bias=1.0), "after 40 steps; more than half should be"),
-        (made(forget_bias=10.0), "four times the lag"),
-        (made(forget_bias=5.0), "four times the lag"),
-        (made(forget_mark=0.0), "the old content must go"),
-        (made(write_bias=0.0), "gets into the cell too"),
-        (made(write_mark=0.0), "should get in"),
-        (made(new_sign=-5.0), "should get in"),
-        (made(write_bias=float("nan")), "is not a finite number"),
+        (design_with(forget_bias=1.0), "after 40 steps; more than half should be"),
+        (design_with(forget_bias=10.0), "four times the lag"),
+        (design_with(forget_bias=5.0), "four times the lag"),
+        (design_with(forget_mark=0.0), "the old content must go"),
+        (design_with(write_bias=0.0), "gets into the cell too"),
+        (design_with(write_mark=0.0), "should get in"),
+        (design_with(new_sign=-5.0), "should get in"),
+        (design_with(write_bias=float("nan")), "is not a finite number"),
         (three_numbers, "`forget_mark` is missing"),
     ],
     "gru_cell": [
@@ -298,10 +305,10 @@ WRONG = {
         (keeps_more, None),
     ],
     "counter_weights": [
-        (counter(forget=3.0), "It fades"),
-        (counter(write=0.0), "it should hold 1"),
-        (counter(candidate=1.0), "it should hold 1"),
-        (counter(base=5.0), "leaves 1.00 in the cell"),
+        (counter_with(forget=3.0), "It fades"),
+        (counter_with(write=0.0), "it should hold 1"),
+        (counter_with(candidate=1.0), "it should hold 1"),
+        (counter_with(base=5.0), "leaves 1.00 in the cell"),
         (counts_backwards, "holds -1.00"),
         (transposed_counter, "Two tensors are wanted"),
         (next_symbol, "it should hold 1"),
@@ -311,7 +318,7 @@ WRONG = {
 RIGHT = {
     "half_life": [softplus_life, torch_life, log_ratio],
     "lstm_cell": [linear_lstm, sliced_lstm, torch_lstm, joined_lstm],
-    "design_memory": [by_search, with_logit, with_log_of_lag, made()],
+    "design_memory": [by_search, with_logit, with_log_of_lag, design_with()],
     "gru_cell": [torch_gru, sliced_gru, lerp_gru, gru_module],
-    "counter_weights": [counter(), gate_looks, both_look],
+    "counter_weights": [counter_with(), gate_looks, both_look],
 }

@@ -1,4 +1,4 @@
-"""Figures and claims of lessons 00 and 08 that are more than a mean."""
+"""Figures and claims of lesson 08 that are more than a mean."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from course_lib.results import runs
 from tests.lessons.told import means
 
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
-
-
-def test_three_systems_are_of_about_the_same_size():
-    sizes = [means("toy_ladder", "parameters")[name] for name in ("seq2seq", "bahdanau", "transformer")]
-    assert max(sizes) < 1.1 * min(sizes)
 
 
 def test_one_matrix_and_two():

@@ -28,46 +28,6 @@ OLD, NEW, FAR = words("16–20", "test"), words("21–30"), words("31–40")
 LM, LADDER = "toy_language_models", "toy_ladder"
 
 TOLD = {
-    "start_here": [
-        (
-            *(LADDER, PRONOUNS, ".0%", {"seq2seq": "87%", "bahdanau": "96%", "transformer": "100%"}),
-            "Over 400 such sentences and three trainings each, the network of 2014 gets 87% of the pronouns",
-            "that of 2015 96%, that of 2017 all of them, and all three are of about the same size",
-        ),
-        (LADDER, ("scores", "coreference", "n"), ".0f", {"seq2seq": "400", "transformer": "400"}),
-    ],
-    "guessing_the_next_word": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"ngram_lm": "12.4", "mlp_lm": "9.3", "rnn_lm": "8.1"}),
-            *("12.4, 9.3, 8.1. Is the comparison fair", "12.4 → 9.3 → 8.1"),
-            "n-gram near 12, MLP near 9, RNN near 8",
-        ),
-    ],
-    "recurrent_networks": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "mlp_lm": "9.3"}),
-            "an RNN had 8.1 and the network with a window 9.3; these 200 are a little easier",
-        ),
-        ("recall", ("gradient", "fresh", "1"), ".1g", {"rnn_lm": "0.09"}, "0.09 at the word one step back,"),
-        ("recall", ("gradient", "fresh", "10"), ".1g", {"rnn_lm": "0.0002"}, "0.0002 at ten steps and"),
-        ("recall", ("gradient", "fresh", "20"), ".1g", {"rnn_lm": "2e-07"}, "0.0000002 at twenty"),
-        ("recall_one_distance", ("right", "10"), ".0%", {"rnn_lm": "73%"}, "(73% at 10 is a mean"),
-    ],
-    "lstm_and_gru": [
-        (
-            *(LM, PERPLEXITY, ".1f", {"rnn_lm": "8.1", "lstm_lm": "7.6", "gru_lm": "7.6"}),
-            "perplexity 8.1 for the plain RNN, 7.6 for the LSTM, 7.6 for the GRU",
-            "7.5 with the right step (7.6 over all 1,000)",
-        ),
-        (
-            *("recall_forget_bias", ("right", "50"), ".0%"),
-            {"bias 1": "9%", "bias 3": "100%", "bias 5": "100%"},
-            "with a forget bias of 1 it has 9% right, with 3 it has 100%, with 5 it has 100%",
-        ),
-        ("recall_forget_bias", ("n_steps",), "", {"bias 1": "400", "bias 3": "400", "bias 5": "400"}),
-        ("recall_one_distance", ("n_steps",), "", dict.fromkeys(("rnn_lm", "lstm_lm", "gru_lm"), "1000")),
-        ("recall", ("n_steps",), "", dict.fromkeys(("rnn_lm", "lstm_lm", "gru_lm"), "4000")),
-    ],
     "encoder_decoder": [
         (LADDER, OLD, ".1%", {"seq2seq": "21.5%"}, "Eighteen: one in five.", "one in five at 16 to 20"),
         (
@@ -254,23 +214,6 @@ def test_means_are_as_told(topic):
 
 
 PRINTED = {
-    "recurrent_networks": [
-        (["perplexity 7.9"], "these 200 are a little easier"),
-        (
-            ["le chat dort parce qu' il 0.81", "la souris dort parce qu' il 0.46"],
-            "*il* gets 0.81 after the cat (masculine) and 0.46 after the mouse",
-        ),
-        (["dormi hier parce qu' il 0.82", "dormi hier parce qu' il 0.39"], "it is 0.82 and 0.39"),
-        (["le chat a bu l' eau parce qu' il 0.57 elle 0.43", "il 0.53 elle 0.47"], "It gets 0.47"),
-        (["u = 3 (a memory) 0.031", "u = 0.9 passes on 0.57, u = 3 (a memory) 2.7e-08"],),
-    ],
-    "lstm_and_gru": [
-        (
-            ["qu' → il 54%, elle 45%"],
-            "54% to 45%, much as the plain RNN of lesson 02 did (0.57 and 0.43)",
-        ),
-        (["half-life, middle one of 104: 0.9 steps", "cells below 2.2 steps: 79"],),
-    ],
     "bahdanau_attention": [
         (["at il: because 0.04, it 0.07, was 0.14, thirsty 0.46, </s> 0.30"], "*thirsty* (0.46)"),
         (

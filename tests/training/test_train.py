@@ -79,6 +79,20 @@ def run_until(run):
 # ---- it learns
 
 
+def test_dropout_differs_from_step_to_step_and_not_from_run_to_run(run, make):
+    usual, drawn = language_modelling(0.1), []
+
+    def objective(model, batch):
+        if model.training:
+            drawn[-1].append(torch.rand(()).item())
+        return usual(model, batch)
+
+    for _ in range(2):
+        drawn.append([])
+        run(make(), objective=objective)
+    assert drawn[0] == drawn[1] and len(set(drawn[0])) == len(drawn[0]) == 12
+
+
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
 def test_the_loss_falls_and_records_say_what_happened(data, make, recipe, run, name):
     seen, model = [], make(name)

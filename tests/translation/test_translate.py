@@ -13,7 +13,6 @@ from course_lib.text.bpe import BpeTokenizer
 from course_lib.text.special import EOS
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.translation import pipeline as module
-from course_lib.translation.attentions import attention_text, every_attention, legend
 from course_lib.translation.pipeline import (
     ALL_UNKNOWN,
     EMPTY,
@@ -24,6 +23,7 @@ from course_lib.translation.pipeline import (
     prepare,
     translate,
 )
+from tools.attention_text import attention_text, every_attention, legend
 
 WORDS = WordTokenizer(["the", "cat", "dog", "sleeps", "le", "chat", "chien", "dort"])
 TEXTS = ["the cat sleeps", "dog", "", "the dog the cat the dog sleeps", "the cat sleeps", "cat cat"]

@@ -8,6 +8,7 @@ from matplotlib.text import Text
 
 from course_lib import theme
 from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
 
 
@@ -69,3 +70,13 @@ def test_blocks_and_lying_bars_stand_between_their_edges():
     wanted = np.zeros((160, 320), dtype=bool)
     wanted[100:140, 100:180] = wanted[20:60, 40:100] = True
     assert np.array_equal(painted(lying), wanted)
+
+
+@pytest.mark.parametrize("scores", [[[-3.0, -1.0]], [[-4.0, 2.0]], [[0.5, 0.0]]])
+def test_the_colours_of_scores_reach_as_far_up_as_down(scores):
+    """So white is 0 and both ends of the scale have the same strength, also where all scores are negative."""
+    axes = theme.figure(2, 1).add_subplot()
+    cells = Heatmap(axes, ["row"], ["a", "b"], kind="scores")
+    cells.show(np.array(scores))
+    norm = axes.collections[0].norm
+    assert norm.vmax == -norm.vmin == np.abs(scores).max()

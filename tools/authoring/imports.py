@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 PARTS = ("course_lib", "lessons", "tools")
 REGISTRY = "course_lib.models.registry"
-NOT_USED_BY_LEARNERS = ("test_*.py", "wrong_answers.py")
+NOT_USED_BY_LEARNERS = ("test_*.py", "wrong_answers.py", "measurements.py")
 
 
 class Import(NamedTuple):

@@ -1,7 +1,7 @@
 """The command line: `python3 -m course_lib lab`, from the word that is typed to the exit code.
 
 commands.py             every command together, and how each may end
-environment.py                 what must be installed, and `CommandError`: what a person can put right
+environment.py          the packages a command needs, and `CommandError`: what a user can put right
 arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
 
 lab_command.py          JupyterLab on the first lesson, with the settings in lab_settings/

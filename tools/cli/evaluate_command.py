@@ -66,7 +66,7 @@ def measured(path: Path, args: argparse.Namespace, device) -> tuple[dict, str]:
     from tqdm import tqdm
 
     from course_lib.training.console import watched
-    from course_lib.translation.measure import measure
+    from tools.experiments.measure import measure
 
     saved, kind = open_system(path, device)
     label = path.parent.name if path.name == BEST else path.stem

@@ -74,8 +74,8 @@ def open_as(kind: str, args: argparse.Namespace):
 
 
 def translate(args: argparse.Namespace) -> int:
-    from course_lib.translation.attentions import every_attention
     from course_lib.translation.pipeline import translate
+    from tools.attention_text import every_attention
 
     if len(args.texts) > 1 and all(len(text.split()) == 1 for text in args.texts):
         print(f"{len(args.texts)} sentences of one word each; for one sentence use quotes", file=sys.stderr)
@@ -129,9 +129,9 @@ def sample(args: argparse.Namespace) -> int:
 
     from course_lib.models.in_use import device_of
     from course_lib.text.special import BOS, EOS
-    from course_lib.translation.attentions import Attention
     from course_lib.translation.pipeline import prepare
     from course_lib.translation.sample import continue_text
+    from tools.attention_text import Attention
 
     saved = open_as("language model", args)
     model, tokenizer = saved.model, saved.tokenizer
@@ -169,7 +169,7 @@ def sample(args: argparse.Namespace) -> int:
 
 def show(attentions, saved, args: argparse.Namespace) -> None:
     """Print every `Attention` as text, each under its name."""
-    from course_lib.translation.attentions import attention_text, legend
+    from tools.attention_text import attention_text, legend
 
     for one in attentions:
         matrix, which = chosen(one.weights, args)

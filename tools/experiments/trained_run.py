@@ -28,10 +28,10 @@ from course_lib.training.corpora import MULTI30K, load_data, read_corpus, sides
 from course_lib.training.job import Job, TrainedSystem, run_job
 from course_lib.translation.ablation import ablate_each
 from course_lib.translation.evaluation import Evaluation, evaluate
-from course_lib.translation.measure import measure
 from course_lib.translation.perplexity import perplexity
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l13_the_block.similarity import likeness
+from tools.experiments.measure import measure
 
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0)
 BEAM = 5

@@ -14,8 +14,8 @@ import torch
 from course_lib.models.registry import language_models, translators
 from course_lib.models.transformer import USES
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
-from course_lib.translation.attentions import every_attention
 from course_lib.translation.pipeline import translate as translate_texts
+from tools.attention_text import every_attention
 from tools.cli import arguments, main, translate_command
 from tools.cli.environment import PROJECT_ROOT, CommandError
 

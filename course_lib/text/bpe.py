@@ -15,7 +15,7 @@ it works. Both languages share one vocabulary, so that names and shared words ha
 
 A round trip preserves every character of the training texts, printable ASCII, and every space, including
 double ones and those at the ends. It composes Unicode (NFC) and lower-cases the text if asked to. Any other
-character (even a tab) becomes UNK, and so does "▁", which represents the space here.
+character becomes UNK, and so does "▁", which represents the space here.
 
 The vocabulary consists of characters, not bytes. A byte-level vocabulary covers every character, but writes é
 as `Ã©`, and a token that is half a letter makes a poor label in a figure.

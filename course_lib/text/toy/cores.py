@@ -22,6 +22,8 @@ from course_lib.text.toy.sentence import P_PLURAL, DeadEnd, Sentence, reject_if
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
 PLAN_TRIES = 60
+
+# Probability that
 P_TELLING = 0.6  # the pronoun of a reason can be resolved by its meaning alone
 P_REASON_OF_OBJECT = 0.55  # a reason is about the object, not the subject
 P_SAME_SUBJECT = 0.5  # "and ate it", not "and the girl ate it"

@@ -24,8 +24,8 @@ from course_lib.text.toy.tree import Clause, Phrase
 
 T = TypeVar("T")
 WORD_TRIES = 8  # words drawn before a choice is given up
-P_PAST = 0.55
-P_PLURAL = 0.35
+P_PAST = 0.55  # of a sentence
+P_PLURAL = 0.35  # of a noun
 # Determiners are drawn uniformly: repeating one makes it more frequent.
 SINGULAR_DETERMINERS = (*["the"] * 5, *["a"] * 2, "this")
 PLURAL_DETERMINERS = (*["the"] * 4, *["some"] * 2, "this", "two", "three")

@@ -1,15 +1,15 @@
 """Text: from sentences to batches.
 
     pair.py         a sentence, its translation, and the gold word alignment
-    toy/            the toy language: English into French, generated, with the truth known
+    toy/            the toy language: generated English-French pairs with gold alignments
     corpus.py       real corpora, read from files
-    multi30k.py     one of them: where it is, whether it is whole, how to fetch it
+    multi30k.py     one of them: finding, checking and downloading it
     special.py      padding, unknown, begin, end: the four tokens every vocabulary starts with
-    tokenizer.py    what a tokenizer can do; word_tokenizer.py and bpe.py make one
-    encoded.py      a whole corpus as numbers, on any device
-    batch.py        sentences padded into tensors; batching.py says which go together
+    tokenizer.py    the interface of a tokenizer; word_tokenizer.py and bpe.py implement it
+    encoded.py      a whole corpus as ids, on any device
+    batch.py        sentences padded into tensors; batching.py decides which go together
 
-What lessons use comes from the package; the rest from its own file:
+Names that lessons use can be imported from the package, all others from their own file:
 
     >>> from course_lib.text import splits
 """

@@ -1,4 +1,4 @@
-"""A batch: sentences of different lengths in one rectangle, with their lengths.
+"""A batch: sentences of different lengths, padded into tensors.
 
     >>> batch = make_batch(sources=[[7, 8], [9]], targets=[[5], [6, 4, 5]])
     >>> batch.src                                           # words, EOS (3), then PAD (0)
@@ -7,13 +7,13 @@
     >>> batch.tgt_in                                        # what the decoder reads: BOS (2), then words
     tensor([[2, 5, 0, 0],
             [2, 6, 4, 5]])
-    >>> batch.tgt_out                                       # what it shall say next: words, then EOS
+    >>> batch.tgt_out                                       # what it should output: words, then EOS
     tensor([[5, 3, 0, 0],
             [6, 4, 5, 3]])
     >>> batch.src_lengths, batch.tgt_lengths, batch.n_tokens
     (tensor([3, 2]), tensor([2, 4]), tensor(6))
 
-`tgt_out` is `tgt_in` one step on: at each position the model is asked for the word that comes next.
+`tgt_out` is `tgt_in` shifted by one step: at each position the model predicts the next token.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from course_lib.text.special import BOS, EOS, PAD, check_words
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentence pairs ready for a model. Lengths count EOS in the source and BOS in the target.
+    """Sentence pairs ready for a model. Lengths include EOS in the source and BOS in the target.
 
-    `pairs` says which pair of the corpus a row is; -1 is a blank row, which only fills a fixed shape up:
-    an empty source (EOS alone) and a target of PAD alone, so no loss counts it, and yet nothing in it has
-    length 0 (a recurrent layer has no last word then, and a softmax over nothing is 0/0).
+    `pairs` holds the index in the corpus of each row's pair. -1 marks a blank row, which only fills up a
+    fixed shape: its source is EOS alone and its `tgt_out` is all PAD, so it doesn't count in the loss. Its
+    lengths are still 1, because length 0 breaks a recurrent layer (no last word) and a softmax (0/0).
     """
 
     src: Int[Tensor, "batch src"]
@@ -46,24 +46,23 @@ class Batch:
 
     @property
     def counts(self) -> Bool[Tensor, "batch tgt"]:
-        """Which target positions a loss counts: words and EOS, not padding."""
+        """Which target positions count in the loss: words and EOS, not padding."""
         return self.tgt_out != PAD
 
     @property
     def n_tokens(self) -> Int[Tensor, ""]:
-        """How many target tokens count. A tensor, so that a GPU need not wait for it; `int(...)` to print."""
+        """How many target tokens count; a tensor, so that the CPU needn't wait for the GPU."""
         return self.counts.sum()
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device."""
         return self.map(lambda tensor: tensor.to(device))
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        """A batch of all its tensors, each changed in the same way: `batch.map(lambda rows: rows[:2])`."""
+        """Apply a function to each tensor: `batch.map(lambda rows: rows[:2])`."""
         return Batch(**{field.name: change(getattr(self, field.name)) for field in fields(self)})
 
     def overwrite(self, other: Batch) -> None:
-        """Put another batch of the same shape in its place, in the same memory."""
+        """Copy another batch of the same shape into the memory of this one."""
         for field in fields(self):
             getattr(self, field.name).copy_(getattr(other, field.name))
 
@@ -77,32 +76,32 @@ def make_batch(
     n_rows: int | None = None,
     pairs: Sequence[int] | None = None,
 ) -> Batch:
-    """Pairs of sentences, as ids without BOS and EOS, padded to the longest, or to a fixed shape.
+    """Sentence pairs, as ids without BOS and EOS, padded to the longest or to a fixed shape.
 
         >>> make_batch([[7]], [[8]], src_len=4, tgt_len=3, n_rows=2).src
         tensor([[7, 3, 0, 0],
                 [3, 0, 0, 0]])
 
-    The second row above is blank: see `Batch`.
+    The second row is blank: see `Batch`.
     """
     check_pairs(sources, targets)
-    src_len = _room("src_len", src_len, max(map(len, sources)) + 1)
-    tgt_len = _room("tgt_len", tgt_len, max(map(len, targets)) + 1)
-    blank = _room("n_rows", n_rows, len(sources)) - len(sources)
+    src_len = _fixed_size("src_len", src_len, max(map(len, sources)) + 1)
+    tgt_len = _fixed_size("tgt_len", tgt_len, max(map(len, targets)) + 1)
+    n_blank = _fixed_size("n_rows", n_rows, len(sources)) - len(sources)
     pairs = range(len(sources)) if pairs is None else pairs
-    nothing: list[list[int]] = [[]] * blank
+    blank: list[list[int]] = [[]] * n_blank
     return Batch(
-        src=_rectangle([[*words, EOS] for words in [*sources, *nothing]], src_len),
-        src_lengths=torch.tensor([len(words) + 1 for words in [*sources, *nothing]]),
-        tgt_in=_rectangle([[BOS, *words] for words in [*targets, *nothing]], tgt_len),
-        tgt_out=_rectangle([*([*words, EOS] for words in targets), *nothing], tgt_len),
-        tgt_lengths=torch.tensor([len(words) + 1 for words in [*targets, *nothing]]),
-        pairs=torch.tensor([*pairs, *[-1] * blank]),
+        src=_pad([[*words, EOS] for words in [*sources, *blank]], src_len),
+        src_lengths=torch.tensor([len(words) + 1 for words in [*sources, *blank]]),
+        tgt_in=_pad([[BOS, *words] for words in [*targets, *blank]], tgt_len),
+        tgt_out=_pad([*([*words, EOS] for words in targets), *blank], tgt_len),
+        tgt_lengths=torch.tensor([len(words) + 1 for words in [*targets, *blank]]),
+        pairs=torch.tensor([*pairs, *[-1] * n_blank]),
     )
 
 
 def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
-    """A source for each target, made of words of the vocabulary (or UNK): the batch adds BOS, EOS and PAD."""
+    """Raise an error unless there is a source for each target, both made of word ids only."""
     if not sources or len(sources) != len(targets):
         raise ValueError(
             "Expected at least one pair, and as many targets as sources, "
@@ -111,14 +110,14 @@ def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int
     check_words(chain(*sources, *targets))
 
 
-def _room(name: str, wanted: int | None, needed: int) -> int:
+def _fixed_size(name: str, wanted: int | None, needed: int) -> int:
     if wanted is not None and wanted < needed:
         raise ValueError(
             f"Expected {name} of at least {needed}, so that every pair and its special token fit, "
-            f"but got {wanted}. Take a larger shape, or leave such pairs out."
+            f"but got {wanted}. Use a larger shape, or leave such pairs out."
         )
     return wanted or needed
 
 
-def _rectangle(rows: list[list[int]], width: int) -> Int[Tensor, "batch width"]:
+def _pad(rows: list[list[int]], width: int) -> Int[Tensor, "batch width"]:
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])

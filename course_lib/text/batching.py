@@ -1,4 +1,4 @@
-"""Which sentences go together: batches of similar length, so many tokens each, an order that a seed decides.
+"""Batches of sentences of similar length, with a fixed number of tokens each, in an order set by a seed.
 
     >>> from course_lib.text.encoded import encode_ids
     >>> corpus = encode_ids(sources=[[7], [7, 8], [7, 8, 9], [9]], targets=[[4], [4, 5], [4, 5, 6], [6]])
@@ -6,23 +6,23 @@
     >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
     [[0, 3], [1, 2]]
 
-Sentences of similar length lie together, since a batch is as long as its longest pair. Tokens per batch are
-the places of one side, padding included: rows times length, as in the Transformer paper's 25,000 source
-and 25,000 target tokens. Long sentences make batches of few rows, short ones of many.
+Sentences of similar length share a batch, because a batch is as long as its longest pair. Tokens per batch
+count the positions of one side, padding included: rows times length, as in the Transformer paper's 25,000
+source and 25,000 target tokens. Batches of long sentences have few rows, those of short ones have many.
 
-Every epoch has an order of its own, the same on every machine, and two numbers tell where one is:
+Every epoch has its own order, the same on every machine, and two numbers say how far training has got:
 
     >>> batch, position = next(epochs), epochs.position
     >>> position
     (0, 1)
     >>> again = Epochs(corpus, tokens_per_batch=8, seed=1)
-    >>> again.seek(*position)                               # goes on as if never stopped
+    >>> again.seek(*position)                               # continues as if never interrupted
     >>> torch.equal(next(again).src, next(epochs).src)
     True
 
 **Fixed shapes** (`lengths=FIXED_LENGTHS`): each batch has one of a few lengths, on both sides, and
-`tokens_per_batch // length` rows, so that a GPU can record its work once for each shape and play it back. The
-last places of an epoch are filled with blank rows (see `Batch`), so no pair is lost and none comes twice.
+`tokens_per_batch // length` rows, so that a CUDA graph can be recorded once for each shape and replayed. The
+last batch of an epoch is filled up with blank rows (see `Batch`), so no pair is lost or repeated.
 """
 
 from __future__ import annotations
@@ -37,27 +37,25 @@ import torch
 from course_lib.text.batch import Batch
 from course_lib.text.encoded import EncodedCorpus
 
-# Fine where Multi30k has most sentences: 12 to 15% of the places are padding up to 8192 tokens per batch.
+# Closely spaced where Multi30k has most sentences: up to 8192 tokens per batch, 12 to 15% are padding.
 FIXED_LENGTHS = (12, 14, 16, 18, 20, 24, 28, 36, 64)
 
 
 class Shape(NamedTuple):
-    """The size of a batch."""
-
     rows: int
     src_len: int
     tgt_len: int
 
 
 class Planned(NamedTuple):
-    """A batch before it is made: its shape, and the pairs in it. Rows without a pair will be blank."""
+    """The shape of a batch, and the pairs in it. Rows without a pair will be blank."""
 
     shape: Shape
     pairs: tuple[int, ...]
 
 
 class Epochs:
-    """The batches of a corpus, epoch after epoch without end; `next` gives one and moves on."""
+    """An endless iterator over the batches of a corpus, epoch after epoch."""
 
     def __init__(
         self,
@@ -68,7 +66,7 @@ class Epochs:
         lengths: Sequence[int] | None = None,
         over_long: Literal["refuse", "leave out"] = "refuse",
     ):
-        """Pairs that fit no batch are `over_long`: an error, or left out. Fixed `lengths` go up."""
+        """`over_long`: what happens to pairs that fit no batch. Fixed `lengths` must be ascending."""
         self.corpus, self.tokens_per_batch, self.seed = corpus, tokens_per_batch, seed
         self.lengths = lengths
         longest = lengths[-1] if lengths else tokens_per_batch
@@ -85,11 +83,11 @@ class Epochs:
                 f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch."
             )
         self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
-        self.n_batches = len(self.plan(0))  # the same in every epoch: cuts depend on lengths alone
-        self.position = (0, 0)  # the epoch and the step of the next batch: all that is needed to go on
+        self.n_batches = len(self.plan(0))  # the same in every epoch, since it depends on lengths alone
+        self.position = (0, 0)  # the epoch and the step of the next batch: enough to resume
 
     def seek(self, epoch: int, step: int) -> None:
-        """Go to any batch of any epoch."""
+        """Make this step of this epoch the next batch."""
         if epoch < 0 or not 0 <= step < self.n_batches:
             raise ValueError(
                 f"Expected an epoch of 0 or more and a step from 0 to {self.n_batches - 1}, "
@@ -108,31 +106,28 @@ class Epochs:
         return batch
 
     def one(self, epoch: int) -> Iterator[Batch]:
-        """The batches of one epoch; the position stays where it is."""
+        """The batches of one epoch, without moving the position."""
         return (self._make(epoch, step) for step in range(self.n_batches))
 
     def plan(self, epoch: int) -> list[Planned]:
-        """What will be in each batch of an epoch."""
-        return self._look_ahead(epoch)[0]
+        """The shape and the pairs of each batch of an epoch."""
+        return self._prepare(epoch)[0]
 
     def _make(self, epoch: int, step: int) -> Batch:
-        plan, pairs = self._look_ahead(epoch)
+        plan, pairs = self._prepare(epoch)
         shape = plan[step].shape
         return self.corpus.batch(pairs[step], src_len=shape.src_len, tgt_len=shape.tgt_len)
 
-    def _look_ahead(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
-        """An epoch's plan, and the pairs of each batch on the device; those of the last epoch are kept."""
+    def _prepare(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
+        """An epoch's plan, and the pairs of each batch on the device; the most recent epoch is cached."""
         if self._planned is None or self._planned[0] != epoch:
-            plan = self._drawn(epoch)
+            seed = f"{self.seed} {epoch}"
+            plan = plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
             rows = [[*pairs, *[-1] * (shape.rows - len(pairs))] for shape, pairs in plan]
-            # One transfer an epoch: a GPU never waits for the next batch's numbers.
+            # One transfer per epoch, so that a GPU never waits for the indices of the next batch.
             order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)
             self._planned = epoch, plan, order.split([len(row) for row in rows])
         return self._planned[1:]
-
-    def _drawn(self, epoch: int) -> list[Planned]:
-        seed = f"{self.seed} {epoch}"
-        return plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
 
 
 def plan_epoch(
@@ -149,20 +144,20 @@ def plan_epoch(
         Planned(shape=Shape(rows=2, src_len=2, tgt_len=3), pairs=(3, 0))
         Planned(shape=Shape(rows=2, src_len=5, tgt_len=4), pairs=(2, 1))
 
-    Cut from the longest down, a batch that runs out of its own length goes on with the next shorter
-    pairs, so that only the very last one can have rows to spare.
+    Because it cuts from the longest down, a batch that runs out of pairs of its length continues with the
+    next shorter ones, so only the last one cut can have blank rows.
     """
-    # Python keeps the numbers of `random()` the same in all versions; of `shuffle` it does not promise that.
+    # Python guarantees the same numbers from `random()` in all versions, but not the same `shuffle`.
     draw = random.Random(seed).random
 
-    def place(pair: int) -> tuple[int, int, float]:
+    def sort_key(pair: int) -> tuple[int, int, float]:
         src, tgt = sizes[pair]
         longest = max(src, tgt)
         if lengths:  # all pairs of one shape mix freely
             return -lengths[bisect_left(lengths, longest)], 0, draw()
         return -longest, -src, draw()
 
-    ranked = sorted((*place(pair), pair) for pair in pairs)
+    ranked = sorted((*sort_key(pair), pair) for pair in pairs)
     batches, first = [], 0
     while first < len(ranked):
         length = -ranked[first][0]

@@ -1,4 +1,4 @@
-"""Subwords as tokens: frequent words stay whole, rare ones fall into pieces, hardly anything is lost.
+"""Subwords as tokens: frequent words stay whole, rare ones are split, and hardly anything is unknown.
 
     >>> texts = ["slow slower slowest small smaller smallest old older oldest"]
     >>> tokenizer = BpeTokenizer.from_texts(texts, vocab_size=112)
@@ -7,18 +7,18 @@
     ['▁', 'a', '▁', 'b', 'old', '▁slow', 'est']
     >>> tokenizer.decode(ids)
     'a bold slowest'
-    >>> tokenizer.unknown("a slow ☃")                       # a snowman was never met
+    >>> tokenizer.unknown("a slow ☃")                       # not in the training texts
     ['☃']
 
-Byte-pair encoding (Sennrich et al. 2016) by Hugging Face's `tokenizers`; `merges.py` shows what it does
-inside. One vocabulary for both languages, so that names and shared words are written alike in both.
+Byte-pair encoding (Sennrich et al. 2016) by Hugging Face's `tokenizers`; `merges.py` of lesson 15 shows how
+it works. Both languages share one vocabulary, so that names and shared words have the same tokens in both.
 
-What a round trip keeps: every character of the training texts, printable ASCII besides, and every space,
-double ones and those at the ends too. What it changes: Unicode is composed (NFC), and lower-cased if asked.
-Any other character (a tab, too, if never met) is UNK; so is "▁" itself, which stands for the space here.
+A round trip preserves every character of the training texts, printable ASCII, and every space, including
+double ones and those at the ends. It composes Unicode (NFC) and lower-cases the text if asked to. Any other
+character becomes UNK, and so does "▁", which represents the space here.
 
-Characters, not bytes: a byte-level vocabulary knows every character, but writes é as `Ã©`, and a token
-that is half a letter is no label for a picture.
+The vocabulary consists of characters, not bytes. A byte-level vocabulary covers every character, but writes é
+as `Ã©`, and a token that is half a letter makes a poor label in a figure.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from course_lib.text.special import MARKER, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer, check_texts, readable
 
 ASCII = "".join(map(chr, range(0x21, 0x7F)))
-MIN_FREQUENCY = 2  # a pair met once is not merged
+MIN_FREQUENCY = 2  # a pair that occurs once is not merged
 
-# Merges never cross these borders: a word with the space before it, a number, a run of other signs.
+# Merges stay within one of these: a word with the space before it, a number, a run of other characters.
 PIECE = rf"{MARKER}?[\p{{L}}\p{{M}}]+|{MARKER}?\p{{N}}+|{MARKER}?[^\p{{L}}\p{{M}}\p{{N}}{MARKER}]+|{MARKER}"
 
 
 class BpeTokenizer(Tokenizer):
-    """Byte-pair encoding with one vocabulary for all texts it was made from.
+    """Byte-pair encoding with one vocabulary for all training texts.
 
-    The parts that merges happen in are words with the space before them, numbers, runs of signs:
+    Merges happen within words (with the space before them), numbers, and runs of other characters:
 
         >>> BpeTokenizer.from_texts(["a"], vocab_size=200).pieces("Two cats, it's 2017.")
         ['▁Two', '▁cats', ',', '▁it', "'", 's', '▁2017', '.']
@@ -52,10 +52,10 @@ class BpeTokenizer(Tokenizer):
     def from_texts(
         cls, texts: Iterable[str], *, vocab_size: int = 8000, lowercase: bool = False
     ) -> BpeTokenizer:
-        """Learn merges until there are `vocab_size` tokens or no pair is met twice.
+        """Learn merges until there are `vocab_size` tokens or no pair occurs twice.
 
-        Every character of the texts becomes a token, and those of printable ASCII too, met or not.
-        The same texts in any order give the same tokenizer.
+        Every character of the texts becomes a token, and so does all of printable ASCII. The order of the
+        texts doesn't matter.
         """
         check_texts(texts)
         prepared = [readable(text) for text in texts]
@@ -71,16 +71,16 @@ class BpeTokenizer(Tokenizer):
             show_progress=False,
         )
         library.train_from_iterator(prepared, trainer)
-        if library.get_vocab_size() > vocab_size:  # the letters alone are more
+        if library.get_vocab_size() > vocab_size:  # the characters alone exceed it
             raise ValueError(
-                f"Expected a vocab_size of at least {library.get_vocab_size()}, for special tokens and "
-                f"every character there is, but got {vocab_size}. Give more room, or lower-case the texts."
+                f"Expected a vocab_size of at least {library.get_vocab_size()}, for the special tokens "
+                f"and all characters, but got {vocab_size}. Increase it, or lower-case the texts."
             )
         return cls(library)
 
     @classmethod
     def from_text(cls, text: str, *, path: Path | str = "The text") -> BpeTokenizer:
-        """The tokenizer that `to_text` wrote, in the library's JSON; `path` is named when it is not one."""
+        """The tokenizer that `to_text` wrote, in the library's JSON; an error message names `path`."""
         try:
             tokenizer = cls(Library.from_str(text))
             if tokenizer.vocabulary[:4] != SPECIAL:
@@ -88,13 +88,13 @@ class BpeTokenizer(Tokenizer):
             return tokenizer
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(
-                f"{path} is no BPE tokenizer that this course can read ({error}). "
+                f"{path} is not a BPE tokenizer that this course can read ({error}). "
                 "A word vocabulary is read with WordTokenizer.from_text; a newer file needs a newer course."
             ) from error
 
 
 def _untrained(lowercase: bool) -> Library:
-    """Everything but the vocabulary: how text is cleaned, cut, and put together again."""
+    """Everything but the vocabulary: how text is normalised, split and joined again."""
     library = Library(models.BPE(unk_token=SPECIAL[UNK]))
     case = [normalizers.Lowercase()] if lowercase else []
     spaces = [normalizers.Prepend(MARKER), normalizers.Replace(" ", MARKER)]

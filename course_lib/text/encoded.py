@@ -1,4 +1,4 @@
-"""A whole corpus as one tensor of ids, so that it can live on the device and batches be cut there.
+"""A whole corpus as one tensor of ids, so that it can stay on the device and batches are made there.
 
     >>> corpus = encode_ids([[7, 8], [9]], [[5], [6, 4, 5]])
     >>> corpus.ids                                          # EOS, then each sentence and its EOS
@@ -8,8 +8,8 @@
     >>> corpus.batch(torch.tensor([1]), src_len=3, tgt_len=4).tgt_in
     tensor([[2, 6, 4, 5]])
 
-29,000 pairs are some 4 MB. A batch is a few look-ups at computed places, on whatever device the ids are,
-and equals what `make_batch` makes of the same pairs; no step waits for the disk or the bus.
+29,000 pairs take about 4 MB. A batch is a few look-ups at computed indices, on the device of the ids, and
+equals what `make_batch` makes of the same pairs; no training step waits for a transfer.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from course_lib.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class EncodedCorpus:
-    """All ids in a row, and where each sentence starts in it and how long it is (its EOS included).
+    """All ids concatenated, with the start and the length (EOS included) of each sentence.
 
-    The last place of the four tables is the blank pair, which index -1 finds: see `Batch`.
+    The last entry of the starts and lengths is the blank pair, which index -1 selects: see `Batch`.
     """
 
     ids: Int[Tensor, " ids"]
-    src_start: Int[Tensor, " places"]
-    src_len: Int[Tensor, " places"]
-    tgt_start: Int[Tensor, " places"]
-    tgt_len: Int[Tensor, " places"]
-    lengths: tuple[tuple[int, int], ...]  # (src, tgt) of each pair, for those who plan batches
+    src_start: Int[Tensor, " pairs"]
+    src_len: Int[Tensor, " pairs"]
+    tgt_start: Int[Tensor, " pairs"]
+    tgt_len: Int[Tensor, " pairs"]
+    lengths: tuple[tuple[int, int], ...]  # (src, tgt) of each pair, on the CPU, for planning batches
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     @property
     def longest(self) -> int:
-        """The length of the longest sentence of either side, its EOS included."""
+        """The length of the longest sentence in either language, EOS included."""
         return max(max(pair) for pair in self.lengths)
 
     @property
@@ -53,29 +53,28 @@ class EncodedCorpus:
         return self.ids.device
 
     def to(self, device: torch.device | str) -> EncodedCorpus:
-        """The same corpus on another device."""
         names = ("ids", "src_start", "src_len", "tgt_start", "tgt_len")
         return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
     def batch(self, pairs: Int[Tensor, " batch"], *, src_len: int, tgt_len: int) -> Batch:
-        """These pairs (-1: a blank row) as a batch of this shape. Longer sentences must not be among them.
+        """These pairs (-1: a blank row) as a batch of this shape, into which every sentence must fit.
 
-        Nothing is checked here, for that would make a GPU wait: `Epochs` plans batches that fit.
+        Nothing is checked here, because the check would make a GPU wait: `Epochs` plans batches that fit.
         """
         starts, lengths = self.src_start[pairs], self.src_len[pairs]
         src = self._rows(starts, lengths, src_len)
         tgt_starts, n_counted = self.tgt_start[pairs], self.tgt_len[pairs]
         tgt_out = self._rows(tgt_starts, n_counted, tgt_len)
-        tgt_lengths = n_counted.clamp(min=1)  # of a blank row nothing counts, yet BOS stands there
+        tgt_lengths = n_counted.clamp(min=1)  # a blank row has no counted token, but a BOS
         tgt_in = self._rows(tgt_starts - 1, tgt_lengths, tgt_len)
-        tgt_in[:, 0] = BOS  # over the id before the sentence, which is its neighbour's EOS
+        tgt_in[:, 0] = BOS  # replaces the id before the sentence, which is the EOS of another one
         return Batch(src, lengths, tgt_in, tgt_out, tgt_lengths, pairs)
 
     def _rows(self, starts: Tensor, lengths: Tensor, width: int) -> Int[Tensor, "batch width"]:
         steps = torch.arange(width, device=self.device)
         inside = steps < lengths[:, None]
-        places = torch.where(inside, starts[:, None] + steps, 0)
-        return torch.where(inside, self.ids[places].long(), PAD)
+        indices = torch.where(inside, starts[:, None] + steps, 0)
+        return torch.where(inside, self.ids[indices].long(), PAD)
 
 
 def encode_corpus(sources: Iterable[str], targets: Iterable[str], tokenizer: Tokenizer) -> EncodedCorpus:
@@ -89,20 +88,20 @@ def encode_corpus(sources: Iterable[str], targets: Iterable[str], tokenizer: Tok
 
 
 def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> EncodedCorpus:
-    """Sentences that are ids already, without BOS and EOS."""
+    """A corpus of sentences that are already ids, without BOS and EOS."""
     check_pairs(sources, targets)
-    # The EOS in front makes every start at least 1, so the id before a sentence exists; blank rows read it.
+    # The EOS in front ensures that an id exists before every sentence; blank rows use it as their source.
     flat = chain([EOS], *([*words, EOS] for words in chain(sources, targets)))
     n_pairs = len(sources)
     length = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
     start = length.cumsum(0) - length + 1
-    none = torch.zeros(1, dtype=torch.int64)
+    zero = torch.zeros(1, dtype=torch.int64)
     return EncodedCorpus(
         ids=torch.tensor(list(flat), dtype=torch.int32),
-        src_start=torch.cat([start[:n_pairs], none]),
-        src_len=torch.cat([length[:n_pairs], none + 1]),
-        tgt_start=torch.cat([start[n_pairs:], none + 1]),
-        tgt_len=torch.cat([length[n_pairs:], none]),
+        src_start=torch.cat([start[:n_pairs], zero]),
+        src_len=torch.cat([length[:n_pairs], zero + 1]),
+        tgt_start=torch.cat([start[n_pairs:], zero + 1]),
+        tgt_len=torch.cat([length[n_pairs:], zero]),
         lengths=tuple((len(src) + 1, len(tgt) + 1) for src, tgt in zip(sources, targets, strict=True)),
     )
 

@@ -1,4 +1,4 @@
-"""A sentence and its translation, word by word, with the truth about which word became which.
+"""A sentence and its translation, as words, with the gold word alignment.
 
 >>> pair = Pair(("the", "water"), ("l'", "eau"), links=frozenset({(0, 0), (1, 1)}))
 >>> pair.tgt_text
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pair:
-    """`links` hold the sure gold alignment as (position in src, position in tgt).
+    """`links` is the gold alignment, sure links only, as (position in src, position in tgt).
 
-    `antecedents` say for a pronoun which noun it stands for, as (position of the pronoun in src, position
-    of the noun in src); a pronoun whose noun is outside the sentence has none.
+    `antecedents` gives the noun that a pronoun refers to, as (position of the pronoun in src, position of the
+    noun in src); a pronoun that refers to somebody outside the sentence has none.
     """
 
     src: tuple[str, ...]
@@ -36,5 +36,5 @@ class Pair:
 
     @property
     def length(self) -> int:
-        """Words in the source."""
+        """The number of source words."""
         return len(self.src)

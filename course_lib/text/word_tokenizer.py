@@ -1,4 +1,4 @@
-"""Words as tokens: every word of the training text gets a number.
+"""Words as tokens: every word of the training text gets an id.
 
     >>> tokenizer = WordTokenizer.from_texts(["the cat sees the dog", "the cat sleeps"])
     >>> tokenizer.vocabulary
@@ -10,8 +10,8 @@
     >>> tokenizer.decode(tokenizer.encode("the axolotl sleeps"))
     'the <unk> sleeps'
 
-Words are what stands between spaces. Simple, and it has a price: a word never met is lost, and
-"cat" and "cats" are strangers to each other. Subwords (`bpe.py`) pay less.
+Text is split at spaces. This is simple, but it has two costs: a word that is not in the training text is
+lost, and "cat" and "cats" are unrelated tokens. Subwords (`bpe.py`) reduce both.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ FORMAT, VERSION = "attention-course word vocabulary", 1
 
 
 class WordTokenizer(Tokenizer):
-    """Splits at white space and looks each word up; what it does not know is UNK."""
+    """Splits at white space and looks up each word; unknown words become UNK."""
 
     def __init__(self, words: Sequence[str]):
-        """Take the words in this order, after the special tokens."""
-        for word, times in Counter(words).items():
-            if _split(word) != [word] or word in SPECIAL or times > 1:
+        """The ids follow the order of `words`, after the special tokens."""
+        for word, count in Counter(words).items():
+            if _split(word) != [word] or word in SPECIAL or count > 1:
                 raise ValueError(
-                    "Expected words, each once, without white space, in Unicode's composed form (NFC), no "
-                    f"special token, but got {word!r} ({times} ×). from_texts splits texts into words."
+                    "Expected different words without white space, in Unicode's composed form (NFC), and no "
+                    f"special token, but got {word!r} ({count} ×). from_texts splits texts into words."
                 )
-        numbers = {token: number for number, token in enumerate((*SPECIAL, *words))}
-        library = Library(models.WordLevel(numbers, unk_token=SPECIAL[UNK]))
+        ids = {token: token_id for token_id, token in enumerate((*SPECIAL, *words))}
+        library = Library(models.WordLevel(ids, unk_token=SPECIAL[UNK]))
         library.normalizer, library.pre_tokenizer = normalizers.NFC(), pre_tokenizers.WhitespaceSplit()
         super().__init__(library)
 
@@ -57,13 +57,13 @@ class WordTokenizer(Tokenizer):
         return cls(sorted(counts, key=lambda word: (-counts[word], word)))
 
     def to_text(self) -> str:
-        """Readable JSON: a header, then the words in the order of their numbers."""
+        """Readable JSON: a header, then the words in the order of their ids."""
         content = {"format": FORMAT, "version": VERSION, "words": self.vocabulary[len(SPECIAL) :]}
         return json.dumps(content, ensure_ascii=False, indent=0) + "\n"
 
     @classmethod
     def from_text(cls, text: str, *, path: Path | str = "The text") -> WordTokenizer:
-        """The tokenizer that `to_text` wrote; `path` is named when it is not one."""
+        """The tokenizer that `to_text` wrote; an error message names `path`."""
         try:
             content = json.loads(text)
             if (content["format"], content["version"]) != (FORMAT, VERSION):
@@ -71,7 +71,7 @@ class WordTokenizer(Tokenizer):
             return cls(content["words"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is no word vocabulary that this course can read ({error}). "
+                f"{path} is not a word vocabulary that this course can read ({error}). "
                 "A BPE tokenizer is read with BpeTokenizer.from_text; a newer file needs a newer course."
             ) from error
 

@@ -1,4 +1,4 @@
-"""A batch and a corpus as one tensor: shifted targets, masks, blank rows, and both ways to make a batch."""
+"""Batches (shifted targets, masks, blank rows) and the corpus as one tensor."""
 
 from __future__ import annotations
 
@@ -34,35 +34,37 @@ def assert_same(batch: Batch, other: Batch) -> None:
         assert tensor.dtype == expected.dtype == torch.int64 and torch.equal(tensor, expected), name
 
 
-# ---- what is in a batch
+# ---- batches
 
 
-def test_a_batch_is_overwritten_where_it_is():
+def test_overwriting_a_batch_keeps_its_memory():
     batch, other = make_batch(SOURCES, TARGETS), make_batch(SOURCES[::-1], TARGETS[::-1], pairs=[3, 2, 1, 0])
-    places = [tensor.data_ptr() for tensor in tensors(batch).values()]
+    addresses = [tensor.data_ptr() for tensor in tensors(batch).values()]
     batch.overwrite(other)
     assert_same(batch, other)
-    assert places == [tensor.data_ptr() for tensor in tensors(batch).values()]
+    assert addresses == [tensor.data_ptr() for tensor in tensors(batch).values()]
 
 
 @properties
 @given(corpora, st.integers(0, 3), st.integers(0, 3), st.integers(0, 2))
-def test_what_every_batch_promises(corpus, src_more, tgt_more, n_blank):
+def test_every_batch_has_its_shape_shifted_targets_and_uncounted_blank_rows(
+    corpus, src_extra, tgt_extra, n_blank
+):
     sources, targets = corpus
     src_len, tgt_len = (max(map(len, side)) + 1 for side in corpus)
-    shape = {"src_len": src_len + src_more, "tgt_len": tgt_len + tgt_more, "n_rows": len(sources) + n_blank}
+    shape = {"src_len": src_len + src_extra, "tgt_len": tgt_len + tgt_extra, "n_rows": len(sources) + n_blank}
     batch = make_batch(sources, targets, **shape)
     assert batch.src.shape == (shape["n_rows"], shape["src_len"])
     assert batch.tgt_in.shape == batch.tgt_out.shape == (shape["n_rows"], shape["tgt_len"])
-    # exactly what lies within the lengths is no padding
+    # exactly the positions beyond the lengths are padding
     for ids, lengths in ((batch.src, batch.src_lengths), (batch.tgt_in, batch.tgt_lengths)):
         assert torch.equal(ids != PAD, torch.arange(ids.shape[1]) < lengths[:, None])
     # shifted by one
     for row, words in enumerate(targets):
-        read, said = batch.tgt_in[row].tolist(), batch.tgt_out[row].tolist()
-        assert read[0] == BOS and read[1 : len(words) + 1] == said[: len(words)] == words
-        assert said[len(words)] == EOS
-    # blank rows count nothing
+        inputs, outputs = batch.tgt_in[row].tolist(), batch.tgt_out[row].tolist()
+        assert inputs[0] == BOS and inputs[1 : len(words) + 1] == outputs[: len(words)] == words
+        assert outputs[len(words)] == EOS
+    # blank rows do not count
     assert int(batch.n_tokens) == sum(len(words) + 1 for words in targets) == int(batch.counts.sum())
     assert batch.pairs.tolist() == [*range(len(sources)), *[-1] * n_blank]
     blank = batch.pairs == -1
@@ -70,32 +72,32 @@ def test_what_every_batch_promises(corpus, src_more, tgt_more, n_blank):
     assert batch.src_lengths.ge(1).all() and batch.tgt_lengths.ge(1).all()
 
 
-def test_batches_and_corpora_move_whole():
+def test_all_tensors_of_batches_and_corpora_move_to_a_device():
     batch, corpus = make_batch(SOURCES, TARGETS), encode_ids(SOURCES, TARGETS).to("meta")
     assert {tensor.device.type for tensor in tensors(batch.to("meta")).values()} == {"meta"}
     assert_same(batch.map(lambda rows: rows[:2]), make_batch(SOURCES[:2], TARGETS[:2], tgt_len=5))
-    parts = (corpus.ids, corpus.src_start, corpus.src_len, corpus.tgt_start, corpus.tgt_len)
-    assert {part.device.type for part in parts} == {corpus.device.type} == {"meta"}
+    corpus_tensors = (corpus.ids, corpus.src_start, corpus.src_len, corpus.tgt_start, corpus.tgt_len)
+    assert {tensor.device.type for tensor in corpus_tensors} == {corpus.device.type} == {"meta"}
 
 
 # ---- the corpus as one tensor
 
 
-ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=ON_A_GPU)])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
 @properties
 @given(corpora, st.data())
-def test_batches_from_one_tensor_equal_the_ordinary_ones(device, corpus, data):
+def test_batches_from_the_corpus_tensor_equal_those_of_make_batch(device, corpus, data):
     sources, targets = corpus
     chosen = data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=1, max_size=9))
-    n_blank, src_more, tgt_more = (data.draw(st.integers(0, 3)) for _ in range(3))
+    n_blank, src_extra, tgt_extra = (data.draw(st.integers(0, 3)) for _ in range(3))
     shape = {
-        "src_len": max(map(len, sources)) + 1 + src_more,
-        "tgt_len": max(map(len, targets)) + 1 + tgt_more,
+        "src_len": max(map(len, sources)) + 1 + src_extra,
+        "tgt_len": max(map(len, targets)) + 1 + tgt_extra,
     }
-    ordinary = make_batch(
+    expected = make_batch(
         [sources[pair] for pair in chosen],
         [targets[pair] for pair in chosen],
         n_rows=len(chosen) + n_blank,
@@ -105,10 +107,10 @@ def test_batches_from_one_tensor_equal_the_ordinary_ones(device, corpus, data):
     pairs = torch.tensor(chosen + [-1] * n_blank, device=device)
     batch = encode_ids(sources, targets).to(device).batch(pairs, **shape)
     assert {tensor.device.type for tensor in tensors(batch).values()} == {device}
-    assert_same(batch.to("cpu"), ordinary)
+    assert_same(batch.to("cpu"), expected)
 
 
-def test_a_corpus_is_encoded():
+def test_a_corpus_is_tokenised_and_unknown_words_become_unk():
     corpus = encode_corpus(["a b", "b"], ["le chat", "chat !"], WordTokenizer(["chat", "le"]))
     assert len(corpus) == 2 and corpus.lengths == ((3, 3), (2, 3))
     batch = corpus.batch(torch.tensor([0, 1]), src_len=3, tgt_len=3)

@@ -1,4 +1,4 @@
-"""Sentence pairs from files: good ones, and bad ones of every kind."""
+"""Sentence pairs from files, valid and invalid."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def write(tmp_path):
         ("cafe\u0301\n".encode(), ["café"]),
     ],
 )
-def test_lines_plain_or_packed_whatever_the_name(write, content, lines):
+def test_lines_are_read_plain_or_compressed_regardless_of_the_file_name(write, content, lines):
     assert read_lines(write("a.gz", content)) == lines
     assert read_lines(write("a", gzip.compress(content))) == lines
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
 @properties
-def test_any_text_comes_back_composed_and_in_as_many_lines(tmp_path_factory, lines):
-    """Also U+2028 and its like, where `splitlines` would begin a new line."""
+def test_any_text_is_read_in_nfc_with_the_same_number_of_lines(tmp_path_factory, lines):
+    """Including U+2028 and others, where `splitlines` would start a new line."""
     path = tmp_path_factory.mktemp("lines") / "a"
     path.write_bytes("".join(f"{line}\n" for line in ["", "a\u2028b\x85c\x0b\x1d", *lines]).encode())
     expected = [unicodedata.normalize("NFC", line).removesuffix("\r") for line in lines]
@@ -67,19 +67,19 @@ def test_any_text_comes_back_composed_and_in_as_many_lines(tmp_path_factory, lin
 # ---- pairs
 
 
-def test_a_folder_and_tabs_give_the_same_pairs(write, tmp_path):
+def test_a_folder_and_a_tsv_file_give_the_same_pairs(write, tmp_path):
     write("train.fr", FRENCH)
     write("train.en.gz", gzip.compress("\n".join(ENGLISH).encode()))
-    found = read_split(tmp_path, "train", "fr", "en")
-    assert found == Sentences(tuple(FRENCH), tuple(ENGLISH)) and len(found) == 3
-    assert list(found)[1] == (FRENCH[1], ENGLISH[1])
-    assert read_split(str(tmp_path), "train", "en", "fr") == Sentences(found.tgt, found.src)
+    pairs = read_split(tmp_path, "train", "fr", "en")
+    assert pairs == Sentences(tuple(FRENCH), tuple(ENGLISH)) and len(pairs) == 3
+    assert list(pairs)[1] == (FRENCH[1], ENGLISH[1])
+    assert read_split(str(tmp_path), "train", "en", "fr") == Sentences(pairs.tgt, pairs.src)
     write("train.en", ["another"] * 3)
-    assert read_split(tmp_path, "train", "fr", "en") == found  # the packed one is read
-    assert read_tsv(write("a.tsv", [f"{src}\t{tgt}\tCC-BY" for src, tgt in found])) == found
+    assert read_split(tmp_path, "train", "fr", "en") == pairs  # the compressed one is read
+    assert read_tsv(write("a.tsv", [f"{src}\t{tgt}\tCC-BY" for src, tgt in pairs])) == pairs
 
 
-def test_further_columns_are_not_read_and_quotation_marks_are_text(write):
+def test_further_columns_are_ignored_and_quotation_marks_are_text(write):
     path = write("fra.txt.gz", gzip.compress(b'"Run!\tCours !"\tCC-BY 2.0 (France)\r\n'))
     assert list(read_tsv(path)) == [('"Run!', 'Cours !"')]
 
@@ -91,7 +91,7 @@ def test_a_pair_with_an_empty_side_is_left_out(write, tmp_path):
     assert list(read_tsv(write("t", "a\tb\n\n \nc\t \nd\te\n"))) == [("a", "b"), ("d", "e")]
 
 
-# ---- what cannot be read
+# ---- invalid files
 
 
 @pytest.mark.parametrize(
@@ -99,25 +99,25 @@ def test_a_pair_with_an_empty_side_is_left_out(write, tmp_path):
     [
         (read_lines, b"one\ntwo\ncaf\xe9\n", r"a, line 3: expected UTF-8 text.*0xe9"),
         (read_lines, "Où ?".encode("utf-16"), r"a, line 1: expected UTF-8 text"),
-        (read_lines, PACKED[:40], r"a is a damaged gzip file .*Get the file again"),
+        (read_lines, PACKED[:40], r"a is a damaged gzip file"),
         (read_lines, PACKED[:60] + b"\xff\xff\xff" + PACKED[63:], r"a is a damaged gzip file"),
         (read_lines, PACKED[:-6] + b"\0\0\0\0\0\0", r"a is a damaged gzip file"),
-        (read_tsv, "", r"There is no sentence pair in .*a"),
-        (read_tsv, "a b\nc d\n", r"Expected 2 columns with a tab between, but .*a has 1"),
-        (read_tsv, "a\tb\n\na\tb\tc\n", r"a, line 3: expected 2 columns, as before, but it has 3"),
+        (read_tsv, "", r"no sentence pair in .*a"),
+        (read_tsv, "a b\nc d\n", r"2 columns .*a has 1"),
+        (read_tsv, "a\tb\n\na\tb\tc\n", r"a, line 3: expected 2 columns.*has 3"),
     ],
 )
-def test_what_cannot_be_read_is_refused(write, read, content, message):
+def test_an_invalid_file_is_refused(write, read, content, message):
     with pytest.raises(CorpusError, match=message):
         read(write("a", content))
 
 
-def test_a_split_that_is_not_there_or_not_aligned(write, tmp_path):
+def test_a_missing_or_misaligned_split_is_refused(write, tmp_path):
     write("train.fr", FRENCH)
-    with pytest.raises(FileNotFoundError, match=r"train\.en\.gz or train\.en in .* \(there: train\.fr\)"):
+    with pytest.raises(FileNotFoundError, match=r"train\.en\.gz or train\.en in .*train\.fr"):
         read_split(tmp_path, "train", "fr", "en")
-    with pytest.raises(ValueError, match="Expected two languages, but source and target are both 'fr'"):
+    with pytest.raises(ValueError, match=r"two languages.*'fr'"):
         read_split(tmp_path, "train", "fr", "fr")
     write("train.en", ENGLISH[:2])
-    with pytest.raises(CorpusError, match=r"fr has 3 and .*en has 2\. From some line on.*both files again"):
+    with pytest.raises(CorpusError, match=r"fr has 3 and .*en has 2"):
         read_split(tmp_path, "train", "fr", "en")

@@ -1,4 +1,4 @@
-"""Multi30k: where it is looked for, what is said when it is not there; the real files where there are any."""
+"""Multi30k: finding, checking and fetching it; with the real files where they are available."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPLITS = ("train", "val", "test_2016_flickr")
 
 
 @pytest.fixture(autouse=True)
-def nothing_named(monkeypatch):
+def no_environment_variables(monkeypatch):
     for name in (VARIABLE, "COURSE_CALLED"):
         monkeypatch.delenv(name, raising=False)
 
@@ -46,18 +46,18 @@ def real() -> Path:
     pytest.skip(f"Multi30k is not here; set {VARIABLE} to its folder to try the real files")
 
 
-def pretended(language: str) -> bytes:
+def fake_text(language: str) -> bytes:
     return "".join(f"{language} {number}\n" for number in range(4)).encode()
 
 
 @pytest.fixture
-def pretend(tmp_path, monkeypatch) -> Path:
-    """A folder with nine small files, and checksums to go with them."""
-    folder = tmp_path / "pretend"
+def fake_folder(tmp_path, monkeypatch) -> Path:
+    """A folder with nine small files, and their checksums."""
+    folder = tmp_path / "fake"
     folder.mkdir()
     sums = {}
     for stem, language in itertools.product(SPLITS, LANGUAGES):
-        plain = pretended(language)
+        plain = fake_text(language)
         packed = gzip.compress(plain, mtime=0)
         (folder / f"{stem}.{language}.gz").write_bytes(packed)
         sums[f"{stem}.{language}.gz"] = hashlib.sha256(packed).hexdigest()
@@ -66,14 +66,14 @@ def pretend(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def test_the_real_files_are_complete_packed_and_unpacked(real, tmp_path):
+def test_the_real_files_are_complete_compressed_and_uncompressed(real, tmp_path):
     for name in published():
         assert state(real, name) == "right"
         (tmp_path / name.removesuffix(".gz")).write_bytes(gzip.decompress((real / name).read_bytes()))
     for split, size in {"train": 29_000, "validation": 1_014, "val": 1_014, "test": 1_000}.items():
-        found = [load_multi30k(*both, split, tmp_path) for both in itertools.permutations(LANGUAGES, 2)]
-        assert {len(sentences) for sentences in found} == {size}
-    assert found[0] == load_multi30k("de", "en", "test", real)
+        corpora = [load_multi30k(*both, split, tmp_path) for both in itertools.permutations(LANGUAGES, 2)]
+        assert {len(corpus) for corpus in corpora} == {size}
+    assert corpora[0] == load_multi30k("de", "en", "test", real)
     lines = load_multi30k("de", "en", "train", real).src
     learned = BpeTokenizer.from_texts(lines)
     assert learned.vocab_size == 8000 and all(learned.decode(learned.encode(line)) == line for line in lines)
@@ -85,80 +85,82 @@ def test_there_are_nine_files_with_their_checksums():
     assert all(len(sha256) == 64 for sha256 in multi30k.checksums().values())
 
 
-def test_a_named_folder_comes_before_the_variable_before_the_courses_own(monkeypatch, course_home, pretend):
-    assert find_folder("~/corpora") == (Path.home() / "corpora", "the folder you named")
+def test_a_named_folder_precedes_the_variable_which_precedes_the_default(
+    monkeypatch, course_home, fake_folder
+):
+    assert find_folder("~/corpora")[0] == Path.home() / "corpora"
     assert find_folder()[0] == course_home / "multi30k"
-    monkeypatch.setenv(VARIABLE, str(pretend))
-    assert find_folder() == (pretend, f"named by {VARIABLE}")
+    monkeypatch.setenv(VARIABLE, str(fake_folder))
+    folder, why = find_folder()
+    assert folder == fake_folder and VARIABLE in why
     assert list(load_multi30k("de", "en", "test"))[3] == ("de 3", "en 3")
 
 
-def test_a_missing_file_says_where_it_should_be_and_how_to_get_it(course_home, pretend, monkeypatch):
-    """With the command as the command line was called."""
+def test_the_error_for_a_missing_file_names_its_folder_and_the_download_command(
+    course_home, fake_folder, monkeypatch
+):
     with pytest.raises(FileNotFoundError) as missing:
         load_multi30k("fr", "en")
-    told = str(missing.value)
-    assert f"Multi30k is not part of the course, and train.fr.gz is not in {course_home / 'multi30k'}" in told
-    assert "`python3 -m course_lib data multi30k --download` gets it" in told
-    assert told.endswith(f"{SOURCE}/train.fr.gz")
-    (pretend / "val.en.gz").unlink()
+    message = str(missing.value)
+    assert f"train.fr.gz is not in {course_home / 'multi30k'}" in message
+    assert "`python3 -m course_lib data multi30k --download`" in message
+    assert f"{SOURCE}/train.fr.gz" in message
+    (fake_folder / "val.en.gz").unlink()
     monkeypatch.setenv("COURSE_CALLED", "course")
-    with pytest.raises(
-        FileNotFoundError, match=r"val\.en\.gz is not in .*pretend \(the folder you n"
-    ) as missing:
-        load_multi30k("fr", "en", "validation", pretend)
-    assert f'`course data multi30k --download "{pretend}"` gets it' in str(missing.value)
+    with pytest.raises(FileNotFoundError, match=r"val\.en\.gz is not in .*fake") as missing:
+        load_multi30k("fr", "en", "validation", fake_folder)
+    assert f'`course data multi30k --download "{fake_folder}"`' in str(missing.value)
 
 
-def test_a_changed_file_is_never_read(pretend):
-    (pretend / "train.de.gz").write_bytes(gzip.compress(pretended("xx")))
-    with pytest.raises(CorpusError, match=r"train\.de\.gz in .* is not the file that Multi30k .*--data F"):
-        load_multi30k("de", "en", folder=pretend)
-    (pretend / "train.de").write_bytes(pretended("de"))
-    assert state(pretend, "train.de.gz") == "wrong"  # the packed one is the one that is read
-    (pretend / "train.de.gz").unlink()
-    assert state(pretend, "train.de.gz") == "right"
-    assert next(iter(load_multi30k("de", "en", folder=pretend))) == ("de 0", "en 0")
+def test_a_changed_file_is_never_read(fake_folder):
+    (fake_folder / "train.de.gz").write_bytes(gzip.compress(fake_text("xx")))
+    with pytest.raises(CorpusError, match=r"train\.de\.gz in .*SHA-256.*--data FOLDER"):
+        load_multi30k("de", "en", folder=fake_folder)
+    (fake_folder / "train.de").write_bytes(fake_text("de"))
+    assert state(fake_folder, "train.de.gz") == "wrong"  # the compressed one is the one that is read
+    (fake_folder / "train.de.gz").unlink()
+    assert state(fake_folder, "train.de.gz") == "right"
+    assert next(iter(load_multi30k("de", "en", folder=fake_folder))) == ("de 0", "en 0")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("es", "en"), "Expected src to be one of de, en, fr, but got 'es'"),
-        (("de", "EN"), "Expected tgt to be one of de, en, fr, but got 'EN'"),
-        (("de", "de"), "Expected two languages, but source and target are both 'de'"),
-        (("de", "en", "valid"), "Expected split to be train, validation or test, but got 'valid'"),
+        (("es", "en"), "src to be one of de, en, fr, but got 'es'"),
+        (("de", "EN"), "tgt to be one of de, en, fr, but got 'EN'"),
+        (("de", "de"), "two languages.*'de'"),
+        (("de", "en", "valid"), "split to be train, validation or test, but got 'valid'"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_right_ones(pretend, arguments, told):
-    with pytest.raises(ValueError, match=told):
-        load_multi30k(*arguments, folder=pretend)
+def test_the_error_for_a_wrong_name_lists_the_valid_ones(fake_folder, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        load_multi30k(*arguments, folder=fake_folder)
 
 
-def test_only_what_is_missing_or_wrong_is_fetched_and_stays_after_a_failure(
-    tmp_path, pretend, monkeypatch, capsys
+def test_only_missing_or_wrong_files_are_fetched_and_survive_a_failure(
+    tmp_path, fake_folder, monkeypatch, capsys
 ):
-    """Inside the course's folder git is told to look away."""
-    asked, broken = [], []
+    """Inside the project, a .gitignore keeps the files out of git."""
+    fetched, failing = [], []
 
     def copy(url, path, *, sha256):
         assert url == f"{SOURCE}/{path.name}" and sha256 == multi30k.checksums()[path.name]
-        if len(asked) in broken:
+        if len(fetched) in failing:
             raise DownloadError("no network")
-        asked.append(path.name)
-        path.write_bytes((pretend / path.name).read_bytes())
+        fetched.append(path.name)
+        path.write_bytes((fake_folder / path.name).read_bytes())
 
     monkeypatch.setattr(multi30k, "download", copy)
     folder = tmp_path / "new" / "folder"
-    broken.append(2)
+    failing.append(2)
     with pytest.raises(DownloadError, match="no network"):
         fetch(folder)
     assert [state(folder, name) for name in published()] == ["right"] * 2 + ["missing"] * 7
-    broken.clear()
+    failing.clear()
     (folder / published()[0]).write_bytes(b"wrong")
     fetch(folder)
-    assert asked == [*published()[:2], published()[0], *published()[2:]]
-    assert capsys.readouterr().out.count("checksum is right") == len(asked)
+    assert fetched == [*published()[:2], published()[0], *published()[2:]]
+    assert capsys.readouterr().out.count("checksum is right") == len(fetched)
     assert not (folder / ".gitignore").exists()
     monkeypatch.setattr(multi30k, "PROJECT_ROOT", tmp_path)
     fetch(folder)

@@ -1,4 +1,4 @@
-"""Words and subwords as tokens: round trips, what is lost and reported, files, the same every time."""
+"""Word and subword tokenizers: round trips, unknown text, files, determinism."""
 
 from __future__ import annotations
 
@@ -36,85 +36,86 @@ TOKENIZERS = {
     "lower": BpeTokenizer.from_texts(TEXTS * 3, vocab_size=200, lowercase=True),
 }
 WORDS, BPE, LOWER = TOKENIZERS.values()
-every = pytest.mark.parametrize("one", TOKENIZERS.values(), ids=TOKENIZERS)
+all_tokenizers = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
 
 
-# ---- what both promise
+# ---- all tokenizers
 
 
-@every
-def test_known_text_comes_back_and_special_tokens_come_first(one):
-    assert one.vocabulary[:4] == SPECIAL == tuple(one.tokens(range(4))) and one.vocab_size == len(
-        one.vocabulary
-    )
+@all_tokenizers
+def test_known_text_survives_a_round_trip_and_special_tokens_come_first(tokenizer):
+    assert tokenizer.vocabulary[:4] == SPECIAL == tuple(
+        tokenizer.tokens(range(4))
+    ) and tokenizer.vocab_size == len(tokenizer.vocabulary)
     for text in TEXTS:
-        assert one.decode(one.encode(text)) == one.normalise(text) and one.unknown(text) == []
+        assert (
+            tokenizer.decode(tokenizer.encode(text)) == tokenizer.normalise(text)
+            and tokenizer.unknown(text) == []
+        )
     assert WORDS.normalise(TEXTS[0]) == BPE.normalise(TEXTS[0]) == TEXTS[0]
     assert LOWER.normalise("Zwei WEIßE Männer") == "zwei weiße männer"
-    assert one.encode("Ma\N{COMBINING DIAERESIS}nner") == one.encode("Männer") and UNK not in one.encode(
+    assert tokenizer.encode("Ma\N{COMBINING DIAERESIS}nner") == tokenizer.encode(
         "Männer"
-    )
+    ) and UNK not in tokenizer.encode("Männer")
 
 
-@every
+@all_tokenizers
 @properties
 @given(text=any_text | st.text("abMännerßé .,'\"<>/su2▁\u0301\t"))
-def test_any_text_is_encoded_and_what_is_lost_is_reported(one, text):
-    ids = one.encode(text)
-    assert all(0 <= token_id < one.vocab_size for token_id in ids) and not {PAD, BOS, EOS} & set(ids)
-    assert (UNK in ids) == bool(one.unknown(text))
-    assert all(piece and piece in text for piece in one.unknown(text))
-    if not one.unknown(text):
-        assert one.decode(ids) == one.normalise(text)
-        assert one is not BPE or one.normalise(text) == unicodedata.normalize("NFC", text)
+def test_any_text_is_encoded_and_unknown_parts_are_reported(tokenizer, text):
+    ids = tokenizer.encode(text)
+    assert all(0 <= token_id < tokenizer.vocab_size for token_id in ids) and not {PAD, BOS, EOS} & set(ids)
+    assert (UNK in ids) == bool(tokenizer.unknown(text))
+    assert all(piece and piece in text for piece in tokenizer.unknown(text))
+    if not tokenizer.unknown(text):
+        assert tokenizer.decode(ids) == tokenizer.normalise(text)
+        assert tokenizer is not BPE or tokenizer.normalise(text) == unicodedata.normalize("NFC", text)
 
 
-@every
-def test_all_texts_at_once_are_the_texts_one_by_one(one):
+@all_tokenizers
+def test_encode_all_equals_encode_of_each_text(tokenizer):
     texts = [*TEXTS, "", " ", " two  spaces ", "e\N{COMBINING ACUTE ACCENT}", "</s>", "\ud800", "▁", "☃"] * 50
-    assert one.encode_all(iter(texts)) == [one.encode(text) for text in texts]
+    assert tokenizer.encode_all(iter(texts)) == [tokenizer.encode(text) for text in texts]
 
 
-@every
-def test_decoding_stops_at_the_end_and_skips_what_is_no_word(one):
-    ids = one.encode("the cat")
-    assert one.decode(torch.tensor([BOS, *ids, EOS, *ids, PAD])) == "the cat"
-    assert one.decode([PAD, EOS]) == one.decode([]) == ""
+@all_tokenizers
+def test_decoding_stops_at_eos_and_skips_special_tokens(tokenizer):
+    ids = tokenizer.encode("the cat")
+    assert tokenizer.decode(torch.tensor([BOS, *ids, EOS, *ids, PAD])) == "the cat"
+    assert tokenizer.decode([PAD, EOS]) == tokenizer.decode([]) == ""
 
 
-@every
-def test_special_tokens_in_a_text_are_no_special_tokens(one):
-    assert not {PAD, BOS, EOS} & set(one.encode("the </s> <pad> <s>"))
-    assert one is not BPE or one.decode(one.encode("the </s>")) == "the </s>"
-    assert one is not WORDS or one.unknown("the </s> <pad> </s>") == ["</s>", "<pad>"]
+@all_tokenizers
+def test_special_tokens_typed_in_a_text_are_ordinary_text(tokenizer):
+    assert not {PAD, BOS, EOS} & set(tokenizer.encode("the </s> <pad> <s>"))
+    assert tokenizer is not BPE or tokenizer.decode(tokenizer.encode("the </s>")) == "the </s>"
+    assert tokenizer is not WORDS or tokenizer.unknown("the </s> <pad> </s>") == ["</s>", "<pad>"]
 
 
-@every
-def test_written_and_read_again_it_is_the_same(one):
-    loaded = type(one).from_text(one.to_text())
+@all_tokenizers
+def test_to_text_and_from_text_keep_the_tokenizer(tokenizer):
+    loaded = type(tokenizer).from_text(tokenizer.to_text())
     for text in [*TEXTS, "Typed </s> AND ☃▁"]:
-        assert loaded.encode(text) == one.encode(text)
-        assert loaded.decode(loaded.encode(text)) == one.decode(one.encode(text))
-    assert loaded.to_text() == one.to_text()
+        assert loaded.encode(text) == tokenizer.encode(text)
+        assert loaded.decode(loaded.encode(text)) == tokenizer.decode(tokenizer.encode(text))
+    assert loaded.to_text() == tokenizer.to_text()
 
 
-@every
+@all_tokenizers
 @pytest.mark.parametrize("wrong", [-1, 200])
-def test_ids_outside_the_vocabulary_are_refused(one, wrong):
-    for read in (one.decode, one.tokens):
-        with pytest.raises(
-            ValueError, match=rf"from 0 to {one.vocab_size - 1}.*but got {wrong}\. Were the ids"
-        ):
+def test_ids_outside_the_vocabulary_are_refused(tokenizer, wrong):
+    for read in (tokenizer.decode, tokenizer.tokens):
+        with pytest.raises(ValueError, match=rf"from 0 to {tokenizer.vocab_size - 1}.*but got {wrong}\."):
             read([4, wrong])
 
 
-@pytest.mark.parametrize("kind", [WordTokenizer, BpeTokenizer])
+@pytest.mark.parametrize("tokenizer_class", [WordTokenizer, BpeTokenizer])
 @properties
 @given(st.lists(any_text, min_size=1, max_size=5))
-def test_any_text_can_be_learned_from_and_then_comes_back(kind, texts):
-    if kind is WordTokenizer:  # U+001C to U+001F are white space to Python, and letters to the library
+def test_any_training_text_survives_a_round_trip(tokenizer_class, texts):
+    if tokenizer_class is WordTokenizer:  # U+001C to U+001F: white space to Python, letters to the library
         texts = [re.sub("[\x1c-\x1f]", "", text) for text in texts]
-    learned = kind.from_texts(["a", *texts])
+    learned = tokenizer_class.from_texts(["a", *texts])
     for text in texts:
         assert learned.unknown(text) == [] and learned.decode(learned.encode(text)) == learned.normalise(text)
 
@@ -122,7 +123,7 @@ def test_any_text_can_be_learned_from_and_then_comes_back(kind, texts):
 # ---- words
 
 
-def test_the_most_frequent_word_comes_first_then_the_alphabet_decides():
+def test_words_are_sorted_by_frequency_then_alphabetically():
     french = WordTokenizer.from_texts(FRENCH)
     assert french.vocabulary == (*SPECIAL, "le", "chat", "chien", "dort", "eau", "l'", "voit")
     assert WordTokenizer.from_texts(reversed(FRENCH)).vocabulary == french.vocabulary
@@ -131,7 +132,7 @@ def test_the_most_frequent_word_comes_first_then_the_alphabet_decides():
     )
 
 
-def test_what_is_unknown_is_named_once():
+def test_each_unknown_word_is_listed_once():
     french = WordTokenizer.from_texts(FRENCH)
     assert french.unknown("dort  le xyz dort abc xyz") == ["xyz", "abc"] and french.decode([UNK]) == "<unk>"
 
@@ -139,7 +140,7 @@ def test_what_is_unknown_is_named_once():
 # ---- subwords
 
 
-def test_every_space_is_kept_and_new_words_are_pieces():
+def test_every_space_is_kept_and_new_words_are_split():
     for text in ["", " ", " two  spaces ", 'It\'s 2017: "no"?!']:
         assert BPE.decode(BPE.encode(text)) == text
     assert BPE.tokens(BPE.encode("the cat")) == ["▁the", "▁cat"]
@@ -152,7 +153,7 @@ def test_a_rare_character_is_unknown_and_its_neighbours_are_not():
     assert BPE.unknown(f"a{MARKER}b\udfff{MARKER}") == [MARKER, "\udfff"]
 
 
-def test_letters_come_in_met_or_not_and_only_frequent_pairs_are_merged():
+def test_all_ascii_is_known_and_only_frequent_pairs_are_merged():
     learned = BpeTokenizer.from_texts(["ab ab ac"], vocab_size=150)
     assert learned.vocabulary[-2:] == ("▁a", "▁ab") and learned.unknown("XYZ~") == []
 
@@ -163,18 +164,18 @@ def test_the_order_of_the_texts_does_not_matter():
 
 
 @pytest.mark.slow
-def test_another_process_learns_the_same():
-    """Rust's hash tables have an order of their own in each process: it must not show."""
+def test_another_process_learns_the_same_tokenizer():
+    """Rust's hash tables are ordered differently in each process, which must not matter."""
     program = (
         "import sys, json; from course_lib.text.bpe import BpeTokenizer\n"
         "texts, expected = json.loads(sys.stdin.read())\n"
         "assert BpeTokenizer.from_texts(texts, vocab_size=200).to_text() == expected"
     )
-    asked = json.dumps([TEXTS * 3, BPE.to_text()])
-    done = [sys.executable, "-c", program]
-    subprocess.run(done, input=asked, text=True, cwd=PROJECT_ROOT, check=True, timeout=120)
+    stdin = json.dumps([TEXTS * 3, BPE.to_text()])
+    command = [sys.executable, "-c", program]
+    subprocess.run(command, input=stdin, text=True, cwd=PROJECT_ROOT, check=True, timeout=120)
 
 
-def test_the_file_is_the_librarys_own():
+def test_the_library_can_read_the_file_of_a_bpe_tokenizer():
     library = tokenizers.Tokenizer.from_str(BPE.to_text())
     assert library.encode(TEXTS[0]).ids == BPE.encode(TEXTS[0])

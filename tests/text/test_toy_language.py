@@ -1,4 +1,4 @@
-"""The toy language: what it says, what holds for every sentence, and that it stays the same for ever."""
+"""The toy language: known sentences, properties of every sentence, and a checksum that keeps it the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.pair import Pair
-from course_lib.text.toy import grow as growing
+from course_lib.text.toy import grow
 from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
 from course_lib.text.toy.lexicon import KINDS, Adverb, grammar, lexicon, starts_with_vowel
 from course_lib.text.toy.say import say
@@ -42,18 +42,18 @@ def pairs() -> list[Pair]:
     return generate(2000, seed=1, length=(3, 40))
 
 
-# ---- the same everywhere and for ever
+# ---- the same sentences on every machine
 
-# Of `digest()`. Another value means other sentences: every stored result is then out of date.
+# The value of `digest()`. If it changes, the sentences have changed and every stored result is out of date.
 SHA_256 = "25fc84cdd0c769a4cda2812f7fae8f00ca2b28d7ddf7f4f1ff97441cc4259644"
 
 
 def digest() -> str:
-    """Everything about some pairs and some splits, in bytes."""
+    """A checksum over all fields of some pairs and some splits."""
     sizes = dict.fromkeys(["train", "test", "long", "depth", "recombination", "coreference"], 50)
     toy = splits(seed=0, sizes=sizes)
-    every = [*generate(500, seed=0, length=(3, 40)), *(pair for name in sizes for pair in getattr(toy, name))]
-    lines = [f"{p.src} {p.tgt} {sorted(p.links)} {sorted(p.phenomena)} {p.antecedents}" for p in every]
+    pairs = [*generate(500, seed=0, length=(3, 40)), *(pair for name in sizes for pair in getattr(toy, name))]
+    lines = [f"{p.src} {p.tgt} {sorted(p.links)} {sorted(p.phenomena)} {p.antecedents}" for p in pairs]
     return hashlib.sha256("\n".join([*lines, str(toy.held_out)]).encode()).hexdigest()
 
 
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_bytes():
 
 @pytest.mark.slow
 def test_the_order_of_sets_changes_nothing():
-    """In another process, whose hashes differ from those of this one."""
+    """In another process, where strings have other hash values."""
     program = f"""import hashlib
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.splits import splits
@@ -75,10 +75,10 @@ assert digest() == {SHA_256!r}"""
     subprocess.run([sys.executable, "-c", program], cwd=PROJECT_ROOT, env=env, check=True, timeout=120)
 
 
-# ---- what is said, by hand
+# ---- sentences written by hand
 
 
-def test_the_running_pair():
+def test_the_running_pair_has_its_translations_links_and_antecedents():
     first, second = running_pair()
     assert first.src_text == "the cat drank the water because it was thirsty"
     assert first.tgt_text == "le chat a bu l' eau parce qu' il avait soif"
@@ -90,15 +90,15 @@ def test_the_running_pair():
     assert first.links == second.links == links
 
 
-def the(name: str, **more) -> Phrase:
-    return Phrase(lexicon().noun(name), **more)
+def the(name: str, **fields) -> Phrase:
+    return Phrase(lexicon().noun(name), **fields)
 
 
-def do(subject, verb: str, thing=None, **more) -> Clause:
-    return Clause(subject, lexicon().verb(verb), thing, **more)
+def do(subject, verb: str, obj=None, **fields) -> Clause:
+    return Clause(subject, lexicon().verb(verb), obj, **fields)
 
 
-def eaten() -> Phrase:
+def eaten_apple() -> Phrase:
     apple = the("apple")
     apple.behind = do(the("boy"), "eat", apple)
     return apple
@@ -118,10 +118,13 @@ def of_water() -> Place:
     return Place(grammar().preposition("full of"), the("water", determiner="none"))
 
 
-SAID = {  # what the reader of `read.py` does not read; the README's table has the rest
+SENTENCES = {  # those that `read.py` can't parse; the table of the README has the others
     "the boy saw her": ([do(the("boy"), "see", Pronoun("f"))], "le garçon l' a vue"),
     "the girl loved him": ([do(the("girl"), "love", Pronoun("m"))], "la fille l' aimait"),
-    "the apple that the boy ate was good": ([good(eaten())], "la pomme que le garçon a mangée était bonne"),
+    "the apple that the boy ate was good": (
+        [good(eaten_apple())],
+        "la pomme que le garçon a mangée était bonne",
+    ),
     "the boy bought the apple but did not eat it": (
         bought_not_eaten(),
         "le garçon a acheté la pomme mais ne l' a pas mangée",
@@ -133,53 +136,53 @@ SAID = {  # what the reader of `read.py` does not read; the README's table has t
 }
 
 
-@pytest.mark.parametrize("english", SAID)
-def test_what_is_said(english):
-    clauses, french = SAID[english]
+@pytest.mark.parametrize("english", SENTENCES)
+def test_a_tree_is_written_in_both_languages(english):
+    clauses, french = SENTENCES[english]
     pair = say(clauses, past=True)
     assert (pair.src_text, pair.tgt_text) == (english, french)
 
 
-def test_a_question():
-    seen = do(the("cat", determiner="a"), "see", the("water"))
-    pair = say([seen], past=True, question=True)
+def test_a_question_starts_with_est_ce_que():
+    clause = do(the("cat", determiner="a"), "see", the("water"))
+    pair = say([clause], past=True, question=True)
     assert pair.src_text == "did a cat see the water ?"
     assert pair.tgt_text == "est-ce qu' un chat a vu l' eau ?"
     assert pair.links >= {(0, 0), (0, 1), (0, 4), (3, 5), (6, 8)}
 
 
-# ---- the language backwards
+# ---- parsing: from English text to its translations
 
 
-def test_the_examples_of_the_readme():
-    """Each is named after a rule, all rules are there, and most sentences can be read: then rightly."""
+def test_the_readme_has_an_example_of_every_rule_with_the_right_translation():
+    """Not every sentence can be parsed, but most can."""
     text = data_path("toy", "README.md").read_text(encoding="utf-8")
     table = text.partition("| rule |")[2].partition("\n\n")[0].splitlines()[2:]
     examples = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in table]
     assert {rule for rule, *_ in examples if rule} == set(grammar().rules)
-    read = [(french, translations_of(english)) for _, english, french in examples]
-    assert all(french in found or not found for french, found in read)
-    assert sum(bool(found) for _, found in read) >= 17
+    parsed = [(french, translations_of(english)) for _, english, french in examples]
+    assert all(french in translations or not translations for french, translations in parsed)
+    assert sum(bool(translations) for _, translations in parsed) >= 17
 
 
 @properties
 @given(sentences(longest=14))
-def test_what_is_read_is_read_rightly(pair):
-    found = translations_of(pair.src_text)
-    assert pair.tgt_text in found or not found
+def test_a_sentence_that_can_be_parsed_has_the_right_translation(pair):
+    translations = translations_of(pair.src_text)
+    assert pair.tgt_text in translations or not translations
     if not pair.phenomena & {"relatives", "object_pronouns", "questions"}:
-        assert found or pair.length > 12
+        assert translations or pair.length > 12
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     ["", "cat the sleeps", "the water drank the cat", "the axolotl sleeps", "the cat sleep", "an cat sleeps"],
 )
-def test_what_is_no_sentence_of_the_language_has_no_translation(said):
-    assert translations_of(said) == set()
+def test_text_outside_the_language_has_no_translation(text):
+    assert translations_of(text) == set()
 
 
-# ---- what holds for every sentence
+# ---- properties of every sentence
 
 SUBJECTS = {"il": ("m", False), "elle": ("f", False), "ils": ("m", True), "elles": ("f", True)}
 NOUNS = {  # by the last word of each form
@@ -189,7 +192,7 @@ NOUNS = {  # by the last word of each form
 
 @properties
 @given(sentences())
-def test_every_word_has_a_counterpart_and_words_that_meet_have_met(pair):
+def test_every_word_is_aligned_and_elision_and_contraction_are_complete(pair):
     assert {left for left, _ in pair.links} == set(range(len(pair.src)))
     assert {right for _, right in pair.links} == set(range(len(pair.tgt)))
     assert pair.phenomena <= grammar().rules.keys()
@@ -203,69 +206,63 @@ def test_every_word_has_a_counterpart_and_words_that_meet_have_met(pair):
 
 @properties
 @given(sentences())
-def test_a_noun_comes_once_as_its_translation_and_a_pronoun_has_one_reading(pair):
-    at = {place: NOUNS[word] for place, word in enumerate(pair.src) if word in NOUNS}
-    assert len({noun for noun, _ in at.values()}) == len(at)
-    for place, (noun, plural) in at.items():
-        said = [pair.tgt[right] for left, right in sorted(pair.links) if left == place]
-        assert said == noun.fr[plural].split()
-    meant = dict(pair.antecedents)
-    assert {
-        place for place, word in enumerate(pair.src) if word in ("it", "they", "them", "he", "she")
-    } <= set(meant)
-    for pronoun, place in meant.items():
-        noun, plural = NOUNS[pair.src[place]]
-        said = next(pair.tgt[right] for left, right in pair.links if left == pronoun)
-        assert place < pronoun and SUBJECTS.get(said, (noun.gender, plural)) == (noun.gender, plural)
+def test_a_noun_occurs_once_with_its_translation_and_a_pronoun_has_one_reading(pair):
+    nouns = {position: NOUNS[word] for position, word in enumerate(pair.src) if word in NOUNS}
+    assert len({noun for noun, _ in nouns.values()}) == len(nouns)
+    for position, (noun, plural) in nouns.items():
+        french = [pair.tgt[right] for left, right in sorted(pair.links) if left == position]
+        assert french == noun.fr[plural].split()
+    antecedents = dict(pair.antecedents)
+    third_person = ("it", "they", "them", "he", "she")
+    assert {position for position, word in enumerate(pair.src) if word in third_person} <= set(antecedents)
+    for pronoun, antecedent in antecedents.items():
+        noun, plural = NOUNS[pair.src[antecedent]]
+        french = next(pair.tgt[right] for left, right in pair.links if left == pronoun)
+        assert antecedent < pronoun and SUBJECTS.get(french, (noun.gender, plural)) == (noun.gender, plural)
         if "because" in pair.src[:pronoun]:
-            others = rivals(noun, plural, could_be(pair.src[-1]))
-            assert others.isdisjoint(at.values())
+            assert rivals(noun, plural, could_be(pair.src[-1])).isdisjoint(nouns.values())
 
 
-def test_one_sentence_one_translation_and_every_rule_at_work(pairs):
-    translation = {}
+def test_a_sentence_has_one_translation_and_every_rule_and_length_is_common(pairs):
+    translations = {}
     for pair in [*pairs, *generate(2000, seed=8, length=(3, 9))]:
-        assert translation.setdefault(pair.src, pair.tgt) == pair.tgt
-    found = Counter(rule for pair in pairs for rule in pair.phenomena)
-    assert set(found) == set(grammar().rules) and min(found.values()) > 0.04 * len(pairs)
-    for side in (
-        {word for pair in pairs for word in pair.src},
-        {word for pair in pairs for word in pair.tgt},
-    ):
-        assert 250 <= len(side) <= 400
+        assert translations.setdefault(pair.src, pair.tgt) == pair.tgt
+    rules = Counter(rule for pair in pairs for rule in pair.phenomena)
+    assert set(rules) == set(grammar().rules) and min(rules.values()) > 0.04 * len(pairs)
+    for side in ("src", "tgt"):
+        assert 250 <= len({word for pair in pairs for word in getattr(pair, side)}) <= 400
     lengths = Counter(pair.length for pair in pairs)
     assert sorted(lengths) == list(range(3, 41)) and max(lengths.values()) < 3 * min(lengths.values())
 
 
 @pytest.mark.parametrize("length", [(3, 3), (4, 4), (9, 11), (40, 40)], ids=str)
-def test_the_length_is_honoured(length):
-    found = Counter(pair.length for pair in generate(100, seed=2, length=length))
-    assert sorted(found) == list(range(length[0], length[1] + 1))
+def test_sentences_have_the_requested_lengths(length):
+    lengths = {pair.length for pair in generate(100, seed=2, length=length)}
+    assert lengths == set(range(length[0], length[1] + 1))
 
 
 @pytest.mark.parametrize("nesting", [(0, 0), (0, 2), DEEP], ids=str)
-def test_the_depth_is_honoured(nesting):
-    found = {one.depth for one in islice(draw(random.Random(0), length=(14, 20), nesting=nesting), 150)}
-    assert found == set(range(nesting[0], nesting[1] + 1))
+def test_sentences_have_the_requested_depths(nesting):
+    stream = draw(random.Random(0), length=(14, 20), nesting=nesting)
+    assert {drawn.depth for drawn in islice(stream, 150)} == set(range(nesting[0], nesting[1] + 1))
 
 
-def test_half_of_the_reasons_can_only_be_understood_by_their_sense(pairs):
-    """Who translates each pronoun by its word alone must be wrong often enough to notice."""
-    telling, reasons = 0, [pair for pair in pairs if "because" in pair.phenomena]
+def test_half_of_the_pronouns_can_only_be_resolved_by_meaning(pairs):
+    """A system that translates pronouns word by word must be wrong often enough to notice."""
+    n_telling, reasons = 0, [pair for pair in pairs if "because" in pair.phenomena]
     for pair in reasons:
-        ((pronoun, place),) = [one for one in pair.antecedents if one[0] == pair.src.index("because") + 1]
-        noun, plural = NOUNS[pair.src[place]]
-        telling += any(
-            number == plural
-            and (plural or "person" not in (one.kind, noun.kind))
-            and one.gender != noun.gender
-            for one, number in (NOUNS[word] for word in pair.src[:pronoun] if word in NOUNS)
+        pronoun = pair.src.index("because") + 1
+        noun, plural = NOUNS[pair.src[dict(pair.antecedents)[pronoun]]]
+        n_telling += any(
+            other_plural == plural
+            and (plural or "person" not in (other.kind, noun.kind))
+            and other.gender != noun.gender
+            for other, other_plural in (NOUNS[word] for word in pair.src[:pronoun] if word in NOUNS)
         )
-    assert 0.5 <= telling / len(reasons) <= 0.9
+    assert 0.5 <= n_telling / len(reasons) <= 0.9
 
 
-def test_a_rule_of_ones_own(monkeypatch):
-    """What a learner does: one function, named in a table."""
+def test_a_new_rule_is_one_function_in_a_table(monkeypatch):
     now = Adverb("right now", "maintenant", ((0, 0), (1, 0)), "present")
 
     def right_now(sentence, clause: Clause) -> None:
@@ -274,15 +271,15 @@ def test_a_rule_of_ones_own(monkeypatch):
         sentence.spend(2)
         clause.adverb = now
 
-    monkeypatch.setattr(growing, "CLAUSE", (*growing.CLAUSE, right_now))
-    found = [pair for pair in generate(1500, seed=0, length=(5, 9)) if "maintenant" in pair.tgt]
-    assert len(found) > 3
-    for pair in found:
-        at, there = pair.src.index("right"), pair.tgt.index("maintenant")
-        assert pair.src[at + 1] == "now" and {(at, there), (at + 1, there)} <= pair.links
+    monkeypatch.setattr(grow, "CLAUSE_GROWTHS", (*grow.CLAUSE_GROWTHS, right_now))
+    pairs = [pair for pair in generate(1500, seed=0, length=(5, 9)) if "maintenant" in pair.tgt]
+    assert len(pairs) > 3
+    for pair in pairs:
+        src, tgt = pair.src.index("right"), pair.tgt.index("maintenant")
+        assert pair.src[src + 1] == "now" and {(src, tgt), (src + 1, tgt)} <= pair.links
 
 
-# ---- the words
+# ---- the lexicon
 
 
 def test_every_word_has_what_the_rules_need():
@@ -291,16 +288,19 @@ def test_every_word_has_what_the_rules_need():
         assert noun.gender in ("m", "f") and len(noun.en) == len(noun.fr) in (1, 2), noun
         assert len(noun.tags & set(KINDS)) == 1, noun
         assert does(noun) or done_to(noun) or noun.kind == "place", noun
-    for one in words.qualities:
-        assert len(one.fr) == (4 if one.place else 1) and one.place in ("before", "after", ""), one
-        assert one.beside | one.said_of | one.could <= tags and pool(one.beside | one.said_of), one
+    for quality in words.qualities:
+        assert len(quality.fr) == (4 if quality.place else 1), quality
+        assert quality.place in ("before", "after", ""), quality
+        described = quality.beside | quality.said_of
+        assert described | quality.could <= tags and pool(described), quality
+    prepositions = {preposition.name for preposition in grammar().prepositions}
     for verb in words.verbs:
         n_participles = 0 if verb.lasts else 4 if verb.aux == "être" or verb.transitive else 1
         assert (len(verb.en), len(verb.fr), len(verb.participle)) == (3, 2, n_participles), verb
         assert all(pool(left) and (pool(right) or not right) for left, right in verb.frames), verb
-        assert verb.could <= tags and set(verb.where) <= {one.name for one in grammar().prepositions}, verb
-    for one in (*words.verbs, *grammar().prepositions):
-        assert frozenset().union(*(left | right for left, right in one.frames)) <= tags, one
+        assert verb.could <= tags and set(verb.where) <= prepositions, verb
+    for entry in (*words.verbs, *grammar().prepositions):
+        assert frozenset().union(*(left | right for left, right in entry.frames)) <= tags, entry
     for reason in grammar().reasons:
         assert words.verb(reason.verb)
         assert set(reason.subject + reason.object) <= {quality.en for quality in words.qualities}, reason
@@ -308,9 +308,9 @@ def test_every_word_has_what_the_rules_need():
         assert len(names) == len(set(names))
 
 
-def test_what_a_pronoun_could_be_mistaken_for():
+def test_the_rivals_of_a_pronoun_follow_from_meaning_word_and_gender():
     cat, box, girl, water = (lexicon().noun(name) for name in ("cat", "box", "girl", "water"))
-    assert (water, False) not in rivals(cat, False, could_be("thirsty"))  # sense rules it out
+    assert (water, False) not in rivals(cat, False, could_be("thirsty"))  # the meaning excludes it
     assert (box, False) in rivals(water, False, could_be("cold"))  # it, and elle
     assert (girl, False) in rivals(box, False, could_be("dirty"))  # she, but elle
     assert (box, True) not in rivals(water, False, could_be("cold"))  # they

@@ -1,30 +1,27 @@
-"""The toy language: English into French, small enough to know by heart, generated without end.
+"""The toy language: English into French, small enough to know by heart, with any number of sentences.
 
-    lexicon.py      the words, small ones too, and the rules, read from data/toy
-    sense.py        who goes with whom, and what a pronoun could be mistaken for
-    tree.py         what a sentence is made of before it is said: noun phrases, clauses
-    say.py          says a tree in both languages at once and notes which word became which
-    sentence.py     one sentence in the making: draws lots, and remembers what has been said
-    cores.py        what a sentence is about, in as few words as it takes
-    grow.py         lets it grow, word by word, to the length that is wanted
-    generate.py     `generate(n, seed=…)`: the door
+    lexicon.py      the words and the rules, read from data/toy
+    sense.py        which words go together, and what a pronoun could be mistaken for
+    tree.py         the tree of a sentence: noun phrases and clauses
+    say.py          writes a tree in both languages at once, with the word alignment
+    sentence.py     a sentence under construction: random choices, and the words used so far
+    cores.py        what a sentence is about, in as few words as possible
+    grow.py         extends it, step by step, to the requested length
+    generate.py     `generate(n, seed=…)`: pairs of sentences
     splits.py       train, validation, test, and the four hard tests
 
-How a sentence comes about (`generate.draw`). It is given room for so many words. A core, in as few of them as
-it takes, says what it is about: "the cat drank the water because it was cold". If it has a pronoun, whatever
-else that could mean is banned from the sentence. Growths spend the words that are left, a few each: an
-adjective, a place, a relative clause, a denial. Where a growth finds nothing to say, a `DeadEnd` undoes it;
-where a core does, or growths too often, the sentence is begun anew. What stands in the end is a tree, and is
-said.
+How a sentence is made (`generate.draw`): first its length is drawn. A core says what it is about, in as few
+words as possible: "the cat drank the water because it was cold". If it has a pronoun, every other noun that
+the pronoun could refer to is banned from the sentence. Growths then spend the remaining words, a few each: an
+adjective, a place, a relative clause, a negation. A growth that reaches a dead end is undone; when a core
+does, or too many growths do, a new sentence is started. The finished tree is then written in both languages.
 
-What makes sense is written beside the words (`lexicon.py`): tags say who goes with whom, and verbs and
-prepositions have flags for the rest, of three sorts:
+What makes sense is recorded in the lexicon (`lexicon.py`): tags say which words go together, and verbs and
+prepositions have flags for the rest, of three kinds:
 
-- grammar, what an object, a place, a determiner must look like: `needs_where`, `definite`, `verb_only`, …
-- sense, what is well said and yet odd, such as two kings who wear one hat: `same_number`, `once`, `bars`, …
-- order, what is done to a thing before what, "found it and ate it": `step`, `after`
-
-Take each from its own file, so that a reader sees where it lives:
+- grammar: what an object, a place or a determiner must look like (`needs_where`, `definite`, `verb_only`, …)
+- sense: what is grammatical but odd, such as two kings who wear one hat (`same_number`, `once`, `bars`, …)
+- order: what is done to a thing before what, as in "found it and ate it" (`step`, `after`)
 
     >>> from course_lib.text.toy.generate import running_pair
     >>> running_pair()[0].tgt_text

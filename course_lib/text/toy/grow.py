@@ -1,14 +1,15 @@
-"""A sentence grows: adjectives, places, relative clauses, denials, until it has as many words as were wanted.
+"""Growths extend a sentence with adjectives, places, relative clauses or negation until it is long enough.
 
     >>> sentence = Sentence(random.Random(0), 9)
-    >>> sentence.parts.append(plain(sentence))              # such as "the cat sleeps"
-    >>> grow(sentence)                                      # "the very old cat near the river often sleeps"
-    >>> sentence.room
+    >>> sentence.main_clauses.append(make_plain_clause(sentence))   # such as "the cat sleeps"
+    >>> grow(sentence)                          # such as "the very old cat near the river often sleeps"
+    True
+    >>> sentence.words_left
     0
 
-A growth is a function that takes the sentence and a node of the tree, spends words and attaches what it made,
-last of all; a `DeadEnd` undoes it. To give the language a new rule, write one, and name it in PHRASE, CLAUSE
-or STATE at the end of this file.
+A growth is a function that takes the sentence and a node of the tree. It spends words and attaches what it
+made, in this order; where it doesn't fit, it raises `DeadEnd`. To give the language a new rule, write a
+growth and add it to a table at the end of this file. A growth that is listed twice is tried twice as often.
 """
 
 from __future__ import annotations
@@ -17,55 +18,69 @@ from collections.abc import Sequence
 
 from course_lib.text.toy.lexicon import Preposition, Tags, grammar
 from course_lib.text.toy.sense import beside, does, done_to, frames, hangs_on, said_of, where
-from course_lib.text.toy.sentence import DeadEnd, Sentence, avoid
+from course_lib.text.toy.sentence import Sentence, reject_if
 from course_lib.text.toy.tree import Clause, Phrase, Place
 
-PATIENCE = 30  # growths tried in vain before a sentence is given up
-DESCRIBED: Tags = frozenset({"person", "animal", "thing", "food", "drink", "room"})
+MAX_FAILURES = 30  # growths that fail before a sentence is given up
+DESCRIBABLE: Tags = frozenset({"person", "animal", "thing", "food", "drink", "room"})
+
+# Fewest words that must be left for:
+WORDS_MODIFIER = 2
+WORDS_STATE = 4  # the water is cold
+WORDS_TRANSITIVE = 5  # the boy eats the apple
+WORDS_MAIN_CLAUSE = 6
+
+# Probability that
+P_MAIN_CLAUSE = 0.02  # the next growth is a main clause, where there is room for one,
+MAIN_CLAUSE_WORDS = 70  # plus 1/70 for each word that is left
+P_CLAUSE_GROWTH = 0.25  # it belongs to a clause rather than to a noun
+P_PLACE = 0.5  # a noun is followed by a place rather than by a relative clause
+P_DEFINITE_PLACE = 0.5  # a place is the or this, never a
+P_STATE_RELATIVE = 0.25  # a relative clause is a state: that is old
+P_SUBJECT_RELATIVE = 0.35  # its head is the subject: that drinks the milk; otherwise it is the object
+P_STATE = 0.18  # a plain clause is a state
+P_TRANSITIVE = 0.75  # its verb has an object
+P_BUT = 0.25  # a new main clause is joined by but, if that is still unused
+P_FIRST = 0.5  # it comes first in the sentence
 
 
-def grow(sentence: Sentence, *, least_depth: int = 0) -> None:
-    """Spend all words that are left, and nest at least so deep."""
-    vain = 0
-    while sentence.room or sentence.depth < least_depth:
-        deepest = _deepest(sentence) if sentence.depth < least_depth else []
-        mark = sentence.mark()
-        try:
-            if deepest:
-                behind(sentence, sentence.pick(deepest))
-            elif sentence.room >= 6 and sentence.chance(0.02 + sentence.room / 70):
-                another(sentence)
-            elif sentence.chance(0.25):
-                clause = sentence.pick(sentence.clauses)
-                sentence.pick(STATE if clause.quality else CLAUSE)(sentence, clause)
-            else:
-                growth = sentence.pick(PHRASE if sentence.room > 1 else ADJECTIVE)
-                growth(sentence, sentence.pick(sentence.phrases))
-        except DeadEnd:
-            sentence.undo(mark)
-            vain += 1
-            if vain > PATIENCE:
-                raise
-
-
-def _deepest(sentence: Sentence) -> list[Phrase]:
-    """Where to go on going deeper; a dead end for the whole sentence where there is nothing."""
-    found = [one for one in sentence.phrases if one.depth == sentence.depth and not one.closed]
-    avoid(not found or sentence.room < 2)
-    return found
+def grow(sentence: Sentence, *, min_depth: int = 0) -> bool:
+    """Spend all words that are left and nest at least `min_depth` deep; return whether that worked."""
+    n_failures = 0
+    while sentence.words_left or sentence.depth < min_depth:
+        if sentence.depth < min_depth:
+            deepest = [p for p in sentence.phrases if p.depth == sentence.depth and not p.closed]
+            if not deepest or sentence.words_left < WORDS_MODIFIER:
+                return False
+            step = add_modifier, sentence.pick(deepest)
+        elif sentence.words_left >= WORDS_MAIN_CLAUSE and sentence.with_probability(
+            P_MAIN_CLAUSE + sentence.words_left / MAIN_CLAUSE_WORDS
+        ):
+            step = (add_main_clause,)
+        elif sentence.with_probability(P_CLAUSE_GROWTH):
+            clause = sentence.pick(sentence.clauses)
+            step = sentence.pick(STATE_GROWTHS if clause.quality else CLAUSE_GROWTHS), clause
+        else:
+            growths = PHRASE_GROWTHS if sentence.words_left >= WORDS_MODIFIER else ADJECTIVE_GROWTHS
+            step = sentence.pick(growths), sentence.pick(sentence.phrases)
+        if not sentence.attempt(*step):
+            n_failures += 1
+            if n_failures > MAX_FAILURES:
+                return False
+    return True
 
 
 # ---- what belongs to a noun
 
 
-def adjective(sentence: Sentence, phrase: Phrase) -> None:
+def add_adjective(sentence: Sentence, phrase: Phrase) -> None:
     """`old`, `old white`: two only where the second is a colour."""
     quality = sentence.pick(beside(phrase.noun))
     if quality.place == "before":
-        avoid(phrase.before or phrase.very or (phrase.after and not phrase.after.colour))
+        reject_if(phrase.before or phrase.very or (phrase.after and not phrase.after.colour))
     else:
-        avoid(phrase.after or (phrase.before and not quality.colour))
-    avoid("contents" in phrase.sorts and "size" not in quality.sorts)  # "a red cup of tea"
+        reject_if(phrase.after or (phrase.before and not quality.colour))
+    reject_if("contents" in phrase.sorts and "size" not in quality.sorts)  # "a red cup of tea"
     sentence.spend(1)
     sentence.describe(phrase, quality.sorts)
     sentence.combinations.append((quality.en, phrase.noun.name))
@@ -75,88 +90,92 @@ def adjective(sentence: Sentence, phrase: Phrase) -> None:
         phrase.after = quality
 
 
-def very_adjective(sentence: Sentence, phrase: Phrase) -> None:
+def add_very(sentence: Sentence, phrase: Phrase) -> None:
+    """`very`, before the first adjective."""
     first = phrase.before or phrase.after
-    avoid(not first or not first.graded or phrase.very)
+    reject_if(not first or not first.graded or phrase.very)
     sentence.spend(1)
     phrase.very = True
 
 
-def behind(sentence: Sentence, phrase: Phrase) -> None:
-    """A place or a relative clause. Never both: who could tell which noun the clause belongs to?"""
-    deeper = _deeper(sentence, phrase)
-    if sentence.chance(0.5):
+def add_modifier(sentence: Sentence, phrase: Phrase) -> None:
+    """A place or a relative clause. Not both: it would be unclear which noun the clause belongs to."""
+    depth = _modifier_depth(sentence, phrase)
+    if sentence.with_probability(P_PLACE):
         choices, role = hangs_on(phrase.noun), phrase.role
-        verb = role and role.verb  # what moves, "the king in the garden went", is not somewhere else
+        verb = role and role.verb  # "the king in the garden went": where is he?
         if verb and (verb.moves or not verb.transitive) and phrase is (role.object or role.subject):
-            choices = [one for one in choices if not one[0].one]
-        phrase.behind = place(sentence, choices, deeper, phrase)
+            choices = [choice for choice in choices if not choice[0].one]
+        phrase.behind = make_place(sentence, choices, depth, phrase)
     else:
-        phrase.behind = relative(sentence, phrase, deeper)
-    sentence.depth = max(sentence.depth, deeper)
+        phrase.behind = make_relative(sentence, phrase, depth)
+    sentence.depth = max(sentence.depth, depth)
 
 
-def _deeper(sentence: Sentence, phrase: Phrase) -> int:
-    """The depth of what comes to stand behind a phrase, if something may."""
-    avoid(phrase.behind or phrase.closed or phrase.depth == sentence.most_depth)
+def _modifier_depth(sentence: Sentence, phrase: Phrase) -> int:
+    """The depth of a modifier of the phrase, if it may have one."""
+    reject_if(phrase.behind or phrase.closed or phrase.depth == sentence.max_depth)
     return phrase.depth + 1
 
 
-def place(sentence: Sentence, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase) -> Place:
+def make_place(
+    sentence: Sentence, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase
+) -> Place:
     """`near the house`."""
-    preposition, ground = sentence.pick(choices)
-    avoid(preposition.name in head.sorts)  # the house behind the church behind the hotel: once is enough
-    avoid(preposition.head_the and head.determiner != "the")
+    preposition, tags = sentence.pick(choices)
+    reject_if(preposition.name in head.sorts)  # "the house behind the church behind the hotel"
+    reject_if(preposition.head_the and head.determiner != "the")
     sentence.spend(preposition.n_words)
-    number = False if preposition.one and not head.plural else None
-    definite = sentence.chance(0.5)
-    phrase = sentence.phrase(sentence.noun(ground, number), depth=depth, definite=definite)
+    plural = False if preposition.one and not head.plural else None
+    definite = sentence.with_probability(P_DEFINITE_PLACE)
+    phrase = sentence.phrase(sentence.noun(tags, plural), depth=depth, definite=definite)
     if phrase.determiner not in preposition.determiners:
         phrase.determiner = "the"
     return Place(preposition, phrase)
 
 
-def place_of_verb(sentence: Sentence, clause: Clause) -> Place:
-    """`sleeps near the river`."""
-    return place(sentence, where(clause.verb, clause.subject.noun), clause.depth, clause.subject)
+def make_place_of_verb(sentence: Sentence, clause: Clause) -> Place:
+    """`near the river`, as in `sleeps near the river`."""
+    return make_place(sentence, where(clause.verb, clause.subject.noun), clause.depth, clause.subject)
 
 
-def contents(sentence: Sentence, phrase: Phrase) -> None:
-    """`of water`, behind a bottle that somebody buys, and that is neither empty nor red nor old."""
-    deeper, of = _deeper(sentence, phrase), grammar().preposition("full of")
-    grounds = [ground for heads, ground in of.frames if heads & phrase.noun.tags]
+def add_contents(sentence: Sentence, phrase: Phrase) -> None:
+    """`of water`, after a bottle that is bought and of which only the size has been said."""
+    depth, of = _modifier_depth(sentence, phrase), grammar().preposition("full of")
+    contents = [tags for head_tags, tags in of.frames if head_tags & phrase.noun.tags]
     described = phrase.sorts - {"size", "big", "small"}
-    avoid(not grounds or described or not (phrase.role and phrase.role.verb))
+    reject_if(not contents or described or not (phrase.role and phrase.role.verb))
     sentence.spend(1)
-    noun, plural = sentence.noun(grounds[0], plural=True)
-    inside = sentence.add(Phrase(noun, plural, "none", depth=deeper, closed=True))
+    noun, plural = sentence.noun(contents[0], plural=True)
+    inside = sentence.add_phrase(Phrase(noun, plural, "none", depth=depth, closed=True))
     phrase.sorts |= {"contents", "filling"}
     phrase.behind = Place(of, inside)
-    sentence.depth = max(sentence.depth, deeper)
+    sentence.depth = max(sentence.depth, depth)
 
 
-def relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
+def make_relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
     """`that is old`, `that drinks the milk`, `that the boy saw`."""
     sentence.spend(1)
-    kind, past, last = sentence.random(), sentence.past, sentence.parts[-1:]
+    draw, last = sentence.random(), sentence.main_clauses[-1:]
     # "the water that the boy bought because it was cold"
-    avoid(last and last[0].because and last[0].last.end is head)
+    reject_if(last and last[0].because and last[0].last.end is head)
+    if draw < P_STATE_RELATIVE:
+        return sentence.add_clause(_make_state(sentence, head, depth))
     # "the bird that sleeps runs", "the key that the boy saw fell"
-    piled = kind >= 0.25 and any(one.verb and one.subject.end is head for one in sentence.clauses)
-    if kind < 0.25:
-        clause = _state(sentence, head, depth)
-    elif kind < 0.6:
-        verb, things = sentence.verb(does(head.noun))
-        vague = not verb.tells if past else head.noun.kind == "thing"  # "takes the cup that falls"
-        avoid(not verb.transitive and (piled or vague))
+    piled_up = any(clause.verb and clause.subject.end is head for clause in sentence.clauses)
+    if draw < P_STATE_RELATIVE + P_SUBJECT_RELATIVE:
+        verb, object_tags = sentence.verb(does(head.noun))
+        # "the cup that falls" could be any cup
+        vague = not verb.tells if sentence.past else head.noun.kind == "thing"
+        reject_if(not verb.transitive and (piled_up or vague))
         clause = Clause(head, verb, depth=depth)
-        complete(sentence, clause, things)
+        add_complement(sentence, clause, object_tags)
     else:
-        verb, subjects = sentence.verb(done_to(head.noun))
+        verb, subject_tags = sentence.verb(done_to(head.noun))
         # "the man buys the apple that the boy ate"
-        avoid(piled or (verb.uses_up and not (head.role and head.role.quality)))
-        who = sentence.noun(subjects, head.plural if verb.same_number else None)
-        subject = sentence.phrase(who, depth=depth, closed=True, definite=verb.same_number)
+        reject_if(piled_up or (verb.uses_up and not (head.role and head.role.quality)))
+        noun = sentence.noun(subject_tags, head.plural if verb.same_number else None)
+        subject = sentence.phrase(noun, depth=depth, closed=True, definite=verb.same_number)
         clause = Clause(subject, verb, head, depth=depth)
     return sentence.add_clause(clause)
 
@@ -164,101 +183,106 @@ def relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
 # ---- clauses
 
 
-def plain(sentence: Sentence) -> Clause:
+def make_plain_clause(sentence: Sentence) -> Clause:
     """`the water is cold`, `the cat sleeps`, `the boy eats the apple`."""
-    if sentence.room >= 4 and sentence.chance(0.18):
-        return sentence.add_clause(_state(sentence, sentence.phrase(sentence.noun(DESCRIBED), definite=True)))
-    verb, (subjects, things) = sentence.verb(frames(sentence.room >= 5 and sentence.chance(0.75)))
-    clause = Clause(sentence.phrase(sentence.noun(subjects)), verb)
-    complete(sentence, clause, things)
+    room = sentence.words_left
+    if room >= WORDS_STATE and sentence.with_probability(P_STATE):
+        subject = sentence.phrase(sentence.noun(DESCRIBABLE), definite=True)
+        return sentence.add_clause(_make_state(sentence, subject))
+    transitive = room >= WORDS_TRANSITIVE and sentence.with_probability(P_TRANSITIVE)
+    verb, (subject_tags, object_tags) = sentence.verb(frames(transitive))
+    clause = Clause(sentence.phrase(sentence.noun(subject_tags)), verb)
+    add_complement(sentence, clause, object_tags)
     return sentence.add_clause(clause)
 
 
-def _state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
+def _make_state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
     sentence.spend(2)
     state = Clause(subject, quality=sentence.pick(said_of(subject.noun)), depth=depth)
     sentence.describe(subject, state.quality.sorts)
     return state
 
 
-def complete(sentence: Sentence, clause: Clause, things: Tags) -> None:
-    """The object or the place that the verb cannot do without."""
+def add_complement(sentence: Sentence, clause: Clause, object_tags: Tags) -> None:
+    """The object or the place that the verb requires."""
     verb, subject = clause.verb, clause.subject
     if verb.transitive:
-        thing = sentence.noun(things, subject.plural if verb.same_number else None)
-        clause.object = sentence.phrase(thing, depth=clause.depth, definite=verb.definite, closed=verb.bare)
+        noun = sentence.noun(object_tags, subject.plural if verb.same_number else None)
+        clause.object = sentence.phrase(noun, depth=clause.depth, definite=verb.definite, closed=verb.bare)
     elif verb.needs_where:
-        clause.place = place_of_verb(sentence, clause)
+        clause.place = make_place_of_verb(sentence, clause)
 
 
-def deny(sentence: Sentence, clause: Clause) -> None:
-    """Not in a question, nor before because. "a dog does not sleep" would say less than it seems to."""
-    avoid(clause.negated or sentence.question or clause.firm)
+def negate(sentence: Sentence, clause: Clause) -> None:
+    """Neither in a question nor before because. Nouns become definite: "a dog does not sleep" is vague."""
+    reject_if(clause.negated or sentence.question or clause.firm)
     sentence.spend(1 if clause.quality else 2)
     clause.negated = True
-    for one in (clause.subject, clause.object):
-        if isinstance(one, Phrase) and one.role is clause and one.determiner != "this":
-            one.determiner = "the"
+    for phrase in (clause.subject, clause.object):
+        if isinstance(phrase, Phrase) and phrase.role is clause and phrase.determiner != "this":
+            phrase.determiner = "the"
 
 
-def very_state(sentence: Sentence, state: Clause) -> None:
-    avoid(state.very or not state.quality.graded)
+def add_very_to_state(sentence: Sentence, state: Clause) -> None:
+    """`is very cold`."""
+    reject_if(state.very or not state.quality.graded)
     sentence.spend(1)
     state.very = True
 
 
-def often(sentence: Sentence, clause: Clause) -> None:
+def add_often(sentence: Sentence, clause: Clause) -> None:
+    """`often sleeps`."""
     last = clause.subject.end
-    avoid(clause.often or clause.adverb or not _again(clause))
-    avoid(last.behind and not clause.depth)  # "the boy who finds the key often sleeps"
+    reject_if(clause.often or clause.adverb or not _is_repeatable(clause))
+    reject_if(last.behind and not clause.depth)  # "the boy who finds the key often sleeps"
     sentence.spend(1)
     clause.often = last.closed = True
 
 
-def _again(clause: Clause) -> bool:
-    """Whether it can be done again and again: who eats an apple eats it once."""
-    thing = clause.object
-    if clause.verb.once and isinstance(thing, Phrase):
-        return thing.determiner == "the" if thing.plural else not thing.noun.countable
+def _is_repeatable(clause: Clause) -> bool:
+    """Whether it can be done again and again: one apple can be eaten only once."""
+    obj = clause.object
+    if clause.verb.once and isinstance(obj, Phrase):
+        return obj.determiner == "the" if obj.plural else not obj.noun.countable
     return not (clause.verb.once or clause.verb.lasts)
 
 
-def when(sentence: Sentence, clause: Clause) -> None:
-    """`yesterday`, only behind something short: "the man she saw yesterday yesterday" helps nobody."""
-    avoid(clause.depth or clause.often or clause.adverb or clause.verb.lasts)
+def add_time(sentence: Sentence, clause: Clause) -> None:
+    """`yesterday`, after an unmodified noun only: not "saw the man who slept yesterday"."""
+    reject_if(clause.depth or clause.often or clause.adverb or clause.verb.lasts)
     adverb = sentence.pick(grammar().adverbs)
     last = clause.last
-    fits = sentence.past if adverb.tense == "past" else not sentence.past and _again(clause)
-    avoid(not fits or (isinstance(last, Phrase) and last.behind))
+    fits = sentence.past if adverb.tense == "past" else not sentence.past and _is_repeatable(clause)
+    reject_if(not fits or (isinstance(last, Phrase) and last.behind))
     sentence.spend(len(adverb.en.split()))
     clause.adverb = adverb
     if isinstance(last, Phrase):
         last.closed = True
 
 
-def somewhere(sentence: Sentence, clause: Clause) -> None:
-    """A place behind the verb; behind an object it would belong to the object."""
-    avoid(clause.verb.transitive or clause.place or clause.adverb)
-    clause.place = place_of_verb(sentence, clause)
+def add_place(sentence: Sentence, clause: Clause) -> None:
+    """A place after a verb without an object; after an object it would belong to the object."""
+    reject_if(clause.verb.transitive or clause.place or clause.adverb)
+    clause.place = make_place_of_verb(sentence, clause)
 
 
-def another(sentence: Sentence) -> None:
-    """One more clause, before the others or behind them."""
-    parts = sentence.parts
-    avoid(sentence.question)
+def add_main_clause(sentence: Sentence) -> None:
+    """One more main clause, before the others or after them."""
+    clauses = sentence.main_clauses
+    reject_if(sentence.question)
     sentence.spend(1)
-    clause = plain(sentence)
-    used = {part.joined_by for part in parts}
-    joint = "but" if "but" not in used and sentence.chance(0.25) else "and"
-    if parts[-1].because or sentence.chance(0.5):  # a reason comes last
-        parts[0].joined_by = joint
-        parts.insert(0, clause)
+    clause = make_plain_clause(sentence)
+    but = all(other.joined_by != "but" for other in clauses) and sentence.with_probability(P_BUT)
+    conjunction = "but" if but else "and"
+    if clauses[-1].because or sentence.with_probability(P_FIRST):  # a reason comes last
+        clauses[0].joined_by = conjunction
+        clauses.insert(0, clause)
     else:
-        clause.joined_by = joint
-        parts.append(clause)
+        clause.joined_by = conjunction
+        clauses.append(clause)
 
 
-ADJECTIVE = (adjective, adjective, very_adjective)
-PHRASE = (*ADJECTIVE, behind, behind, behind, contents)
-CLAUSE = (deny, deny, often, when, somewhere, somewhere)
-STATE = (deny, very_state)
+ADJECTIVE_GROWTHS = (add_adjective, add_adjective, add_very)
+PHRASE_GROWTHS = (*ADJECTIVE_GROWTHS, add_modifier, add_modifier, add_modifier, add_contents)
+CLAUSE_GROWTHS = (negate, negate, add_often, add_time, add_place, add_place)
+STATE_GROWTHS = (negate, add_very_to_state)

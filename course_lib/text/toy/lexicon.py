@@ -6,9 +6,9 @@
     >>> grammar().elision["que"]
     "qu'"
 
-A tag is a small piece of knowledge about the world ("can be drunk", "has room inside"). Verbs, adjectives
-and prepositions name the tags they go with, and so no cat ever buys a forest. One tag of each noun is its
-kind: coarser knowledge, which says what a pronoun could be mistaken for.
+A tag is a small fact about the world ("can be drunk", "has room inside"). Verbs, adjectives and prepositions
+list the tags they go with, so no cat ever buys a forest. One tag of each noun is its kind, a coarser category
+that decides what a pronoun could be mistaken for.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Tags = frozenset[str]
 Frames = tuple[tuple[Tags, Tags], ...]
 
 KINDS = ("person", "animal", "food", "drink", "thing", "place")
-LAST = 9
+LAST = 9  # the step of a verb after which nothing else is done to the object
 VOWELS = frozenset("aàâeéèêëiîïoôœuùûü")
 
 
 @dataclass(eq=False)
 class Noun:
-    """`en` and `fr` hold the singular and, unless it cannot be counted, the plural."""
+    """`en` and `fr` hold the singular and, for a countable noun, the plural."""
 
     en: tuple[str, ...]
     fr: tuple[str, ...]
@@ -38,7 +38,7 @@ class Noun:
     tags: Tags
 
     def __post_init__(self) -> None:
-        # Worked out once: a sentence asks for them at every word.
+        # Computed once, because the generator reads them for every word.
         self.tags = frozenset(self.tags)
         self.name = self.en[0]
         self.countable = len(self.en) == 2
@@ -48,11 +48,11 @@ class Noun:
 
 @dataclass(eq=False)
 class Quality:
-    """What one can be: an adjective, or a feeling that French has (`thirsty`: avoir soif).
+    """An adjective, or a feeling, which French expresses with avoir (`thirsty`: avoir soif).
 
-    `fr` holds m, f, m plural, f plural; a feeling has one form, and never stands beside a noun. Of what
-    shares a sort (hot and cold are both "heat") only one is said of a thing. `could`: kinds of which it is
-    never said here, but of which a reader could understand it.
+    `fr` holds m, f, m plural, f plural; a feeling has one form and never modifies a noun. Of the qualities
+    that share a sort (hot and cold are both "heat"), a noun gets only one. `could`: kinds that it never
+    describes here, although a reader could understand it that way.
     """
 
     en: str
@@ -63,7 +63,7 @@ class Quality:
     before_vowel: str = ""
     sorts: Tags = frozenset()
     could: Tags = frozenset()
-    graded: bool = True  # can be very much so; nothing is "very empty"
+    graded: bool = True  # takes "very"; nothing is "very empty"
 
     def __post_init__(self) -> None:
         self.said_of, self.beside, self.could = map(frozenset, (self.said_of, self.beside, self.could))
@@ -73,10 +73,10 @@ class Quality:
 
 @dataclass(eq=False)
 class Verb:
-    """`en`: base, third person, past; `fr`: third person singular and plural. Frames: who does it to what.
+    """`en`: base, third person, past; `fr`: third person, singular and plural; `frames`: tags of both nouns.
 
-    What happens has a participle; what lasts has an imperfect (`liked`: aimait), and is not done often.
-    `could`: kinds to which it is never done here, but of which a reader could understand it.
+    An event has a participle; a lasting state has an imperfect (`liked`: aimait) and is not done often.
+    `could`: kinds that are never its object here, although a reader could understand it that way.
     """
 
     en: tuple[str, str, str]
@@ -87,21 +87,21 @@ class Verb:
     imperfect: tuple[str, ...] = ()
     particle: str = ""  # look for, look at
     # Grammar:
-    where: tuple[str, ...] = ()  # the prepositions of the places where it happens
-    needs_where: bool = False  # nobody just goes
-    definite: bool = False  # its object is never a, some, two: nobody likes a lemonade in particular
-    bare: bool = False  # its object has nothing behind it: nobody wears the hat in the box
+    where: tuple[str, ...] = ()  # the prepositions of places that can follow it
+    needs_where: bool = False  # "goes" needs a place
+    definite: bool = False  # its object never takes a, some, two: not "likes a lemonade"
+    bare: bool = False  # its object has no modifier after it: not "wears the hat in the box"
     # Sense:
     could: Tags = frozenset()
-    same_number: bool = False  # two kings do not wear one hat
-    uses_up: bool = False  # nobody buys the apple that somebody ate
-    moves: bool = False  # nobody takes the key in the box: is it still there?
-    once: bool = False  # nobody often buys an apple, two apples: bread, or the apples
-    tells: bool = False  # who fell is one of many; who slept, in the past, could be anybody
-    bars: tuple[Tags, Tags] = ((), ())  # what is not said of who does it, and of what it is done to
+    same_number: bool = False  # subject and object agree in number: two kings do not wear one hat
+    uses_up: bool = False  # the object is gone: not "buys the apple that the boy ate"
+    moves: bool = False  # the object moves: in "takes the key in the box", where is it now?
+    once: bool = False  # not "often buys an apple", but "often buys bread" or "the apples"
+    tells: bool = False  # identifies its subject in the past: "the boy who fell", not "who slept"
+    bars: tuple[Tags, Tags] = ((), ())  # sorts that its subject, and its object, may not have
     # Order:
-    step: int = LAST  # what is done to a thing in which order: looked for, found, took, washed and ate it
-    after: int = 0  # the step that comes before it at least: nobody looks for the hen and sells it
+    step: int = LAST  # the order of actions on an object: look for, find, take, wash, eat
+    after: int = 0  # the earliest step it can follow: not "looks for the hen and sells it"
 
     def __post_init__(self) -> None:
         self.frames, self.could = as_frames(self.frames), frozenset(self.could)
@@ -114,50 +114,52 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """The words of the course, each kind in the order of the file."""
+    """All words, each part of speech in the order of the file."""
 
     nouns: tuple[Noun, ...]
     qualities: tuple[Quality, ...]
     verbs: tuple[Verb, ...]
 
     def noun(self, name: str) -> Noun:
-        """The noun of this name."""
+        """The noun with this English singular."""
         return {noun.name: noun for noun in self.nouns}[name]
 
     def verb(self, name: str) -> Verb:
-        """The verb of this name, with its particle: `look for`."""
+        """The verb with this English base form, including its particle: `look for`."""
         return {verb.name: verb for verb in self.verbs}[name]
 
     def quality(self, name: str, noun: Noun) -> Quality:
-        """The word as it is said of this noun: a boy is cold (avoir froid), and so is water (être froide)."""
-        return next(one for one in self.qualities if one.en == name and one.said_of & noun.tags)
+        """The sense that fits the noun: a boy is cold (avoir froid), and so is water (être froide)."""
+        return next(
+            quality for quality in self.qualities if quality.en == name and quality.said_of & noun.tags
+        )
 
 
 @cache
 def lexicon() -> Lexicon:
-    """The words of the course. An entry with a field that nobody knows, or without one, is a TypeError."""
-    table = read_tables("lexicon.json", nouns=Noun, adjectives=Quality, feelings=Quality, verbs=Verb)
-    return Lexicon(table["nouns"], table["adjectives"] + table["feelings"], table["verbs"])
+    """The words from `lexicon.json`. A missing or unknown field in an entry is a TypeError."""
+    tables = read_tables("lexicon.json", nouns=Noun, adjectives=Quality, feelings=Quality, verbs=Verb)
+    return Lexicon(tables["nouns"], tables["adjectives"] + tables["feelings"], tables["verbs"])
 
 
-# ---- small words and rules
+# ---- function words and rules
 
 
 @dataclass(eq=False)
 class Preposition:
-    """Frames: what may stand there, and where. `in front of` is three English words and one French."""
+    """`frames`: the tags of the noun before it and of the noun after it. `en` may have several words."""
 
     name: str
     en: str
     fr: str
     frames: Frames
     # Grammar:
-    determiners: tuple[str, ...] = ("the", "this", "a")  # those that may follow: never "près de des"
-    verb_only: bool = False  # says where something happens, never which noun is meant
-    head_the: bool = False  # hangs on a noun with the: never "a hat of the king"
+    determiners: tuple[str, ...] = ("the", "this", "a")  # those that may follow it: not "près de des"
+    verb_only: bool = False  # follows verbs, never nouns
+    head_the: bool = False  # the noun before it takes the: not "a hat of the king"
     # Sense:
-    one: bool = False  # one bird is on one bridge; who runs in the garden is not the king behind the house
-    bars: tuple[str, ...] = ()  # what is not said of the place: who is in it, it is not empty
+    one: bool = False  # a single location: one bird is on one bridge, and who runs isn't behind the house
+    bars: tuple[str, ...] = ()  # sorts the place may not have: with somebody in it, it isn't empty
 
     def __post_init__(self) -> None:
         self.frames = as_frames(self.frames)
@@ -166,7 +168,7 @@ class Preposition:
 
 @dataclass(frozen=True, eq=False)
 class Adverb:
-    """Words for when: `every day`, tous les jours, with the links between them."""
+    """An adverbial of time, with its alignment: `every day`, tous les jours."""
 
     en: str
     fr: str
@@ -176,23 +178,23 @@ class Adverb:
 
 @dataclass(frozen=True, eq=False)
 class Reason:
-    """Why one does it: what is said of who does it (hungry), and of what it is done to (ripe)."""
+    """Reasons for an action: qualities of its subject (hungry) and of its object (ripe)."""
 
     verb: str
     subject: tuple[str, ...]
     object: tuple[str, ...]
-    where: str = ""  # for a verb without an object: the preposition before what the reason may be said of
+    where: str = ""  # for a verb without an object: the preposition of the place that the reason can be about
     object_tag: str = ""  # only for objects with this tag
 
     @property
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What is said of the subject, and of the object."""
+        """The qualities of the subject, and those of the object."""
         return self.subject, self.object
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """The tables of the file. `rules` name what a sentence can show: `Pair.phenomena`."""
+    """The tables of the file. `rules` describes each phenomenon that `Pair.phenomena` can list."""
 
     determiners: dict[str, dict]
     pronouns: dict[str, dict]
@@ -207,19 +209,19 @@ class Grammar:
     rules: dict[str, str]
 
     def preposition(self, name: str) -> Preposition:
-        """The preposition of this name; two are `in` in English: `in` and `part of`."""
-        return next(one for one in self.prepositions if one.name == name)
+        """The preposition with this name; `in` and `part of` are both "in" in English."""
+        return next(preposition for preposition in self.prepositions if preposition.name == name)
 
 
 @cache
 def grammar() -> Grammar:
-    """The rules of the course."""
+    """The rules from `grammar.json`."""
     return Grammar(**read_tables("grammar.json", prepositions=Preposition, adverbs=Adverb, reasons=Reason))
 
 
 @cache
 def starts_with_vowel(word: str) -> bool:
-    """Whether a French word starts with the sound of a vowel: an h is silent unless it is aspirated.
+    """Whether a French word starts with a vowel sound; an h counts as silent unless it is aspirated.
 
     >>> starts_with_vowel("homme"), starts_with_vowel("haricot")  # l' homme, but le haricot
     (True, False)
@@ -228,7 +230,7 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def check_rule(rule: str) -> None:
-    """An error that names the rules there are, unless this is one."""
+    """Raise an error that lists the rules, unless this is one of them."""
     if rule not in grammar().rules:
         raise ValueError(f"The toy language has no rule {rule}. It has: {', '.join(grammar().rules)}.")
 
@@ -236,15 +238,15 @@ def check_rule(rule: str) -> None:
 # ---- the files
 
 
-def read_tables(name: str, **kinds: type) -> dict:
-    """A file of `data/toy`; the entries of the tables named here become objects."""
-    table = json.loads(data_path("toy", name).read_text(encoding="utf-8"))
-    for one, kind in kinds.items():
-        table[one] = tuple(
-            kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
-            for entry in table[one]
+def read_tables(name: str, **classes: type) -> dict:
+    """Read a file of `data/toy`; entries of the tables in `classes` become objects."""
+    tables = json.loads(data_path("toy", name).read_text(encoding="utf-8"))
+    for table, cls in classes.items():
+        tables[table] = tuple(
+            cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+            for entry in tables[table]
         )
-    return table
+    return tables
 
 
 def as_frames(pairs: Iterable) -> Frames:

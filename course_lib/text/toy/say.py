@@ -1,4 +1,4 @@
-"""Says a tree in both languages at once, and notes which word became which.
+"""Writes a tree in both languages at once, and records the word alignment.
 
     >>> woman, water = (Phrase(lexicon().noun(name)) for name in ("woman", "water"))
     >>> pair = say([Clause(woman, lexicon().verb("drink"), water)])
@@ -7,9 +7,9 @@
     >>> sorted(pair.links)
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
-One method for each kind of node. English words are said in their order; French words as soon as their turn
-comes, each with the places of the English ones it came from: the links fall out. At the very end words meet:
-le eau → l' eau, de le → du.
+There is one method for each kind of node. It writes the English words in their order, then the French words
+in theirs, each with the positions of the English words it translates: these are the links. Elision and
+contraction come last: le eau → l' eau, de le → du.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from course_lib.text.toy.lexicon import VOWELS, Adverb, Noun, Quality, grammar, 
 from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
 
 RULES = grammar()
-CONTRACTIONS = {tuple(two.split()): one for two, one in RULES.contractions.items()}
-MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # if the next word asks
+CONTRACTIONS = {tuple(words.split()): word for words, word in RULES.contractions.items()}
+MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # depending on the next word
 JOINTS = {"and": "et", "but": "mais"}
 BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
 
 INDEFINITE = frozenset({"a", "some", "two", "three"})
 
-Places = Sequence[int]
+Positions = Sequence[int]
 
 
 def say(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
-    speaker = _Speaker(past)
+    writer = _Writer(past)
     for clause in clauses:
         if clause.joined_by:
-            speaker.mark("coordination")
-            speaker.fr(JOINTS[clause.joined_by], speaker.en(clause.joined_by))
-        speaker.clause(clause, question)
+            writer.mark("coordination")
+            writer.fr(JOINTS[clause.joined_by], writer.en(clause.joined_by))
+        writer.clause(clause, question)
         if clause.because:
-            speaker.mark("because")
-            speaker.fr("parce que", speaker.en("because"))
-            speaker.clause(clause.because)
-    speaker.mark("past", past)
-    speaker.mark("questions", question)
-    speaker.fr("?", speaker.en("?", question))
-    speaker.join()
+            writer.mark("because")
+            writer.fr("parce que", writer.en("because"))
+            writer.clause(clause.because)
+    writer.mark("past", past)
+    writer.mark("questions", question)
+    writer.fr("?", writer.en("?", question))
+    writer.join()
     return Pair(
-        tuple(speaker.src),
-        tuple(speaker.tgt),
-        frozenset(starmap(_link, speaker.links)),
-        frozenset(speaker.phenomena),
-        tuple(speaker.antecedents),
+        tuple(writer.src),
+        tuple(writer.tgt),
+        frozenset(starmap(_link, writer.links)),
+        frozenset(writer.phenomena),
+        tuple(writer.antecedents),
     )
 
 
 @cache
 def _link(left: int, right: int) -> tuple[int, int]:
-    """One and the same object for the same link: a million new ones would keep Python's collector busy."""
+    """The same object for equal links: a million new ones would keep Python's garbage collector busy."""
     return left, right
 
 
-class _Speaker:
+class _Writer:
     def __init__(self, past: bool) -> None:
         self.past, self.tense = past, "past" if past else "present"
         self.src: list[str] = []
@@ -72,34 +72,36 @@ class _Speaker:
         self.links: list[tuple[int, int]] = []
         self.phenomena: set[str] = set()
         self.antecedents: list[tuple[int, int]] = []
-        self.noun_at: dict[Phrase, int] = {}  # the phrases said so far, and where their nouns stand
+        self.noun_at: dict[Phrase, int] = {}  # the position of the noun of each phrase written so far
 
-    def en(self, words: str, said: bool = True) -> Places:
-        """Says English words, or says nothing; gives their places."""
+    def en(self, words: str, wanted: object = True) -> Positions:
+        """Write English words, if wanted, and return their positions."""
         start = len(self.src)
-        if said:
+        if wanted:
             self.src += words.split()
         return range(start, len(self.src))
 
-    def fr(self, words: str, places: Places) -> None:
-        """Says the French words that the English ones at these places became. From nothing comes nothing."""
-        for word in words.split() if places else ():
-            self.links += product(places, [len(self.tgt)])
+    def fr(self, words: str, positions: Positions) -> None:
+        """Write the French words that translate the English words at these positions, if there are any."""
+        for word in words.split() if positions else ():
+            self.links += product(positions, [len(self.tgt)])
             self.tgt.append(word)
 
-    def mark(self, rule: str, at_work: object = True) -> None:
-        if at_work:
+    def mark(self, rule: str, applies: object = True) -> None:
+        if applies:
             self.phenomena.add(rule)
 
     # ---- noun phrases
 
     def phrase(self, phrase: Phrase) -> None:
-        said = _noun(phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very)
+        noun = _write_noun(
+            phrase.noun, phrase.plural, phrase.determiner, phrase.before, phrase.after, phrase.very
+        )
         n_src, n_tgt = len(self.src), len(self.tgt)
-        self.src += said.src
-        self.tgt += said.tgt
-        self.links += [(n_src + left, n_tgt + right) for left, right in said.links]
-        self.phenomena |= said.phenomena
+        self.src += noun.src
+        self.tgt += noun.tgt
+        self.links += [(n_src + left, n_tgt + right) for left, right in noun.links]
+        self.phenomena |= noun.phenomena
         self.noun_at[phrase] = len(self.src) - 1  # an English noun comes last
         if isinstance(phrase.behind, Place):
             self.place(phrase.behind)
@@ -115,17 +117,17 @@ class _Speaker:
 
     def relative(self, head: Phrase, clause: Clause) -> None:
         self.mark("relatives")
-        does = clause.subject is head
-        who = does and head.noun.kind == "person"
-        self.fr("qui" if does else "que", self.en("who" if who else "that"))
+        is_subject = clause.subject is head
+        who = is_subject and head.noun.kind == "person"
+        self.fr("qui" if is_subject else "que", self.en("who" if who else "that"))
         self.clause(clause)
 
     def pronoun(self, pronoun: Pronoun, role: str) -> None:
         english, french = RULES.pronouns[pronoun.key][role]
-        at = self.en(english)
-        self.fr(french, at)
-        if pronoun.stands_for:
-            self.antecedents.append((at[0], self.noun_at[pronoun.stands_for]))
+        positions = self.en(english)
+        self.fr(french, positions)
+        if pronoun.antecedent:
+            self.antecedents.append((positions[0], self.noun_at[pronoun.antecedent]))
         self.mark("gender", pronoun.gender == "f")
         self.mark("plural", pronoun.plural)
 
@@ -133,53 +135,55 @@ class _Speaker:
 
     def clause(self, clause: Clause, question: bool = False) -> None:
         subject = clause.subject
-        # does, did or is at the front, where French says est-ce que
-        asking = self.en((BE if clause.quality else DO)[self.tense][subject.plural], question)
-        self.fr("est-ce que", asking)
+        # A question starts with does, did or is in English, and with est-ce que in French.
+        auxiliary = self.en((BE if clause.quality else DO)[self.tense][subject.plural], question)
+        self.fr("est-ce que", auxiliary)
         if isinstance(subject, Pronoun):
             self.pronoun(subject, "subject")
         elif subject not in self.noun_at:
             self.phrase(subject)
         self.mark("negation", clause.negated)
         if clause.quality:
-            self.state(clause, asking)
+            self.state(clause, auxiliary)
         else:
-            self.verb(clause, asking)
+            self.verb(clause, auxiliary)
 
-    def state(self, clause: Clause, asking: Places) -> None:
+    def state(self, clause: Clause, auxiliary: Positions) -> None:
         """`(is) not very cold`, n' est pas très froide."""
         subject, quality, feeling = clause.subject, clause.quality, not clause.quality.place
-        be = asking or self.en(BE[self.tense][subject.plural])
-        denied, very, at = self.en("not", clause.negated), self.en("very", clause.very), self.en(quality.en)
-        self.fr("ne", denied)
+        be = auxiliary or self.en(BE[self.tense][subject.plural])
+        negation, very = self.en("not", clause.negated), self.en("very", clause.very)
+        positions = self.en(quality.en)
+        self.fr("ne", negation)
         self.fr((AVOIR if feeling else ÊTRE)[self.tense][subject.plural], be)
-        self.fr("pas", denied)
+        self.fr("pas", negation)
         self.fr("très", very)
-        self.fr(quality.fr[0 if feeling else _form(subject)], at)
+        self.fr(quality.fr[0 if feeling else _form(subject)], positions)
         self.mark("states")
         self.mark("adverbs", very)
 
-    def verb(self, clause: Clause, helper: Places) -> None:
-        """`(did not) often see her`, ne l' a pas souvent vue; and what stands behind it."""
-        verb, thing, plural = clause.verb, clause.object, clause.subject.plural
-        helper = helper or self.en(DO[self.tense][plural], clause.negated)
-        denied, often = self.en("not", clause.negated), self.en("often", clause.often)
-        at = self.en(f"{verb.en[0 if helper else 2 if self.past else 1 - plural]} {verb.particle}")
-        self.fr("ne", denied)
-        if isinstance(thing, Pronoun):
+    def verb(self, clause: Clause, auxiliary: Positions) -> None:
+        """`(did not) often see her`, ne l' a pas souvent vue; and what follows the verb."""
+        verb, obj, plural = clause.verb, clause.object, clause.subject.plural
+        auxiliary = auxiliary or self.en(DO[self.tense][plural], clause.negated)
+        negation, often = self.en("not", clause.negated), self.en("often", clause.often)
+        form = 0 if auxiliary else 2 if self.past else 1 - plural
+        positions = self.en(f"{verb.en[form]} {verb.particle}")
+        self.fr("ne", negation)
+        if isinstance(obj, Pronoun):
             self.mark("object_pronouns")
-            self.pronoun(thing, "object")
+            self.pronoun(obj, "object")
         compound = self.past and not verb.lasts
         if compound:
-            self.fr((ÊTRE if verb.aux == "être" else AVOIR)["present"][plural], helper or at[:1])
+            self.fr((ÊTRE if verb.aux == "être" else AVOIR)["present"][plural], auxiliary or positions[:1])
         else:
-            self.fr((verb.imperfect if self.past else verb.fr)[plural], [*helper, *at])
-        self.fr("pas", denied)
+            self.fr((verb.imperfect if self.past else verb.fr)[plural], [*auxiliary, *positions])
+        self.fr("pas", negation)
         self.fr("souvent", often)
         if compound:
-            self.fr(self.participle(clause), at)
-        if isinstance(thing, Phrase) and thing not in self.noun_at:
-            self.phrase(thing)
+            self.fr(self.participle(clause), positions)
+        if isinstance(obj, Phrase) and obj not in self.noun_at:
+            self.phrase(obj)
         if clause.place:
             self.place(clause.place)
         if clause.adverb:
@@ -188,7 +192,7 @@ class _Speaker:
         self.mark("fertility", verb.particle)
 
     def participle(self, clause: Clause) -> str:
-        """It agrees with the subject of être, or with an object that was said before it."""
+        """It agrees with the subject of être, or with an object that comes before it."""
         agrees_with = clause.subject if clause.verb.aux == "être" else clause.object
         if isinstance(agrees_with, Phrase) and agrees_with not in self.noun_at:
             agrees_with = None
@@ -196,69 +200,73 @@ class _Speaker:
         return clause.verb.participle[_form(agrees_with) if agrees_with else 0]
 
     def adverb(self, adverb: Adverb) -> None:
-        at, french = self.en(adverb.en), adverb.fr.split()
-        for place, word in enumerate(french):
-            self.fr(word, [at[left] for left, right in adverb.links if right == place])
+        positions, french = self.en(adverb.en), adverb.fr.split()
+        for index, word in enumerate(french):
+            self.fr(word, [positions[left] for left, right in adverb.links if right == index])
         self.mark("adverbs")
-        self.mark("fertility", len(at) != len(french))
+        self.mark("fertility", len(positions) != len(french))
 
-    # ---- where words meet
+    # ---- elision and contraction
 
     def join(self) -> None:
         """`le eau` becomes l' eau; `de le` becomes du, which then comes from both English words.
 
-        From the end, so that in `de le eau` le has met its vowel before de looks at it.
+        From the end, so that in `de le eau` le is elided before de and le could be contracted.
         """
         tgt = self.tgt
-        for at in reversed([at for at, word in enumerate(tgt[:-1]) if word in MAY_CHANGE]):
-            word, following = tgt[at], tgt[at + 1]
+        for index in reversed([index for index, word in enumerate(tgt[:-1]) if word in MAY_CHANGE]):
+            word, following = tgt[index], tgt[index + 1]
             if word in RULES.elision and starts_with_vowel(following):
-                tgt[at] = RULES.elision[word]
+                tgt[index] = RULES.elision[word]
                 self.mark("elision")
             elif (word, following) in CONTRACTIONS:
-                tgt[at : at + 2] = [CONTRACTIONS[word, following]]
-                self.links = [(left, right - (right > at)) for left, right in self.links]
+                tgt[index : index + 2] = [CONTRACTIONS[word, following]]
+                self.links = [(left, right - (right > index)) for left, right in self.links]
                 self.mark("contractions")
 
 
-def _form(one: Phrase | Pronoun) -> int:
-    """Which of four forms agrees with it: m, f, m plural, f plural."""
-    return (one.gender == "f") + 2 * one.plural
+def _form(node: Phrase | Pronoun) -> int:
+    """The index of the form that agrees with it: m, f, m plural, f plural."""
+    return (node.gender == "f") + 2 * node.plural
 
 
 @cache
-def _noun(
+def _write_noun(
     noun: Noun, plural: bool, determiner: str, before: Quality | None, after: Quality | None, very: bool
-) -> _Speaker:
-    """A noun with its determiner and adjectives. A few thousand make up all sentences: each is said once."""
-    speaker, english, french = _Speaker(False), noun.en[plural], noun.fr[plural]
+) -> _Writer:
+    """A noun with its determiner and adjectives. Sentences share a few thousand of them, hence the cache."""
+    writer, english, french = _Writer(False), noun.en[plural], noun.fr[plural]
     adjectives = [quality.en for quality in (before, after) if quality]
     article = RULES.determiners[determiner]["en"][plural]
-    start = "very" if very else [*adjectives, english][0]
-    the = speaker.en("an" if article == "a" and start[0] in VOWELS else article)
-    strong = speaker.en("very", very)
-    early, late = speaker.en(before.en if before else ""), speaker.en(after.en if after else "")
-    at = speaker.en(english)
+    following = "very" if very else [*adjectives, english][0]
+    article_at = writer.en("an" if article == "a" and following[0] in VOWELS else article)
+    very_at = writer.en("very", very)
+    before_at, after_at = writer.en(before.en if before else ""), writer.en(after.en if after else "")
+    noun_at = writer.en(english)
 
     form, vowel = (noun.gender == "f") + 2 * plural, starts_with_vowel(french)
-    said = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
-    meets = vowel and not before and said in RULES.before_vowel  # cet oiseau
-    bends = vowel and before and before.before_vowel and form == 0  # un vieil homme
-    speaker.fr("de" if before and said == "des" else RULES.before_vowel[said] if meets else said, the)
+    article = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
+    article_changes = vowel and not before and article in RULES.before_vowel  # cet oiseau
+    adjective_changes = vowel and before and before.before_vowel and form == 0  # un vieil homme
+    if article_changes:
+        article = RULES.before_vowel[article]
+    elif before and article == "des":
+        article = "de"
+    writer.fr(article, article_at)
     if before:
-        speaker.fr("très", strong)
-        speaker.fr(before.before_vowel if bends else before.fr[form], early)
-    speaker.fr(french, at)
+        writer.fr("très", very_at)
+        writer.fr(before.before_vowel if adjective_changes else before.fr[form], before_at)
+    writer.fr(french, noun_at)
     if after:
-        speaker.fr("très", [] if before else strong)
-        speaker.fr(after.fr[form], late)
+        writer.fr("très", [] if before else very_at)
+        writer.fr(after.fr[form], after_at)
 
-    speaker.mark("gender", noun.gender == "f")
-    speaker.mark("plural", plural)
-    speaker.mark("indefinites", determiner in INDEFINITE)
-    speaker.mark("adjectives_before", before)
-    speaker.mark("adjectives_after", after)
-    speaker.mark("adverbs", very)
-    speaker.mark("fertility", english.count(" ") != french.count(" "))
-    speaker.mark("elision", meets or bends)
-    return speaker
+    writer.mark("gender", noun.gender == "f")
+    writer.mark("plural", plural)
+    writer.mark("indefinites", determiner in INDEFINITE)
+    writer.mark("adjectives_before", before)
+    writer.mark("adjectives_after", after)
+    writer.mark("adverbs", very)
+    writer.mark("fertility", english.count(" ") != french.count(" "))
+    writer.mark("elision", article_changes or adjective_changes)
+    return writer

@@ -1,137 +1,148 @@
-"""One sentence in the making: how many words are left, and what has been said so far.
+"""A sentence under construction: how many words it may still spend, and which words it has used.
 
     >>> sentence = Sentence(random.Random(0), 9)
     >>> apple = sentence.phrase(sentence.noun(frozenset({"fruit"})))  # such as "the apple": 2 of 9 words
-    >>> sentence.room
+    >>> sentence.words_left
     7
 
-Every choice is one number from one generator, so the same seed says the same on every machine. Where nothing
-is left to choose, a `DeadEnd` says so, and whoever asked tries something else.
+Every choice takes one number from one generator, so the same seed gives the same sentence on every machine.
+When no word fits, `DeadEnd` is raised. That happens several calls deep and concerns the whole step (a new
+relative clause, say), which is why it is an exception; `Sentence.attempt` catches it and undoes the step.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import Noun, Tags, Verb
 from course_lib.text.toy.say import say
-from course_lib.text.toy.sense import Counted, pool
+from course_lib.text.toy.sense import NounForm, pool
 from course_lib.text.toy.tree import Clause, Phrase
 
 T = TypeVar("T")
-WORD_TRIES = 8
-ONE = ("the", "the", "the", "the", "the", "a", "a", "this")
-SEVERAL = ("the", "the", "the", "the", "some", "some", "this", "two", "three")
-DEFINITE = ("the", "the", "the", "the", "the", "the", "this")
-PLURAL = 0.35
+WORD_TRIES = 8  # words drawn before a choice is given up
+P_PAST = 0.55  # of a sentence
+P_PLURAL = 0.35  # of a noun
+# Determiners are drawn uniformly: repeating one makes it more frequent.
+SINGULAR_DETERMINERS = (*["the"] * 5, *["a"] * 2, "this")
+PLURAL_DETERMINERS = (*["the"] * 4, *["some"] * 2, "this", "two", "three")
+DEFINITE_DETERMINERS = (*["the"] * 6, "this")
 
 
 class DeadEnd(Exception):
-    """These words cannot be spent here: try others."""
+    """The words chosen so far can't be continued: try others."""
 
 
-def avoid(riddle: object) -> None:
-    """A dead end, where this is so."""
-    if riddle:
+def reject_if(condition: object) -> None:
+    """Raise `DeadEnd` if the condition is true."""
+    if condition:
         raise DeadEnd
 
 
 class Sentence:
-    """A sentence with room for so many more words."""
+    """A sentence that may spend `size` words and nest phrases up to `max_depth` deep."""
 
-    def __init__(self, rng: random.Random, size: int, *, depth: int = 2) -> None:
+    def __init__(self, rng: random.Random, size: int, *, max_depth: int = 2) -> None:
         self.random = rng.random
-        self.room, self.most_depth, self.depth = size, depth, 0
-        self.past, self.question = self.chance(0.55), False
-        self.parts: list[Clause] = []  # the clauses that it says, one after the other
-        self.taken: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each comes once
-        self.banned: frozenset[Counted] = frozenset()  # what a pronoun could be mistaken for
+        self.words_left, self.max_depth, self.depth = size, max_depth, 0
+        self.past, self.question = self.with_probability(P_PAST), False
+        self.main_clauses: list[Clause] = []  # in their order in the sentence
+        self.used: list[Noun | tuple[str, str]] = []  # nouns, and the French of verbs: each occurs once
+        self.banned: frozenset[NounForm] = frozenset()  # what a pronoun could be mistaken for
         self.combinations: list[tuple[str, str]] = []  # (adjective, noun) and (verb, object)
-        self.phrases: list[Phrase] = []  # what can still grow: `grow.py`
+        self.phrases: list[Phrase] = []  # what `grow.py` can extend
         self.clauses: list[Clause] = []
 
-    def said(self) -> Pair:
-        """The sentence in both languages."""
-        return say(self.parts, past=self.past, question=self.question)
+    def pair(self) -> Pair:
+        """The finished sentence in both languages."""
+        return say(self.main_clauses, past=self.past, question=self.question)
 
-    def chance(self, probability: float) -> bool:
-        """True as often as that."""
+    def with_probability(self, probability: float) -> bool:
+        """True with this probability."""
         return self.random() < probability
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of these, all alike likely."""
-        avoid(not choices)
+        """One of the choices, drawn uniformly."""
+        reject_if(not choices)
         return choices[int(self.random() * len(choices))]
 
     def spend(self, n_words: int) -> None:
-        """So many words fewer are left."""
-        avoid(n_words > self.room)
-        self.room -= n_words
+        """Reserve words of the sentence."""
+        reject_if(n_words > self.words_left)
+        self.words_left -= n_words
 
     def verb(self, choices: Sequence[tuple[Verb, T]]) -> tuple[Verb, T]:
-        """One of these that the sentence does not have."""
+        """A verb that the sentence doesn't have yet, with what is listed beside it."""
         for _ in range(WORD_TRIES):
             verb, tags = self.pick(choices)
-            if verb.fr not in self.taken:
+            if verb.fr not in self.used:
                 self.spend(verb.n_words)
-                self.taken.append(verb.fr)
+                self.used.append(verb.fr)
                 return verb, tags
         raise DeadEnd
 
-    def noun(self, tags: Tags, plural: bool | None = None) -> Counted:
-        """One that is not taken and would not be mistaken for what a pronoun stands for."""
+    def noun(self, tags: Tags, plural: bool | None = None) -> NounForm:
+        """A noun with one of the tags that is not used yet and is no rival of a pronoun's antecedent."""
         choices = pool(tags)
         for _ in range(WORD_TRIES):
             noun = self.pick(choices)
-            number = (self.chance(PLURAL) if plural is None else plural) and noun.countable
-            if noun not in self.taken and (noun, number) not in self.banned:
-                return Counted(noun, number)
+            number = (self.with_probability(P_PLURAL) if plural is None else plural) and noun.countable
+            if noun not in self.used and (noun, number) not in self.banned:
+                return NounForm(noun, number)
         raise DeadEnd
 
     def phrase(
-        self, counted: Counted, *, depth: int = 0, definite: bool = False, closed: bool = False
+        self, form: NounForm, *, depth: int = 0, definite: bool = False, closed: bool = False
     ) -> Phrase:
-        """A determiner and this noun."""
-        noun, plural = counted
+        """Add a phrase of this noun with a random determiner."""
+        noun, plural = form
         if definite or not noun.countable:
-            determiner = self.pick(DEFINITE)
+            determiner = self.pick(DEFINITE_DETERMINERS)
         else:
-            determiner = self.pick(SEVERAL if plural else ONE)
+            determiner = self.pick(PLURAL_DETERMINERS if plural else SINGULAR_DETERMINERS)
             if determiner == "some" and self.question:
-                determiner = "the"  # a question would say any
-        return self.add(Phrase(noun, plural, determiner, depth=depth, closed=closed))
+                determiner = "the"  # a question would need "any"
+        return self.add_phrase(Phrase(noun, plural, determiner, depth=depth, closed=closed))
 
-    def add(self, phrase: Phrase) -> Phrase:
-        """Remember a phrase; it can grow from now on."""
+    def add_phrase(self, phrase: Phrase) -> Phrase:
+        """Register a phrase, so that it can be extended."""
         self.spend(phrase.noun.n_words + (phrase.determiner != "none"))
-        self.taken.append(phrase.noun)
+        self.used.append(phrase.noun)
         self.phrases.append(phrase)
         return phrase
 
     def add_clause(self, clause: Clause) -> Clause:
-        """Remember a clause, and whose clause it is; it can grow from now on."""
+        """Register a clause, so that it can be extended, and note it as the role of its phrases."""
         self.clauses.append(clause)
-        for at, one in enumerate((clause.subject, clause.object)):
-            if isinstance(one, Phrase):
-                one.role = one.role or clause
-                self.describe(one, clause.verb.bars[at] if clause.verb else frozenset())
+        for index, phrase in enumerate((clause.subject, clause.object)):
+            if isinstance(phrase, Phrase):
+                phrase.role = phrase.role or clause
+                self.describe(phrase, clause.verb.bars[index] if clause.verb else frozenset())
         if isinstance(clause.object, Phrase):
             self.combinations.append((clause.verb.name, clause.object.noun.name))
         return clause
 
     def describe(self, phrase: Phrase, sorts: Tags) -> None:
-        """Say it of the phrase. Never "the cold water was cold", nor "was hot"; never two colours."""
-        avoid(sorts & phrase.sorts)
+        """Note what is said of a phrase. Reject "the cold water was cold", "was hot", and two colours."""
+        reject_if(sorts & phrase.sorts)
         phrase.sorts |= sorts
 
-    def mark(self) -> tuple[int, int, int, int]:
-        """Where the sentence stands, for `undo`."""
-        return self.room, len(self.taken), len(self.phrases), len(self.clauses)
+    def attempt(self, step: Callable[..., object], *arguments: object) -> bool:
+        """Run `step(self, *arguments)` and return whether it worked; at a dead end, undo it.
 
-    def undo(self, mark: tuple[int, int, int, int]) -> None:
-        """Forget what was begun since, and never attached."""
-        self.room, n_taken, n_phrases, n_clauses = mark
-        del self.taken[n_taken:], self.phrases[n_phrases:], self.clauses[n_clauses:]
+        A step attaches what it made to the tree last, so only these lists and the word count go back.
+        """
+        words_left = self.words_left
+        lists = self.used, self.phrases, self.clauses
+        sizes = [len(entries) for entries in lists]
+        try:
+            step(self, *arguments)
+        except DeadEnd:
+            self.words_left = words_left
+            for entries, size in zip(lists, sizes, strict=True):
+                del entries[size:]
+            return False
+        return True

@@ -1,11 +1,11 @@
-"""What a sentence is made of before it is said in any language.
+"""The tree of a sentence: what it says, before it is written in either language.
 
     >>> cat, water = (Phrase(lexicon().noun(name)) for name in ("cat", "water"))
     >>> cold = Clause(Pronoun.of(water), quality=lexicon().quality("cold", water.noun))
     >>> drank = Clause(cat, lexicon().verb("drink"), water, because=cold)
 
-`say.py` says it: "the cat drank the water because it was cold". Whatever is said before is not said again:
-the cat who drinks is in a relative clause the very phrase on which that clause hangs.
+`say.py` writes it as "the cat drank the water because it was cold". A phrase can occur twice in a tree and is
+written once: in "the cat that drinks", the subject of the relative clause is the phrase that it modifies.
 """
 
 from __future__ import annotations
@@ -17,49 +17,47 @@ from course_lib.text.toy.lexicon import Adverb, Noun, Preposition, Quality, Verb
 
 @dataclass(slots=True, eq=False)
 class Phrase:
-    """A noun with what belongs to it: `the very old house near the river`."""
+    """A noun with its determiner and modifiers: `the very old house near the river`."""
 
     noun: Noun
     plural: bool = False
     determiner: str = "the"
-    before: Quality | None = None  # its adjectives, by their place in French
+    before: Quality | None = None  # the adjectives, by their position in French
     after: Quality | None = None
     very: bool = False  # strengthens the first adjective
     behind: Place | Clause | None = None  # `near the river`, or a relative clause: `that the boy saw`
-    # For whoever draws it:
-    depth: int = 0  # behind how many nouns it stands, one in the other
-    closed: bool = False  # nothing may stand behind it
+    # For the generator:
+    depth: int = 0  # how many modifiers it is nested in
+    closed: bool = False  # nothing may follow it
     role: Clause | None = None  # the clause whose subject or object it is
-    sorts: frozenset[str] = frozenset()  # of what is said of it: its colour, its age
+    sorts: frozenset[str] = frozenset()  # what has been said of it: a colour, an age
 
     @property
     def gender(self) -> str:
-        """That of its noun."""
         return self.noun.gender
 
     @property
     def end(self) -> Phrase:
-        """The last noun but for relative clauses: of the key on the table, the table."""
+        """The last noun outside relative clauses: the table, in "the key on the table"."""
         return self.behind.phrase.end if isinstance(self.behind, Place) else self
 
 
 @dataclass(slots=True, eq=False)
 class Pronoun:
-    """Stands for a phrase said before; or, with none, for somebody outside the sentence."""
+    """Refers to an earlier phrase or, without one, to somebody outside the sentence."""
 
     gender: str
     plural: bool = False
     human: bool = True
-    stands_for: Phrase | None = None
+    antecedent: Phrase | None = None
 
     @classmethod
     def of(cls, phrase: Phrase) -> Pronoun:
-        """The pronoun for this phrase."""
         return cls(phrase.gender, phrase.plural, phrase.noun.kind == "person", phrase)
 
     @property
     def key(self) -> str:
-        """Its row in the grammar's table."""
+        """Its key in `Grammar.pronouns`."""
         if self.plural or not self.human:
             return f"{'they' if self.plural else 'it'} {self.gender}"
         return "he" if self.gender == "m" else "she"
@@ -67,7 +65,7 @@ class Pronoun:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A preposition and what follows it: `near the river`."""
+    """A prepositional phrase: `near the river`."""
 
     preposition: Preposition
     phrase: Phrase
@@ -78,7 +76,7 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Clause:
-    """Who does what to whom (`verb`, `object`), or who is how (`quality`): `the water was very cold`."""
+    """An action (`verb`, `object`) or a state (`quality`): `the water was very cold`."""
 
     subject: Phrase | Pronoun
     verb: Verb | None = None
@@ -89,13 +87,13 @@ class Clause:
     very: bool = False
     place: Place | None = None
     adverb: Adverb | None = None
-    joined_by: str = ""  # and, but: what joins it to the clause before
+    joined_by: str = ""  # and, but: the conjunction before it
     because: Clause | None = None  # the reason given for it
-    # For whoever draws it:
+    # For the generator:
     depth: int = 0
-    firm: bool = False  # never to be denied
+    firm: bool = False  # never negated
 
     @property
     def last(self) -> Phrase | Pronoun | None:
-        """What stands at its end."""
+        """The phrase or pronoun at its end."""
         return self.place.phrase if self.place else self.object

@@ -190,7 +190,6 @@ TOLD = {
         ),
         ("position_sides", ("parameters",), ",.0f", {"source only": "392,360", "target only": "392,360"}),
     ],
-    "many_heads": [("heads", TEST, ".1%", {"1": "96.7%"}, "96.7% with one head, 97.8 to 98.5%")],
     "the_block": [
         (
             *("block", TEST, ".1%"),
@@ -302,11 +301,6 @@ PRINTED = {
     "positions": [
         (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
         (["no target positions: the cat sees the dog -> le chat voit le chien"],),
-    ],
-    "many_heads": [
-        (["without encoder 2.1: 100% right", "without cross 1.3: 53% right without decoder 2.1: 48% right"],),
-        (["encoder 1: 0.0 one by one, 0.0 together", "decoder 0: 0.0 one by one, 0.9 together"],),
-        (["cross 0: 0.2 one by one, 2.4 together"],),
     ],
     "the_block": [
         (["pre-norm: likeness 0.42 after 3, 0.63 after 6, 0.79 after 12", "1.00 after 12"],),

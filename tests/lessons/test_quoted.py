@@ -190,19 +190,6 @@ TOLD = {
         ),
         ("position_sides", ("parameters",), ",.0f", {"source only": "392,360", "target only": "392,360"}),
     ],
-    "the_block": [
-        (
-            *("block", TEST, ".1%"),
-            {"RMSNorm": "98.0%", "SwiGLU": "98.2%", "as it is": "98.5%", "no norm": "97.8%"},
-            *("98.0 and 98.2% against 98.5", "97.8%"),
-        ),
-        ("block", TEST, ".0%", {"no residual path": "0%"}),
-        (
-            *("block", ("likeness", -1), ".2f"),
-            {"no residual path": "1.00", "as it is": "0.02", "no norm": "0.11"},
-        ),
-        ("block_causes", TEST, ".1%", {"attention only, 7 layers": "98.2%"}),
-    ],
     "training_a_translator": [
         (
             *("recipe", TEST, ".1%"),
@@ -301,11 +288,6 @@ PRINTED = {
     "positions": [
         (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
         (["no target positions: the cat sees the dog -> le chat voit le chien"],),
-    ],
-    "the_block": [
-        (["pre-norm: likeness 0.42 after 3, 0.63 after 6, 0.79 after 12", "1.00 after 12"],),
-        (["healthy: 392,360 parameters, exact 99, 98, 99%, likeness 0.02", "exact 95, 19, 83%"],),
-        (["exact 94, 95, 94%, likeness 0.05", "exact 95, 95, 97%"],),
     ],
     "the_transformer": [
         (["C: first at 'source words', by 3; right 0 of 40"], "C lets the words in without the root"),

@@ -289,16 +289,6 @@ PRINTED = {
         (["no source positions: the cat sees the dog -> le chien voit le chat"], "le chien voit le chat"),
         (["no target positions: the cat sees the dog -> le chat voit le chien"],),
     ],
-    "the_transformer": [
-        (["C: first at 'source words', by 3; right 0 of 40"], "C lets the words in without the root"),
-        (["well: nowhere; right 39 of 40", "right 34 of 40", "right 5 of 40", "by 0.7; right 39 of 40"],),
-        (["E: first at 'target words', by 7; right 0 of 40 l' eau a bu"], "E begins with EOS"),
-        (["encoder 0 (3, 10, 64) 1.7 on encoder 1 (3, 10, 64) 2.3 on encoder 2 (3, 10, 64) 2.8 on memory"],),
-        (["decoder 2 (3, 12, 64) 12.0 on last norm (3, 12, 64) 1.2 on"],),
-        (["six blocks on each side 44,138,496", "63,082,496", "44,140,544"], "2,048"),
-        (["The young queen sees three old horses near the bridge. → la jeune reine voit trois vieux"],),
-        (["right word for word: 29"],),
-    ],
     "training_a_translator": [
         (
             [

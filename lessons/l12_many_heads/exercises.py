@@ -21,24 +21,24 @@ from course_lib.teaching.exercises.written_test import TestExercise
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
+def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
 
 
 class LayerExercise(PlainExercise):
-    """A part of a layer: gradients must reach the tensors, which come first among its inputs."""
+    """A part of a layer. Gradients must reach its tensors, which are its first inputs."""
 
     def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
         make = self.others[0]
-        n = sum(isinstance(given, Tensor) for given in make())
+        n = sum(isinstance(value, Tensor) for value in make())
         rest = make()[n:]
-        tensors = SimpleNamespace(
+        of_tensors = SimpleNamespace(
             cases=lambda: (None, Case(lambda: make()[:n])),
             inputs=self.inputs[:n],
-            reference=lambda *given: self.reference(*given, *rest),
+            reference=lambda *tensors: self.reference(*tensors, *rest),
             seconds=self.seconds,
         )
-        return wrong_gradients(tensors, lambda *given: attempt(*given, *rest), until)
+        return wrong_gradients(of_tensors, lambda *tensors: attempt(*tensors, *rest), until)
 
 
 # ---- split and join
@@ -48,22 +48,18 @@ def split(features: Tensor, n_heads: int) -> Tensor:
     return library.split_heads(features, n_heads=n_heads)
 
 
-def straight_view(features: Tensor, n_heads: int) -> Tensor:
-    *lead, n, width = features.shape
-    return features.reshape(*lead, n_heads, n, width // n_heads)
-
-
-def first_split(features, n_heads):
+def first_version(features, n_heads):
+    """As in the lesson's cell, before the learner repairs it."""
     *batch, n, d_model = features.shape
     return features.reshape(*batch, n_heads, n, d_model // n_heads)
 
 
 SPLIT_CASES = (
-    lambda: (random(2, 5, 12), 3),
-    lambda: (random(5, 12, seed=1), 4),
-    lambda: (random(2, 3, 4, 6, seed=2), 2),
-    lambda: (random(2, 4, 6, seed=3), 1),
-    lambda: (random(1, 7, 5, seed=4), 5),
+    lambda: (normal(2, 5, 12), 3),
+    lambda: (normal(5, 12, seed=1), 4),
+    lambda: (normal(2, 3, 4, 6, seed=2), 2),
+    lambda: (normal(2, 4, 6, seed=3), 1),
+    lambda: (normal(1, 7, 5, seed=4), 5),
 )
 
 SPLIT_HEADS = LayerExercise(
@@ -72,7 +68,7 @@ SPLIT_HEADS = LayerExercise(
     inputs=("features", "n_heads"),
     reference=split,
     library=library.split_heads,
-    unrepaired=first_split,
+    unrepaired=first_version,
     by_hand=ByHand(
         inputs={"features": torch.arange(12.0).reshape(1, 3, 4), "n_heads": 2},
         answer=torch.tensor([[[[0.0, 1.0], [4.0, 5.0], [8.0, 9.0]], [[2.0, 3.0], [6.0, 7.0], [10.0, 11.0]]]]),
@@ -120,38 +116,46 @@ def by_loop(features: Tensor, n_heads: int) -> Tensor:
     return torch.stack([features[..., i * width : (i + 1) * width] for i in range(n_heads)], dim=-3)
 
 
-def by_view_and_permute(features: Tensor, n_heads: int) -> Tensor:
+def by_reshape_and_transpose(features: Tensor, n_heads: int) -> Tensor:
     *lead, n, width = features.shape
     return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
 
 
-def with_head(features: Tensor, n_heads: int, head: int, taken: int) -> Tensor:
-    """Right but for one head, which gets another's slice."""
+def with_head_replaced(features: Tensor, n_heads: int, head: int, by: int) -> Tensor:
+    """Right except for one head, which gets the slice of another."""
     heads = split(features, n_heads).clone()
-    heads[..., head, :, :] = heads[..., taken, :, :].clone()
+    heads[..., head, :, :] = heads[..., by, :, :].clone()
     return heads
 
 
-def with_words(features: Tensor, n_heads: int, words: slice) -> Tensor:
-    """Right but for some words, whose heads come in reverse order."""
+def with_words_reversed(features: Tensor, n_heads: int, words: slice) -> Tensor:
+    """Right except for some words, whose heads are in reverse order."""
     heads = split(features, n_heads).clone()
     heads[..., words, :] = heads[..., words, :].flip(-3)
     return heads
 
 
-# Wrong in one corner each: only for tests, which must look everywhere.
-CORNERS = (
-    Slip("cuts-the-words", straight_view, "words are mixed.", misconception="M34"),
-    Slip("last-head", lambda features, n_heads: with_head(features, n_heads, -1, 0), "the last is wrong."),
-    Slip("head-zero", lambda features, n_heads: with_head(features, n_heads, 0, -1), "head 0 is wrong."),
+# Each is wrong for some heads or words only. They are for learners' tests, which must reject them.
+PARTLY_WRONG = (
+    Slip("cuts-the-words", first_version, "words are mixed.", misconception="M34"),
+    Slip(
+        "last-head",
+        lambda features, n_heads: with_head_replaced(features, n_heads, -1, 0),
+        "the last is wrong.",
+    ),
+    Slip(
+        "head-zero",
+        lambda features, n_heads: with_head_replaced(features, n_heads, 0, -1),
+        "head 0 is wrong.",
+    ),
     Slip(
         "last-word",
-        lambda features, n_heads: with_words(features, n_heads, slice(-1, None)),
+        lambda features, n_heads: with_words_reversed(features, n_heads, slice(-1, None)),
         "the last word is wrong.",
     ),
     Slip(
         "later-words",
-        lambda features, n_heads: with_words(features, n_heads, slice(1, None)),
+        lambda features, n_heads: with_words_reversed(features, n_heads, slice(1, None)),
         "only the first word is right.",
     ),
 )
@@ -160,9 +164,9 @@ TEST_SPLIT = TestExercise(
     name="test_split",
     lesson="many_heads",
     inputs={"split": "a function"},
-    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, *CORNERS)),
+    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, *PARTLY_WRONG)),
     what="split",
-    accepts={"with a loop": by_loop, "with reshape": by_view_and_permute},
+    accepts={"with a loop": by_loop, "with reshape": by_reshape_and_transpose},
     rejects={
         "no-transpose": "leaves the words before the heads",
         "every-other-number": "deals the numbers out like cards",
@@ -195,11 +199,11 @@ JOIN_HEADS = LayerExercise(
         "the first word is 1 2 3 4 and the second 5 6 7 8.",
     ),
     others=(
-        lambda: (random(2, 3, 5, 4),),
-        lambda: (random(4, 5, 3, seed=1),),
-        lambda: (random(2, 1, 4, 6, seed=2),),
-        lambda: (random(2, 3, 2, 4, 5, seed=3),),
-        lambda: (split(random(2, 6, 8, seed=4), 4),),
+        lambda: (normal(2, 3, 5, 4),),
+        lambda: (normal(4, 5, 3, seed=1),),
+        lambda: (normal(2, 1, 4, 6, seed=2),),
+        lambda: (normal(2, 3, 2, 4, 5, seed=3),),
+        lambda: (split(normal(2, 6, 8, seed=4), 4),),
     ),
     slips=(
         Slip(
@@ -250,8 +254,8 @@ def in_every_head(query, keys, values, may_look=None, causal=False, with_weights
     return library.multi_head(query, keys, values, may_look=may_look, causal=causal, with_weights=True)
 
 
-def with_triangle(triangle: Callable[[Tensor], Tensor]) -> Callable:
-    """Attention whose causal mask is cut in another way."""
+def with_causal_mask(triangle: Callable[[Tensor], Tensor]) -> Callable:
+    """Attention with another triangle as its causal mask."""
 
     def attends(query, keys, values, may_look=None, causal=False, with_weights=True):
         if causal:
@@ -261,26 +265,26 @@ def with_triangle(triangle: Callable[[Tensor], Tensor]) -> Callable:
     return attends
 
 
-def heads_together(query, keys, values, may_look=None, causal=False, with_weights=True):
+def with_mean_weights(query, keys, values, may_look=None, causal=False, with_weights=True):
     _, weights = in_every_head(query, keys, values, may_look, causal)
-    shared = weights.mean(1, keepdim=True).expand_as(weights)
-    return shared @ values, shared
+    mean = weights.mean(dim=1, keepdim=True).expand_as(weights)
+    return mean @ values, mean
 
 
-def heads_case(seed: int, may_look: Tensor | None = None, *, causal: bool = False, times: float = 1.0):
+def heads_case(seed: int, may_look: Tensor | None = None, *, causal: bool = False, scale: float = 1.0):
     shape = (2, 3, 4, 5)
     return lambda: (
-        times * random(*shape, seed=seed),
-        random(*shape, seed=seed + 1),
-        random(*shape, seed=seed + 2),
+        scale * normal(*shape, seed=seed),
+        normal(*shape, seed=seed + 1),
+        normal(*shape, seed=seed + 2),
         may_look,
         causal,
         True,
     )
 
 
-SHORTER = (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None]  # sentences of 3 and of 2 words
-LN3_WIDE = [LN3, 0.0, 0.0, 0.0]
+SHORT_SENTENCES = (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None]  # of 3 and of 2 words
+LN3_KEY = [LN3, 0.0, 0.0, 0.0]
 MULTI_HEAD = LayerExercise(
     name="multi_head",
     lesson="many_heads",
@@ -290,7 +294,7 @@ MULTI_HEAD = LayerExercise(
     by_hand=ByHand(
         inputs={
             "query": torch.tensor([[[[2.0, 0, 0, 0], [2.0, 0, 0, 0]], [[-2.0, 0, 0, 0], [0.0, 0, 0, 0]]]]),
-            "keys": torch.tensor([[[[0.0] * 4, LN3_WIDE], [[0.0] * 4, LN3_WIDE]]]),
+            "keys": torch.tensor([[[[0.0] * 4, LN3_KEY], [[0.0] * 4, LN3_KEY]]]),
             "values": torch.tensor([[[[4.0], [8.0]], [[40.0], [80.0]]]]),
             "may_look": None,
             "causal": False,
@@ -306,17 +310,17 @@ MULTI_HEAD = LayerExercise(
     ),
     others=(
         lambda: (
-            random(2, 3, 4, 5),
-            random(2, 3, 6, 5, seed=1),
-            random(2, 3, 6, 7, seed=2),
+            normal(2, 3, 4, 5),
+            normal(2, 3, 6, 5, seed=1),
+            normal(2, 3, 6, 7, seed=2),
             None,
             False,
             True,
         ),
-        heads_case(3, SHORTER),
+        heads_case(3, SHORT_SENTENCES),
         heads_case(6, causal=True),
         heads_case(9, (torch.ones(4, 4).tril() == 1) & (torch.arange(4) < 3)),
-        heads_case(12, SHORTER, times=30.0),  # a hidden score far above the others
+        heads_case(12, SHORT_SENTENCES, scale=30.0),  # a hidden score far above the others
     ),
     slips=(
         Slip(
@@ -331,12 +335,12 @@ MULTI_HEAD = LayerExercise(
         ),
         Slip(
             "looks-ahead",
-            with_triangle(torch.triu),
+            with_causal_mask(torch.triu),
             "with `causal` each word looks ahead, not back. Row i may be True in columns 0 to i: `tril`.",
         ),
         Slip(
             "not-at-itself",
-            with_triangle(lambda ones: ones.tril(-1)),
+            with_causal_mask(lambda ones: ones.tril(-1)),
             "with `causal` a word looks back, but not at itself. The diagonal is True too: `tril()`.",
         ),
         Slip(
@@ -348,12 +352,12 @@ MULTI_HEAD = LayerExercise(
         ),
         Slip(
             "one-table-for-all",
-            heads_together,
+            with_mean_weights,
             "every head has the same table of weights. Each head shares out by itself.",
         ),
         Slip(
             "only-context",
-            lambda *given: in_every_head(*given)[0],
+            lambda *inputs: in_every_head(*inputs)[0],
             "only the context came back. Return two things: context and weights.",
         ),
         Slip(
@@ -375,10 +379,11 @@ MULTI_HEAD = LayerExercise(
 # ---- the whole layer
 
 
-def layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None, *, cut=split, lay=join, scale=1.0):
-    q, k, v = (cut(made, n_heads) for made in (scale * (x @ w_q), source @ w_k, source @ w_v))
-    context, weights = attend(q, k, v, may_look=may_look)
-    return lay(context) @ w_o, weights
+def layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None, *, split=split, join=join, scale=1.0):
+    projections = (scale * (x @ w_q), source @ w_k, source @ w_v)
+    query, keys, values = (split(projection, n_heads) for projection in projections)
+    context, weights = attend(query, keys, values, may_look=may_look)
+    return join(context) @ w_o, weights
 
 
 def one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
@@ -396,10 +401,10 @@ def mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
 
 def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, masked: bool):
     shapes = ((batch, m, d), (batch, n, d), (d, d), (d, d), (d, d), (d, d))
-    given = [random(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
-    given[2:] = [matrix / math.sqrt(d) for matrix in given[2:]]
-    hidden = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
-    return lambda: (*(tensor.clone() for tensor in given), n_heads, hidden)
+    tensors = [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
+    tensors[2:] = [matrix / math.sqrt(d) for matrix in tensors[2:]]
+    may_look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (*(tensor.clone() for tensor in tensors), n_heads, may_look)
 
 
 EYE = torch.eye(2)
@@ -428,7 +433,9 @@ MANY_HEADS = LayerExercise(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),
         layer_case(10, 2, 4, 4, 6, 3, masked=True),
         layer_case(20, 1, 2, 3, 8, 1, masked=False),
-        layer_case(30, 3, 4, 4, 8, 8, masked=True),  # m = n where masked: x for source raises nothing
+        layer_case(
+            30, 3, 4, 4, 8, 8, masked=True
+        ),  # m = n where masked: swapping x and source raises no error
     ),
     slips=(
         Slip(
@@ -443,13 +450,13 @@ MANY_HEADS = LayerExercise(
         ),
         Slip(
             "straight-view",
-            lambda *given: layer(*given, cut=straight_view),
+            lambda *inputs: layer(*inputs, split=first_version),
             "words are mixed where the heads are cut: a reshape straight to the final shape.",
             misconception="M34",
         ),
         Slip(
             "join-by-reshape",
-            lambda *given: layer(*given, lay=lambda c: c.reshape(len(c), c.shape[2], -1)),
+            lambda *inputs: layer(*inputs, join=lambda c: c.reshape(len(c), c.shape[2], -1)),
             "words are mixed where the heads are joined: swap heads and words first.",
             misconception="M34",
         ),
@@ -470,19 +477,19 @@ MANY_HEADS = LayerExercise(
         ),
         Slip(
             "root-of-d-model",
-            lambda *given: layer(*given, scale=1 / math.sqrt(given[6])),
+            lambda *inputs: layer(*inputs, scale=1 / math.sqrt(inputs[6])),
             "the scores are divided by √d_model. Each head divides by the root of its own width, d_model / "
             "n_heads.",
             misconception="M08",
         ),
         Slip(
             "ignores-mask",
-            lambda *given: layer(*given[:7], None),
+            lambda *inputs: layer(*inputs[:7], None),
             "`may_look` changes nothing.",
         ),
         Slip(
             "no-weights",
-            lambda *given: (layer(*given)[0], None),
+            lambda *inputs: (layer(*inputs)[0], None),
             "the weights are None. The library's `multi_head` gives them when asked: `with_weights=True`.",
         ),
         Slip(

@@ -3,8 +3,8 @@
     >>> cost(8, 20, SHARED) == cost(1, 20, SHARED) | {"d_k": 64, "entries": 3200}
     True
 
-d_model is 512, as in the 2017 paper: four matrices without biases, as in its formula and in our layer.
-The small tables are the weights of six random words under random matrices: one table for each head.
+d_model is 512, as in the 2017 paper, with four matrices without biases, as in its formula and in our layer.
+The small tables are the weights of each head for six random words under random matrices.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from course_lib.views.bars import Blocks
 from course_lib.views.quick_text import quick_text, write
 from lessons.l00_start_here.softmax_dial import softmax
 
-D_MODEL, EACH_WIDTH, MOST = 512, 64, 64
+D_MODEL, EACH_WIDTH, MAX_HEADS = 512, 64, 64
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 SHARED, EACH = "512 shared out", "64 for each head"
 MEASURES = {"params": "parameters", "multiplies": "multiplications, QKᵀ", "entries": "scores"}
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.YELLOW, theme.PINK, theme.SKY)
-N_WORDS, SIDE = 6, 64  # words in a small table; cells along the picture of all tables
+N_WORDS, SIDE = 6, 64  # words in a small table; cells along a side of the image
 
 
 def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
-    """Of one layer of self-attention over n words."""
+    """The cost of one layer of self-attention over n words."""
     d_k = D_MODEL // n_heads if widths == SHARED else EACH_WIDTH
     inner = n_heads * d_k
     return {
@@ -43,40 +43,40 @@ def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
 
 @cache
 def tables(n_heads: int, widths: str) -> np.ndarray:
-    """The weights of every head as one square picture: (SIDE, SIDE), −1 where there is no table."""
+    """The weights of all heads in one square image: (SIDE, SIDE), −1 where there is no table."""
     d_k = cost(n_heads, N_WORDS, widths)["d_k"]
     generator = np.random.default_rng(12)
-    queries, keys = generator.standard_normal((2, N_WORDS, MOST * EACH_WIDTH))
+    queries, keys = generator.standard_normal((2, N_WORDS, MAX_HEADS * EACH_WIDTH))
     across = next(count for count in (1, 2, 4, 8) if count**2 >= n_heads)
     scale = SIDE // across // (N_WORDS + 2)
-    picture = np.full((SIDE, SIDE), -1.0)
+    image = np.full((SIDE, SIDE), -1.0)
     for head in range(n_heads):
-        own = slice(head * d_k, (head + 1) * d_k)
-        weights = softmax(queries[:, own] @ keys[:, own].T * 2 / np.sqrt(d_k))
-        row, column = (SIDE // across * place + scale for place in divmod(head, across))
+        columns = slice(head * d_k, (head + 1) * d_k)
+        weights = softmax(queries[:, columns] @ keys[:, columns].T * 2 / np.sqrt(d_k))
+        row, column = (SIDE // across * index + scale for index in divmod(head, across))
         size = N_WORDS * scale
-        picture[row : row + size, column : column + size] = np.kron(weights, np.ones((scale, scale)))
-    return picture
+        image[row : row + size, column : column + size] = np.kron(weights, np.ones((scale, scale)))
+    return image
 
 
 def compute(*, n_heads: int, n: int, widths: str) -> Facts:
-    now, one = cost(n_heads, n, widths), cost(1, n, SHARED)
-    ratios = np.array([now[name] / one[name] for name in MEASURES])
-    return {**now, "ratios": ratios, "tables": tables(n_heads, widths)}
+    costs, of_one_head = cost(n_heads, n, widths), cost(1, n, SHARED)
+    ratios = np.array([costs[name] / of_one_head[name] for name in MEASURES])
+    return {**costs, "ratios": ratios, "tables": tables(n_heads, widths)}
 
 
 def draw_strips(axes: Axes) -> Show:
     bare(axes, x=(0, 1), y=(1.3, -0.18))
-    strips = Blocks(axes, MOST, [COLOURS[i % len(COLOURS)] for i in range(MOST)])
-    wide = quick_text(axes, 0.0, 1.12, size=10, weight="bold")
+    strips = Blocks(axes, MAX_HEADS, [COLOURS[i % len(COLOURS)] for i in range(MAX_HEADS)])
+    columns = quick_text(axes, 0.0, 1.12, size=10, weight="bold")
     note = quick_text(axes, 0.0, 1.25, size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         h, inner = facts["n_heads"], facts["n_heads"] * facts["d_k"]
-        edges = np.minimum(np.arange(MOST + 1), h) / h * inner / max(inner, D_MODEL)
+        edges = np.minimum(np.arange(MAX_HEADS + 1), h) / h * inner / max(inner, D_MODEL)
         gap = 0.1 * (edges[1] - edges[0])
         strips.place(left=edges[:-1], right=np.maximum(edges[1:] - gap, edges[:-1]), low=0, high=1)
-        wide.set_text(f"{h} × {facts['d_k']} = {inner} columns")
+        columns.set_text(f"{h} × {facts['d_k']} = {inner} columns")
         note.set_text("each with 512 numbers, a colour for each head")
 
     return show
@@ -85,8 +85,8 @@ def draw_strips(axes: Axes) -> Show:
 def draw_tables(axes: Axes) -> Show:
     axes.set(xticks=(), yticks=())
     axes.spines[:].set_visible(False)
-    look = {"cmap": theme.WEIGHTS.with_extremes(bad=theme.PAPER), "vmin": 0, "vmax": 1}
-    image = axes.imshow(np.zeros((SIDE, SIDE)), interpolation="nearest", aspect="equal", **look)
+    style = {"cmap": theme.WEIGHTS.with_extremes(bad=theme.PAPER), "vmin": 0, "vmax": 1}
+    image = axes.imshow(np.zeros((SIDE, SIDE)), interpolation="nearest", aspect="equal", **style)
     return lambda facts: image.set_data(np.ma.masked_less(facts["tables"], 0))
 
 
@@ -158,9 +158,9 @@ class HeadCount(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        told = (
+        measures = (
             f"{facts[name]:,} {words} ({significant(ratio, 3)} times as many as one wide head)"
             for (name, words), ratio in zip(MEASURES.items(), facts["ratios"], strict=True)
         )
         opening = f"{heads_in_words(facts)} of width {facts['d_k']}, {facts['n']} words, {facts['widths']}"
-        return f"{opening}: {'; '.join(told)}."
+        return f"{opening}: {'; '.join(measures)}."

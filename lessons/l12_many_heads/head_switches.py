@@ -1,11 +1,11 @@
-"""Heads of the shipped Transformer switched off, alone or one after another: what it says then.
+"""The translation by the shipped Transformer when heads are ablated, alone or one after another.
 
-    >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["said"])
+    >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["translation"])
     "le chat a bu l' eau parce qu' il avait soif"
 
-An ablated head's columns of W_O are 0: it looks as before, and nobody hears what it found. Chances of words
-are those with the right words before them (teacher forcing); the translation is free running, the likeliest
-word each time. Entropies, in bits, and the weights of cross 1.3 belong to the right translation.
+The columns of W_O of an ablated head are 0: its weights stay the same, but its output is not used. The
+probability of a word is the one given the right words before it (teacher forcing); the translation is greedy.
+Entropies, in bits, and the weights of cross 1.3 are those with the right translation as input.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from course_lib.views.quick_text import quick_text, write
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
 ORDERS = (ALONE, LEAST, MOST)
-# Least needed first, by how much the loss on 180 unseen sentences rises when a head is off by itself.
+# Least needed first, by the increase of the loss on 180 unseen sentences when only this head is off.
 NEEDED = (
     *("decoder 0.3", "encoder 0.1", "encoder 1.3", "encoder 1.0", "encoder 1.1", "encoder 2.1"),
     *("cross 0.3", "decoder 0.2", "encoder 0.0", "encoder 2.2", "decoder 1.3", "cross 0.2"),
@@ -43,8 +43,8 @@ NEEDED = (
 )
 N_HEADS, PER_LAYER, N_ROWS = len(NEEDED), 4, 9
 N_SRC, N_TGT = 10, 12  # with the end of the sentence
-MOST_WORDS, LINE = 16, 29  # words said, letters in a line
-ENDED = "(end)"
+MAX_WORDS, LINE = 16, 29  # of the translation; letters in a line
+END = "(end)"
 
 
 def shipped() -> Shipped:
@@ -53,62 +53,61 @@ def shipped() -> Shipped:
 
 @cache
 def names() -> list[str]:
-    """Every head, as they stand in the picture: encoder, decoder, cross, layer by layer."""
+    """Every head in the order of the picture: encoder, decoder, cross, layer by layer."""
     return head_names(shipped().model)
 
 
-def switched(how: str, head: int) -> tuple[str, ...]:
-    """Which heads are off."""
+def heads_off(how: str, head: int) -> tuple[str, ...]:
     if how == ALONE:
         return tuple(names()[head - 1 : head]) if head else ()
     return NEEDED[:head] if how == LEAST else NEEDED[::-1][:head]
 
 
 def entropy(weights: torch.Tensor) -> torch.Tensor:
-    """In bits, of each query: 0 where one key has all, 3 where eight share alike."""
+    """Of each query's weights, in bits: 0 if one key has all, 3 if eight keys have equal weights."""
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 
-def kept(offs: list[frozenset[str]]) -> torch.Tensor:
-    """For each of these ways to switch heads off, which are kept: (ways, attentions, heads)."""
-    found = torch.tensor([[name not in off for name in names()] for off in offs])
-    return found.view(len(offs), N_ROWS, PER_LAYER)
+def kept(ablations: list[frozenset[str]]) -> torch.Tensor:
+    """For each set of ablated heads, which heads are kept: (sets, attentions, heads)."""
+    is_kept = torch.tensor([[name not in off for name in names()] for off in ablations])
+    return is_kept.view(len(ablations), N_ROWS, PER_LAYER)
 
 
 @cache
 @torch.no_grad()
 def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
-    """What the model does with every set of heads that can be off, in one batch: no move has to wait."""
+    """The results for every set of heads that can be off, in one batch so that no move has to wait."""
     model, tokenizer, pair = shipped().model, shipped().tokenizer, SENTENCES[sentence]
     batch = make_batch([tokenizer.encode(pair.src_text)], [tokenizer.encode(pair.tgt_text)])
-    offs = list({frozenset(switched(how, head)) for how in ORDERS for head in range(N_HEADS + 1)})
+    ablations = list({frozenset(heads_off(how, head)) for how in ORDERS for head in range(N_HEADS + 1)})
     src, lengths, tgt_in, tgt_out = (
-        ids.repeat(len(offs), *[1] * (ids.ndim - 1))
+        ids.repeat(len(ablations), *[1] * (ids.ndim - 1))
         for ids in (batch.src, batch.src_lengths, batch.tgt_in, batch.tgt_out)
     )
-    with ablated_by_row(model, kept(offs)):
+    with ablated_by_row(model, kept(ablations)):
         memory = model.encode(src, lengths)
         logits, _ = model.decode(memory, tgt_in)
-        looked = model.all_weights(src, lengths, tgt_in)
-        ids = greedy_by_row(model, memory, max_len=MOST_WORDS).tolist()
-    chances = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
-    bits = torch.cat([entropy(looked[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
+        weights = model.all_weights(src, lengths, tgt_in)
+        ids = greedy_by_row(model, memory, max_len=MAX_WORDS).tolist()
+    probabilities = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
+    bits = torch.cat([entropy(weights[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
     return {
         off: {
-            "said": tuple(tokenizer.decode(list(spoken(ids[i], model.config.vocab_size))).split()),
-            "chances": chances[i],
-            "chance": float(chances[i].prod()),
+            "translation": tuple(tokenizer.decode(list(spoken(ids[i], model.config.vocab_size))).split()),
+            "probabilities": probabilities[i],
+            "probability": float(probabilities[i].prod()),
             "entropy": bits[i],
-            "weights": looked["cross"][i, 1, 3].double().numpy(),
+            "weights": weights["cross"][i, 1, 3].double().numpy(),
         }
-        for i, off in enumerate(offs)
+        for i, off in enumerate(ablations)
     }
 
 
 def compute(*, sentence: str, how: str, head: int) -> Facts:
-    off = switched(how, head)
-    found, right = outcomes(sentence)[frozenset(off)], SENTENCES[sentence].tgt
-    return {**found, "off": off, "right": right, "is_right": found["said"] == right}
+    off = heads_off(how, head)
+    outcome, right = outcomes(sentence)[frozenset(off)], SENTENCES[sentence].tgt
+    return {**outcome, "off": off, "right": right, "is_right": outcome["translation"] == right}
 
 
 def draw_heads(axes: Axes) -> Show:
@@ -117,18 +116,18 @@ def draw_heads(axes: Axes) -> Show:
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)
     axes.set_xlabel("colour and number: entropy, bits")
-    spots = list(np.ndindex(N_ROWS, PER_LAYER))
+    positions = list(np.ndindex(N_ROWS, PER_LAYER))
     middle = {"ha": "center", "va": "center", "size": 9}
-    texts = [quick_text(axes, column + 0.5, row + 0.5, **middle) for row, column in spots]
-    ink_on = cache(cells.ink_on)  # a colour map takes longer than a text
+    texts = [quick_text(axes, column + 0.5, row + 0.5, **middle) for row, column in positions]
+    ink_on = cache(cells.ink_on)  # looking up a colour takes longer than changing a text
 
     def show(facts: Facts) -> None:
-        shares = (facts["entropy"] / np.log2(N_TGT)).round(2)
+        brightness = (facts["entropy"] / np.log2(N_TGT)).round(2)
         off = np.reshape([name in facts["off"] for name in names()], (N_ROWS, PER_LAYER))
-        cells.show(np.where(off, np.nan, shares))
-        told = ["off" if off[spot] else f"{facts['entropy'][spot]:.1f}" for spot in spots]
-        inks = [ink_on(-np.inf if off[spot] else shares[spot]) for spot in spots]
-        write(texts, told, inks, bold=off.ravel())
+        cells.show(np.where(off, np.nan, brightness))
+        labels = ["off" if off[position] else f"{facts['entropy'][position]:.1f}" for position in positions]
+        inks = [ink_on(-np.inf if off[position] else brightness[position]) for position in positions]
+        write(texts, labels, inks, bold=off.ravel())
 
     return show
 
@@ -140,28 +139,29 @@ def draw_sentence(axes: Axes) -> Show:
     bars = LyingBars(axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5)
 
     def show(facts: Facts) -> None:
-        told = textwrap.wrap(" ".join(facts["said"]) or "(nothing)", LINE, break_on_hyphens=False)
-        write(lines, told, theme.GREEN if facts["is_right"] else theme.ORANGE)
-        chances = facts["chances"]
-        colours = [theme.BLUE if chance >= 0.5 else theme.ORANGE for chance in chances]
-        bars.show(np.maximum(chances, 0.004), [fixed(chance, 2) for chance in chances], colours=colours)
-        write(bars.words, (*facts["right"], ENDED))
+        wrapped = textwrap.wrap(" ".join(facts["translation"]) or "(nothing)", LINE, break_on_hyphens=False)
+        write(lines, wrapped, theme.GREEN if facts["is_right"] else theme.ORANGE)
+        probabilities = facts["probabilities"]
+        colours = [theme.BLUE if probability >= 0.5 else theme.ORANGE for probability in probabilities]
+        labels = [fixed(probability, 2) for probability in probabilities]
+        bars.show(np.maximum(probabilities, 0.004), labels, colours=colours)
+        write(bars.words, (*facts["right"], END))
 
     return show
 
 
 def draw_weights(axes: Axes) -> Show:
-    source = [*SENTENCES["cold"].src[:-1], "thirsty / cold", ENDED]
+    source = [*SENTENCES["cold"].src[:-1], "thirsty / cold", END]
     cells = Heatmap(axes, [""] * N_TGT, source)
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)
     words = [quick_text(axes, -0.15, row + 0.5, ha="right", va="center", size=9) for row in range(N_TGT)]
-    axes.set_yticks([0.5], ["parce"])  # unseen, it keeps the room that the words need
+    axes.set_yticks([0.5], ["parce"])  # invisible: it reserves the room that the words need
     axes.get_yticklabels()[0].set_alpha(0)
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"])
-        write(words, (*facts["right"], ENDED))
+        write(words, (*facts["right"], END))
 
     return show
 
@@ -202,15 +202,15 @@ class HeadSwitches(Explorable):
     def heading(facts: Facts) -> list[str]:
         off = facts["off"]
         named = "all heads on" if not off else f"off: {off[0]}" if len(off) == 1 else f"{len(off)} heads off"
-        return [named, f"chance of the right sentence {significant(facts['chance'], 2)}"]
+        return [named, f"chance of the right sentence {significant(facts['probability'], 2)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         off = facts["off"]
-        off = f"{len(off)} of {N_HEADS}" if len(off) > 3 else ", ".join(off) or "none"
+        names_off = f"{len(off)} of {N_HEADS}" if len(off) > 3 else ", ".join(off) or "none"
         return (
-            f"Heads off: {off}. It says: {' '.join(facts['said']) or 'nothing'}. That is "
+            f"Heads off: {names_off}. It says: {' '.join(facts['translation']) or 'nothing'}. That is "
             f"{'right' if facts['is_right'] else 'wrong'}; the right sentence has a chance of "
-            f"{significant(facts['chance'], 2)}. Mean entropy of all heads: "
+            f"{significant(facts['probability'], 2)}. Mean entropy of all heads: "
             f"{fixed(facts['entropy'].mean(), 1)} bits."
         )

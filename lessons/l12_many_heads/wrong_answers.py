@@ -1,6 +1,7 @@
-"""Answers to the exercises of lesson 12, as learners write them: wrong, with what must be said, and right.
+"""Wrong and right answers to the exercises of lesson 12, as learners write them.
 
-After each come the slip that must be named, or a part of the text; None where no slip may be named.
+A row of WRONG: the answer and what its verdict must contain, the name of a slip or a part of the text; None
+if the verdict may name no slip.
 """
 
 import math
@@ -9,15 +10,39 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.layers.multi_head import multi_head, split_heads
+from lessons.l12_many_heads.exercises import (
+    by_reshape_and_transpose,
+    join,
+    mean_weights,
+    one_wide_head,
+    split,
+)
+
+# ---- what the answers share
+
+WORDS = torch.arange(60.0).reshape(1, 5, 12)  # every number is different
 
 
-def cut(features, n_heads):
-    *lead, n, width = features.shape
-    return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
+def weighted_sum(scores, values):
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ values, weights
 
 
-def lay(features):
-    return features.transpose(-3, -2).flatten(-2)
+def scaled_scores(query, keys):
+    return query @ keys.mT / math.sqrt(keys.shape[-1])
+
+
+def attends(query, keys, values, may_look=None, causal=False, with_weights=False):
+    scores = scaled_scores(query, keys)
+    if causal:
+        may_look = torch.ones(scores.shape[-2:]).tril() == 1
+    if may_look is not None:
+        scores = scores.masked_fill(~may_look, -math.inf)
+    return weighted_sum(scores, values)
+
+
+def projected(x, source, w_q, w_k, w_v, n_heads):
+    return split(x @ w_q, n_heads), split(source @ w_k, n_heads), split(source @ w_v, n_heads)
 
 
 # ---- split_heads
@@ -50,15 +75,15 @@ def split_swaps_the_wrong_axes(features, n_heads):
 
 
 def split_reversed(features, n_heads):
-    return torch.flip(cut(features, n_heads), dims=(-3,))
+    return torch.flip(split(features, n_heads), dims=(-3,))
 
 
 def split_detached(features, n_heads):
-    return cut(features, n_heads).detach()
+    return split(features, n_heads).detach()
 
 
 def split_by_numpy(features, n_heads):
-    return torch.from_numpy(cut(features, n_heads).numpy())
+    return torch.from_numpy(split(features, n_heads).numpy())
 
 
 def split_by_slices(features, n_heads):
@@ -103,25 +128,21 @@ def test_returns_bool(split):
 
 
 def test_head_zero(split):
-    words = torch.arange(60.0).reshape(1, 5, 12)
-    assert torch.equal(split(words, 3)[:, 0], words[..., :4])
+    assert torch.equal(split(WORDS, 3)[:, 0], WORDS[..., :4])
 
 
 def test_last_head(split):
-    words = torch.arange(60.0).reshape(1, 5, 12)
-    assert torch.equal(split(words, 3)[:, 2], words[..., 8:])
+    assert torch.equal(split(WORDS, 3)[:, 2], WORDS[..., 8:])
 
 
 def test_one_number(split):
-    words = torch.arange(60.0).reshape(1, 5, 12)
-    assert split(words, 3)[0, 2, 3, 1] == words[0, 3, 9]
+    assert split(WORDS, 3)[0, 2, 3, 1] == WORDS[0, 3, 9]
 
 
 def test_first_words(split):
-    words = torch.arange(60.0).reshape(1, 5, 12)
-    heads = split(words, 3)
+    heads = split(WORDS, 3)
     for number in range(3):
-        assert torch.equal(heads[:, number, 0], words[:, 0, 4 * number : 4 * number + 4])
+        assert torch.equal(heads[:, number, 0], WORDS[:, 0, 4 * number : 4 * number + 4])
 
 
 def test_all_but_the_last_word(split):
@@ -135,9 +156,8 @@ def test_nothing(split):
 
 
 def test_every_slice(split):
-    features = torch.arange(60.0).reshape(1, 5, 12)
-    for head, got in enumerate(split(features, 4)[0]):
-        torch.testing.assert_close(got, features[0, :, 3 * head : 3 * head + 3])
+    for head, got in enumerate(split(WORDS, 4)[0]):
+        torch.testing.assert_close(got, WORDS[0, :, 3 * head : 3 * head + 3])
 
 
 def test_by_hand(split):
@@ -207,40 +227,31 @@ def join_by_movedim(features):
 # ---- multi_head
 
 
-def blend(scores, values):
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ values, weights
-
-
-def scored(query, keys):
-    return query @ keys.mT / math.sqrt(keys.shape[-1])
-
-
 def attends_unmasked(query, keys, values, may_look=None, causal=False, with_weights=False):
-    return blend(scored(query, keys), values)
+    return weighted_sum(scaled_scores(query, keys), values)
 
 
 def attends_unless_causal(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
+    scores = scaled_scores(query, keys)
     if may_look is not None:
         scores = scores.masked_fill(~may_look, -math.inf)
-    return blend(scores, values)
+    return weighted_sum(scores, values)
 
 
 def attends_without_mask(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
+    scores = scaled_scores(query, keys)
     if causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
-    return blend(scores, values)
+    return weighted_sum(scores, values)
 
 
 def attends_turned(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
+    scores = scaled_scores(query, keys)
     if causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
     if may_look is not None:
         scores = scores.masked_fill(may_look, -math.inf)
-    return blend(scores, values)
+    return weighted_sum(scores, values)
 
 
 def attends_unscaled(query, keys, values, may_look=None, causal=False, with_weights=False):
@@ -265,20 +276,20 @@ def attends_without_flag(query, keys, values, may_look=None, causal=False):
 
 
 def attends_hidden_by_20(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
+    scores = scaled_scores(query, keys)
     if causal:
         may_look = torch.ones(scores.shape[-2:]).tril() == 1
     if may_look is not None:
         scores = scores - 20.0 * ~may_look
-    return blend(scores, values)
+    return weighted_sum(scores, values)
 
 
 def attends_strictly_back(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
+    scores = scaled_scores(query, keys)
     if causal:
         may_look = torch.ones(scores.shape[-2:]).tril(-1) == 1
     if may_look is None:
-        return blend(scores, values)
+        return weighted_sum(scores, values)
     weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
     return weights @ values, weights
 
@@ -288,21 +299,12 @@ def attends_detached(query, keys, values, may_look=None, causal=False, with_weig
     return context.detach(), weights
 
 
-def attends(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scored(query, keys)
-    if causal:
-        may_look = torch.ones(scores.shape[-2:]).tril() == 1
-    if may_look is not None:
-        scores = scores.masked_fill(~may_look, -math.inf)
-    return blend(scores, values)
-
-
 def attends_head_by_head(query, keys, values, may_look=None, causal=False, with_weights=False):
-    found = []
+    heads = []
     for head in range(query.shape[1]):
-        one = may_look[:, 0] if may_look is not None and may_look.dim() == 4 else may_look
-        found.append(attends(query[:, head], keys[:, head], values[:, head], one, causal))
-    return torch.stack([c for c, _ in found], 1), torch.stack([w for _, w in found], 1)
+        mask = may_look[:, 0] if may_look is not None and may_look.dim() == 4 else may_look
+        heads.append(attends(query[:, head], keys[:, head], values[:, head], mask, causal))
+    return torch.stack([c for c, _ in heads], 1), torch.stack([w for _, w in heads], 1)
 
 
 def attends_fused(query, keys, values, may_look=None, causal=False, with_weights=False):
@@ -314,19 +316,19 @@ def attends_fused(query, keys, values, may_look=None, causal=False, with_weights
 
 
 def layered(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, values, may_look)
-    return lay(context) @ w_o, weights
+    return join(context) @ w_o, weights
 
 
 def layered_by_loop(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     size = x.shape[-1] // n_heads
     out, tables = 0, []
     for head in range(n_heads):
-        own = slice(head * size, (head + 1) * size)
-        one = may_look[:, 0] if may_look is not None else None
-        context, weights = attends(x @ w_q[:, own], source @ w_k[:, own], source @ w_v[:, own], one)
-        out = out + context @ w_o[own]
+        cut = slice(head * size, (head + 1) * size)
+        mask = may_look[:, 0] if may_look is not None else None
+        context, weights = attends(x @ w_q[:, cut], source @ w_k[:, cut], source @ w_v[:, cut], mask)
+        out = out + context @ w_o[cut]
         tables.append(weights)
     return out, torch.stack(tables, 1)
 
@@ -342,7 +344,7 @@ def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
 
 def layered_by_einsum(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     query, keys, values = (
-        made.unflatten(-1, (n_heads, -1)) for made in (x @ w_q, source @ w_k, source @ w_v)
+        projection.unflatten(-1, (n_heads, -1)) for projection in (x @ w_q, source @ w_k, source @ w_v)
     )
     scores = torch.einsum("bmhd,bnhd->bhmn", query, keys) / math.sqrt(query.shape[-1])
     if may_look is not None:
@@ -356,15 +358,15 @@ def layered_from_x(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
 
 
 def layered_by_parts(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    heads = [split_heads(made, n_heads=n_heads) for made in (x @ w_q, x @ w_k, x @ w_v)]
+    heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, x @ w_k, x @ w_v)]
     context, weights = multi_head(*heads, may_look=may_look, with_weights=True)
-    return lay(context) @ w_o, weights
+    return join(context) @ w_o, weights
 
 
 def layered_without_asking(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    heads = [split_heads(made, n_heads=n_heads) for made in (x @ w_q, source @ w_k, source @ w_v)]
+    heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, source @ w_k, source @ w_v)]
     context, weights = multi_head(*heads, may_look=may_look)
-    return lay(context) @ w_o, weights
+    return join(context) @ w_o, weights
 
 
 def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
@@ -372,32 +374,23 @@ def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
 
 
 def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, values, may_look)
-    return lay(context), weights
+    return join(context), weights
 
 
 def layered_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     size = x.shape[-1] // n_heads
-    made = [x @ w_q, source @ w_k, source @ w_v]
-    query, keys, values = (one.view(len(one), n_heads, one.shape[1], size) for one in made)
+    projections = [x @ w_q, source @ w_k, source @ w_v]
+    query, keys, values = (made.view(len(made), n_heads, made.shape[1], size) for made in projections)
     context, weights = attends(query, keys, values, may_look)
-    return lay(context) @ w_o, weights
+    return join(context) @ w_o, weights
 
 
 def layered_joined_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    query, keys, values = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads), cut(source @ w_v, n_heads)
+    query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, values, may_look)
     return context.reshape(x.shape) @ w_o, weights
-
-
-def layered_one_head(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    return layered(x, source, w_q, w_k, w_v, w_o, 1, may_look)
-
-
-def layered_mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    out, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)
-    return out, weights.mean(dim=1)
 
 
 def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
@@ -405,9 +398,9 @@ def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
 
 
 def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    query, keys = cut(x @ w_q, n_heads), cut(source @ w_k, n_heads)
-    context, weights = attends(query, keys, cut(source @ w_v @ w_o, n_heads), may_look)
-    return lay(context), weights
+    query, keys = split(x @ w_q, n_heads), split(source @ w_k, n_heads)
+    context, weights = attends(query, keys, split(source @ w_v @ w_o, n_heads), may_look)
+    return join(context), weights
 
 
 WRONG = {
@@ -461,8 +454,8 @@ WRONG = {
         (layered_no_output, "no-output-projection"),
         (layered_by_view, "straight-view"),
         (layered_joined_by_view, "join-by-reshape"),
-        (layered_one_head, "one-wide-head"),
-        (layered_mean_weights, "mean-weights"),
+        (one_wide_head, "one-wide-head"),
+        (mean_weights, "mean-weights"),
         (layered_unmasked, "ignores-mask"),
         (layered_output_first, None),
         (layered_from_x, "everything-from-x", "by hand"),
@@ -474,7 +467,7 @@ WRONG = {
 }
 
 RIGHT = {
-    "split_heads": [split_by_slices, split_by_tensor_chunks, split_by_movedim, cut],
+    "split_heads": [split_by_slices, split_by_tensor_chunks, split_by_movedim, by_reshape_and_transpose],
     "test_split": [test_every_slice, test_by_hand, test_by_chunks, test_two_words],
     "join_heads": [join_by_cat, join_by_reshape_after_swap, join_by_movedim],
     "multi_head": [attends, attends_head_by_head, attends_fused, attends_and_keeps_weights],

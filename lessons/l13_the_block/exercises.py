@@ -1,4 +1,4 @@
-"""The exercises of lesson 13: likeness of words, layer norm, feed-forward, residual path, the block."""
+"""The exercises of lesson 13: similarity of words, layer norm, feed-forward, residual path, the block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.layers import feed_forward as feeding
+from course_lib.layers import feed_forward as library
 from course_lib.layers import norms, residual
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip
@@ -16,11 +16,11 @@ from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.written_test import TestExercise
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
+def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
 
 
-# ---- how alike words are
+# ---- similarity of words
 
 
 def cosines(x: Tensor) -> Tensor:
@@ -28,7 +28,7 @@ def cosines(x: Tensor) -> Tensor:
     return unit @ unit.mT
 
 
-def alike(x: Tensor) -> Tensor:
+def mean_cosine(x: Tensor) -> Tensor:
     n = x.shape[-2]
     return (cosines(x).sum((-1, -2)) - n) / (n * (n - 1))
 
@@ -37,14 +37,14 @@ LIKENESS = PlainExercise(
     name="likeness",
     lesson="the_block",
     inputs=("x",),
-    reference=alike,
+    reference=mean_cosine,
     by_hand=ByHand(
         inputs={"x": torch.tensor([[3.0, 4.0], [6.0, 8.0], [4.0, -3.0]])},
         answer=torch.tensor(1 / 3),
         says="The first two words have the same direction: cosine 1, twice (each to the other). The third "
         "stands at a right angle to both: 3 · 4 − 4 · 3 = 0. Six pairs, with a sum of 2: 1/3.",
     ),
-    others=(lambda: (random(5, 8),), lambda: (random(3, 4, 6, seed=1),), lambda: (random(2, 3, seed=2) + 2,)),
+    others=(lambda: (normal(5, 8),), lambda: (normal(3, 4, 6, seed=1),), lambda: (normal(2, 3, seed=2) + 2,)),
     slips=(
         Slip(
             "with-itself",
@@ -75,22 +75,22 @@ LIKENESS = PlainExercise(
 # ---- layer normalisation
 
 
-def layer(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return norms.layer_norm(x, weight=weight, bias=bias, eps=eps)
 
 
-def normed(
-    x: Tensor, weight: Tensor, bias: Tensor, eps: float, dims: tuple[int, ...], unbiased: bool = False
+def norm_over(
+    dims: tuple[int, ...], x: Tensor, weight: Tensor, bias: Tensor, eps: float, *, unbiased: bool = False
 ):
     mean, variance = x.mean(dims, keepdim=True), x.var(dims, keepdim=True, unbiased=unbiased)
     return (x - mean) / (variance + eps).sqrt() * weight + bias
 
 
-def norm_case(*shape: int, seed: int, times: float = 1.0, eps: float = 1e-5) -> Callable[[], tuple]:
+def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> Callable[[], tuple]:
     def make() -> tuple:
-        x = random(*shape, seed=seed) * times + (times == 1)
+        x = normal(*shape, seed=seed) * scale + (scale == 1)
         x[..., 0, :] = 2.0  # a word of equal numbers: variance 0
-        return x, random(shape[-1], seed=seed + 1), random(shape[-1], seed=seed + 2), eps
+        return x, normal(shape[-1], seed=seed + 1), normal(shape[-1], seed=seed + 2), eps
 
     return make
 
@@ -99,7 +99,7 @@ LAYER_NORM = PlainExercise(
     name="layer_norm",
     lesson="the_block",
     inputs=("x", "weight", "bias", "eps"),
-    reference=layer,
+    reference=layer_norm,
     library=norms.layer_norm,
     by_hand=ByHand(
         inputs={
@@ -116,37 +116,37 @@ LAYER_NORM = PlainExercise(
         norm_case(2, 5, 8, seed=0),
         norm_case(4, 6, seed=3),
         norm_case(3, 3, 3, seed=6),
-        norm_case(2, 4, 5, seed=9, times=0.003),
+        norm_case(2, 4, 5, seed=9, scale=0.003),
         norm_case(2, 3, 6, seed=12, eps=0.5),
     ),
     slips=(
         Slip(
             "over-the-words",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-2,)),
+            lambda x, w, b, eps=1e-5: norm_over((-2,), x, w, b, eps),
             "mean and variance are taken over the words of the sentence. Each word by itself: over its "
             "features, the last axis.",
             misconception="M40",
         ),
         Slip(
             "over-everything",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-2, -1)),
+            lambda x, w, b, eps=1e-5: norm_over((-2, -1), x, w, b, eps),
             "one mean for the whole sentence. Each word has its own: over the last axis alone.",
             misconception="M40",
         ),
         Slip(
             "whole-tensor",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, tuple(range(x.ndim))),
+            lambda x, w, b, eps=1e-5: norm_over(tuple(range(x.ndim)), x, w, b, eps),
             "one mean for all numbers there are, as `x.mean()` has it. Each word has its own: `dim=-1`.",
         ),
         Slip(
             "first-axis",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (0,)),
+            lambda x, w, b, eps=1e-5: norm_over((0,), x, w, b, eps),
             "mean and variance are taken over the first axis, across sentences. The features are the last "
             "axis: `dim=-1`.",
         ),
         Slip(
             "n-minus-1",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, eps, (-1,), unbiased=True),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, eps, unbiased=True),
             "the variance is divided by n − 1, as torch's `var` does unless told otherwise. Here it is the "
             "plain mean of the squares: `unbiased=False`.",
         ),
@@ -166,27 +166,27 @@ LAYER_NORM = PlainExercise(
         ),
         Slip(
             "eps-fixed",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, 1e-5, (-1,)),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, 1e-5),
             "`eps` is always 0.00001. Take the one that is handed over.",
         ),
         Slip(
             "no-eps",
-            lambda x, w, b, eps=1e-5: normed(x, w, b, 0.0, (-1,)),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, 0.0),
             "`eps` is missing: a word of equal numbers has the variance 0, and is divided by 0.",
         ),
         Slip(
             "no-scale",
-            lambda x, w, b, eps=1e-5: normed(x, torch.ones_like(w), b, eps, (-1,)),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, torch.ones_like(w), b, eps),
             "the scale is missing: times `weight`.",
         ),
         Slip(
             "no-shift",
-            lambda x, w, b, eps=1e-5: normed(x, w, torch.zeros_like(b), eps, (-1,)),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, torch.zeros_like(b), eps),
             "the shift is missing: plus `bias`.",
         ),
         Slip(
             "no-scale-and-shift",
-            lambda x, w, b, eps=1e-5: normed(x, torch.ones_like(w), torch.zeros_like(b), eps, (-1,)),
+            lambda x, w, b, eps=1e-5: norm_over((-1,), x, torch.ones_like(w), torch.zeros_like(b), eps),
             "scale and shift are missing: times `weight`, plus `bias`.",
         ),
         Slip(
@@ -231,21 +231,21 @@ TEST_NORM = TestExercise(
 # ---- feed-forward
 
 
-def feed(x, w_in, b_in, w_out, b_out):
-    return feeding.feed_forward(x, w_in=w_in, b_in=b_in, w_out=w_out, b_out=b_out)
+def feed_forward(x, w_in, b_in, w_out, b_out):
+    return library.feed_forward(x, w_in=w_in, b_in=b_in, w_out=w_out, b_out=b_out)
 
 
 def feed_case(*lead: int, d: int, d_ff: int, seed: int) -> Callable[[], tuple]:
     shapes = ((*lead, d), (d_ff, d), (d_ff,), (d, d_ff), (d,))
-    return lambda: tuple(random(*shape, seed=seed + i) for i, shape in enumerate(shapes))
+    return lambda: tuple(normal(*shape, seed=seed + i) for i, shape in enumerate(shapes))
 
 
 FEED_FORWARD = PlainExercise(
     name="feed_forward",
     lesson="the_block",
     inputs=("x", "w_in", "b_in", "w_out", "b_out"),
-    reference=feed,
-    library=feeding.feed_forward,
+    reference=feed_forward,
+    library=library.feed_forward,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[3.0], [-4.0]]),
@@ -272,7 +272,7 @@ FEED_FORWARD = PlainExercise(
         ),
         Slip(
             "bent-at-the-end",
-            lambda x, w_in, b_in, w_out, b_out: F.relu(feed(x, w_in, b_in, w_out, b_out)),
+            lambda x, w_in, b_in, w_out, b_out: F.relu(feed_forward(x, w_in, b_in, w_out, b_out)),
             "the output is bent too. Only the widened word is; the output may be negative.",
         ),
         Slip(
@@ -282,12 +282,12 @@ FEED_FORWARD = PlainExercise(
         ),
         Slip(
             "no-first-bias",
-            lambda x, w_in, b_in, w_out, b_out: feed(x, w_in, 0 * b_in, w_out, b_out),
+            lambda x, w_in, b_in, w_out, b_out: feed_forward(x, w_in, 0 * b_in, w_out, b_out),
             "`b_in` changes nothing. It is added before the bend.",
         ),
         Slip(
             "no-last-bias",
-            lambda x, w_in, b_in, w_out, b_out: feed(x, w_in, b_in, w_out, 0 * b_out),
+            lambda x, w_in, b_in, w_out, b_out: feed_forward(x, w_in, b_in, w_out, 0 * b_out),
             "`b_out` changes nothing. It is added at the very end.",
         ),
         Slip(
@@ -297,7 +297,7 @@ FEED_FORWARD = PlainExercise(
         ),
         Slip(
             "adds-x",
-            lambda x, *rest: x + feed(x, *rest),
+            lambda x, *rest: x + feed_forward(x, *rest),
             "`x` is added to the output. The path past the layer is laid around it later, by `pre_norm`.",
         ),
     ),
@@ -307,11 +307,12 @@ FEED_FORWARD = PlainExercise(
 # ---- the residual path
 
 
-def on_path(x, layer, norm):
+def pre_norm(x, layer, norm):
     return residual.pre_norm(x, layer, norm=norm)
 
 
-def first_path(x, layer, norm):
+def first_version(x, layer, norm):
+    """As in the lesson's cell, before the learner repairs it."""
     x = norm(x)
     return x + layer(x)
 
@@ -328,18 +329,18 @@ PRE_NORM = PlainExercise(
     name="pre_norm",
     lesson="the_block",
     inputs=("x", "layer", "norm"),
-    reference=on_path,
+    reference=pre_norm,
     library=residual.pre_norm,
-    unrepaired=first_path,
+    unrepaired=first_version,
     by_hand=ByHand(
         inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},
         answer=torch.tensor([20.0]),
         says="Here the norm halves and the layer triples: 8 / 2 = 4, then 3 · 4 = 12, and 8 + 12 = 20.",
     ),
     others=(
-        lambda: (random(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
-        lambda: (random(5, 6, seed=1), torch.sin, lambda x: x / 3),
-        lambda: (random(3, 2, seed=2), lambda x: 0 * x, torch.tanh),
+        lambda: (normal(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
+        lambda: (normal(5, 6, seed=1), torch.sin, lambda x: x / 3),
+        lambda: (normal(3, 2, seed=2), lambda x: 0 * x, torch.tanh),
     ),
     slips=(
         Slip(
@@ -368,80 +369,85 @@ PRE_NORM = PlainExercise(
 # ---- the block
 
 
-def heads(x, parts, n_heads, may_look, source=None):
+def attention(x, parts, n_heads, may_look, source=None):
     source = x if source is None else source
-    pairs = (x, "w_query"), (source, "w_key"), (source, "w_value")
-    q, k, v = (
-        split_heads(F.linear(words, parts[f"attention.{name}"]), n_heads=n_heads) for words, name in pairs
+    inputs = {"query": x, "key": source, "value": source}
+    query, keys, values = (
+        split_heads(F.linear(words, parts[f"attention.w_{name}"]), n_heads=n_heads)
+        for name, words in inputs.items()
     )
-    context, _ = multi_head(q, k, v, may_look=may_look)
+    context, _ = multi_head(query, keys, values, may_look=may_look)
     return F.linear(join_heads(context), parts["attention.w_output"])
 
 
-def fed(x, parts):
+def feed_forward_part(x, parts):
     inner, outer = "feed_forward.inner.", "feed_forward.outer."
-    return feed(x, *(parts[side + kind] for side in (inner, outer) for kind in ("weight", "bias")))
+    return feed_forward(
+        x, *(parts[matrix + kind] for matrix in (inner, outer) for kind in ("weight", "bias"))
+    )
 
 
-def normal(x, parts, around):
-    return layer(x, parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"])
+def normalised(x, parts, around):
+    return layer_norm(x, parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"])
 
 
 FIRST, SECOND = "around_attention", "around_feed_forward"
 
 
-def whole(x, parts, n_heads, may_look=None):
-    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
-    return x + fed(normal(x, parts, SECOND), parts)
+def block(x, parts, n_heads, may_look=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def after_each(x, parts, n_heads, may_look=None):
-    x = normal(x + heads(x, parts, n_heads, may_look), parts, FIRST)
-    return normal(x + fed(x, parts), parts, SECOND)
+def post_norm(x, parts, n_heads, may_look=None):
+    x = normalised(x + attention(x, parts, n_heads, may_look), parts, FIRST)
+    return normalised(x + feed_forward_part(x, parts), parts, SECOND)
 
 
 def without_path(x, parts, n_heads, may_look=None):
-    return fed(normal(heads(normal(x, parts, FIRST), parts, n_heads, may_look), parts, SECOND), parts)
+    return feed_forward_part(
+        normalised(attention(normalised(x, parts, FIRST), parts, n_heads, may_look), parts, SECOND), parts
+    )
 
 
 def norm_on_the_path(x, parts, n_heads, may_look=None):
-    x = normal(x, parts, FIRST)
-    x = normal(x + heads(x, parts, n_heads, may_look), parts, SECOND)
-    return x + fed(x, parts)
+    x = normalised(x, parts, FIRST)
+    x = normalised(x + attention(x, parts, n_heads, may_look), parts, SECOND)
+    return x + feed_forward_part(x, parts)
 
 
 def side_by_side(x, parts, n_heads, may_look=None):
-    heard = heads(normal(x, parts, FIRST), parts, n_heads, may_look)
-    return x + heard + fed(normal(x, parts, SECOND), parts)
+    attended = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + attended + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def one_norm_twice(x, parts, n_heads, may_look=None):
-    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
-    return x + fed(normal(x, parts, FIRST), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
 def norms_swapped(x, parts, n_heads, may_look=None):
-    x = x + heads(normal(x, parts, SECOND), parts, n_heads, may_look)
-    return x + fed(normal(x, parts, FIRST), parts)
+    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
 def feed_first(x, parts, n_heads, may_look=None):
-    x = x + fed(normal(x, parts, SECOND), parts)
-    return x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    x = x + feed_forward_part(normalised(x, parts, SECOND), parts)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
 
 
 def second_path_missing(x, parts, n_heads, may_look=None):
-    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
-    return fed(normal(x, parts, SECOND), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def plain_source(x, parts, n_heads, may_look=None):
-    x = x + heads(normal(x, parts, FIRST), parts, n_heads, may_look, source=x)
-    return x + fed(normal(x, parts, SECOND), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look, source=x)
+    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def attention_alone(x, parts, n_heads, may_look=None):
-    return x + heads(normal(x, parts, FIRST), parts, n_heads, may_look)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
 
 
 def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
@@ -450,28 +456,28 @@ def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
         shapes |= {f"{around}.norm.weight": (d,), f"{around}.norm.bias": (d,)}
     shapes |= {"feed_forward.inner.weight": (d_ff, d), "feed_forward.inner.bias": (d_ff,)}
     shapes |= {"feed_forward.outer.weight": (d, d_ff), "feed_forward.outer.bias": (d,)}
-    return {name: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+    return {name: normal(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
 
 
 def block_case(batch: int, n: int, d: int, n_heads: int, seed: int, masked: bool) -> Callable[[], tuple]:
-    look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
-    return lambda: (random(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, look)
+    may_look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (normal(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, may_look)
 
 
 def hand_parts() -> dict[str, Tensor]:
-    eye, none, one = torch.eye(2), torch.zeros(2), torch.ones(2)
-    found = {"attention.w_query": eye, "attention.w_key": eye, "attention.w_value": eye}
-    found |= {"attention.w_output": 2 * eye, f"{FIRST}.norm.weight": one, f"{FIRST}.norm.bias": none}
-    found |= {f"{SECOND}.norm.weight": one, f"{SECOND}.norm.bias": none}
-    found |= {"feed_forward.inner.weight": eye, "feed_forward.inner.bias": none}
-    return found | {"feed_forward.outer.weight": eye, "feed_forward.outer.bias": none}
+    eye, zeros, ones = torch.eye(2), torch.zeros(2), torch.ones(2)
+    parts = {"attention.w_query": eye, "attention.w_key": eye, "attention.w_value": eye}
+    parts |= {"attention.w_output": 2 * eye, f"{FIRST}.norm.weight": ones, f"{FIRST}.norm.bias": zeros}
+    parts |= {f"{SECOND}.norm.weight": ones, f"{SECOND}.norm.bias": zeros}
+    parts |= {"feed_forward.inner.weight": eye, "feed_forward.inner.bias": zeros}
+    return parts | {"feed_forward.outer.weight": eye, "feed_forward.outer.bias": zeros}
 
 
 ENCODER_BLOCK = PlainExercise(
     name="encoder_block",
     lesson="the_block",
     inputs=("x", "parts", "n_heads", "may_look"),
-    reference=whole,
+    reference=block,
     by_hand=ByHand(
         inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "may_look": None},
         answer=torch.tensor([[[-1.0, 6.0]]]),
@@ -485,9 +491,7 @@ ENCODER_BLOCK = PlainExercise(
         block_case(3, 3, 4, 1, seed=200, masked=True),
     ),
     slips=(
-        Slip(
-            "post-norm", after_each, "the norms come after the additions. Here each comes before its layer."
-        ),
+        Slip("post-norm", post_norm, "the norms come after the additions. Here each comes before its layer."),
         Slip("no-path", without_path, "nothing goes past the layers: `x` is never added."),
         Slip(
             "norm-on-the-path",
@@ -524,12 +528,12 @@ ENCODER_BLOCK = PlainExercise(
         Slip("attention-alone", attention_alone, "the feed-forward layer is missing."),
         Slip(
             "ignores-mask",
-            lambda x, parts, n_heads, may_look=None: whole(x, parts, n_heads),
+            lambda x, parts, n_heads, may_look=None: block(x, parts, n_heads),
             "`may_look` changes nothing. Hand it on to the attention.",
         ),
         Slip(
             "matrices-as-they-are",
-            lambda x, parts, n_heads, may_look=None: whole(
+            lambda x, parts, n_heads, may_look=None: block(
                 x,
                 parts | {name: w.T for name, w in parts.items() if name.startswith("attention")},
                 n_heads,

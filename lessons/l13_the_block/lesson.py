@@ -102,22 +102,23 @@ likeness = yours("likeness")
 
 
 @torch.no_grad()
-def stacked(n_blocks, seed, **options):
+def likeness_by_block(n_blocks, seed, **options):
     """The likeness of words at the start and after every block."""
     torch.manual_seed(seed)
     x = torch.randn(8, 8, 64)
-    found = [likeness(x).mean()]
-    for _ in range(n_blocks):  # d_ff: section 4; what comes back first are the words
+    by_block = [likeness(x).mean()]
+    for _ in range(n_blocks):  # d_ff: section 4; the first output are the words
         x, _, _ = Block(d_model=64, n_heads=4, d_ff=256, **options)(x)
-        found.append(likeness(x).mean())
-    return torch.stack(found)
+        by_block.append(likeness(x).mean())
+    return torch.stack(by_block)
 
 
-def mean_of_three(**options):
-    return torch.stack([stacked(12, seed, **options) for seed in range(3)]).mean(dim=0)
+def mean_likeness(**options):
+    by_seed = [likeness_by_block(12, seed, **options) for seed in range(3)]
+    return torch.stack(by_seed).mean(dim=0)
 
 # %% kind="predict" minutes=2
-curves = {"with a path": mean_of_three(), "without": mean_of_three(residual=False)}
+curves = {"with a path": mean_likeness(), "without": mean_likeness(residual=False)}
 figure = views.lines(
     range(13), curves, x_name="after block", y_name="mean cosine of two words",
     title="Words growing alike, before any training",
@@ -129,7 +130,7 @@ predict("13", "block-alike", figure)
 r"""
 Without a path the words are one word after two blocks. (Dong, Cordonnier and Loukas, 2021, proved it for attention alone.) Whatever the next layer asks, all words answer the same. With a path they grow alike too, but slowly: it **delays** the mixing.
 
-That is before training. Training then pulls the words apart, if there is a path: three random blocks leave a likeness of about 0.4, the three of our trained translator 0.02. Trained without a path it stays at 1.00, and **no** sentence comes out right (`block`, three seeds each).
+That is before training. Training then pulls the words apart, if there is a path: three random blocks leave a likeness of about {result:lesson_13/similarity/path, 3 blocks:.1f}, the three of our trained translator {result:block/as it is/likeness/-1:.2f}. Trained without a path it stays at {result:block/no residual path/likeness/-1:.2f}, and **no** sentence comes out right (`block`, three seeds each).
 """
 
 # %% kind="explain" minutes=3
@@ -174,11 +175,11 @@ def sizes(n_blocks, **options):
     """The words' size at the start and after every block."""
     torch.manual_seed(0)
     x = torch.randn(2, 8, 64)
-    found = [x.square().mean().sqrt().item()]
+    by_block = [x.square().mean().sqrt().item()]
     for _ in range(n_blocks):
         x, _, _ = Block(d_model=64, n_heads=4, d_ff=256, **options)(x)
-        found.append(x.square().mean().sqrt().item())
-    return found
+        by_block.append(x.square().mean().sqrt().item())
+    return by_block
 
 
 neither = {"norm": "none", "residual": False}
@@ -202,13 +203,16 @@ for name, options in kinds.items():
         x, _, _ = block(x)
     (x * torch.randn_like(x)).sum().backward()  # a gradient of size 1 at the end
     middle = blocks[11].attention.w_query
-    back, asks = (one.grad.square().mean().sqrt().item() for one in (start, middle))
-    print(f"{name}: gradient at the start {back:.0e}, of W_Q in block 12 {asks:.0e}")
-    assert {"path, no norm": back > 1e11, "neither": back < 1e-4}.get(name, back < 100)
+    at_start, of_w_q = (t.grad.square().mean().sqrt().item() for t in (start, middle))
+    print(f"{name}: gradient at the start {at_start:.0e},", end=" ")
+    print(f"of W_Q in block 12 {of_w_q:.0e}")
+    assert {"path, no norm": at_start > 1e11, "neither": at_start < 1e-4}.get(
+        name, at_start < 100
+    )
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Neither: signal and gradient are gone, as in the explorable. Path alone: a signal of tens of thousands, and a gradient far larger still, a 1 with about 14 zeros. (Scores are words times words, so attention's slope grows with the words.) Both: the signal grows a little, from 1 to about 5, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
+Neither: signal and gradient are gone, as in the explorable. Path alone: a signal of tens of thousands, and a gradient far larger still, a 1 with about 14 zeros. (Scores are words times words, so attention's slope grows with the words.) Both: the signal grows a little, from 1 to about {result:lesson_13/size after 24 blocks/path and norm:.0f}, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
 
 And the last line: with norms and *no* path the gradient reaches the start as well. But $W_Q$, which learns what to ask for, gets almost nothing of it: where all words are alike, no question makes a difference. (Noci and others, 2022, prove it.) That is section 1 again.
 
@@ -335,7 +339,7 @@ estimate("13", "block-ffn-numbers")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Is it needed? Trained with attention alone, our translator loses three points (`block`). But with 7 layers of attention alone, as many parameters as in 3 blocks, it has 98.2% right against 98.5 (`block_causes`): on this small task it was the size that was missing, not the thinking.
+Is it needed? Trained with attention alone, our translator loses three points (`block`). But with 7 layers of attention alone, as many parameters as in 3 blocks, it has {result:block_causes/attention only, 7 layers/scores/test/exact:.1%} right against {result:block/as it is/scores/test/exact:.1p} (`block_causes`): on this small task it was the size that was missing, not the thinking.
 
 ## 5 · The block
 
@@ -410,20 +414,20 @@ def encoder_block(x, parts, n_heads, may_look=None):
         weight, bias = parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"]
         return layer_norm(x, weight=weight, bias=bias)
 
-    def look(x):
+    def attend(x):
         names = ("w_query", "w_key", "w_value", "w_output")
         matrices = [parts[f"attention.{name}"].T for name in names]
         return many_heads(x, x, *matrices, n_heads, may_look)[0]
 
-    def think(x):
+    def feed(x):
         inner, outer = "feed_forward.inner", "feed_forward.outer"
         return feed_forward(
             x, w_in=parts[f"{inner}.weight"], b_in=parts[f"{inner}.bias"],
             w_out=parts[f"{outer}.weight"], b_out=parts[f"{outer}.bias"],
         )
 
-    x = pre_norm(x, look, norm=lambda x: norm(x, "around_attention"))
-    return pre_norm(x, think, norm=lambda x: norm(x, "around_feed_forward"))
+    x = pre_norm(x, attend, norm=lambda x: norm(x, "around_attention"))
+    return pre_norm(x, feed, norm=lambda x: norm(x, "around_feed_forward"))
     # end solution
 
 # %% kind="check" exercise="encoder_block"
@@ -452,8 +456,8 @@ Now the trained translator, all three blocks of its encoder replaced by **yours*
 encoder_block = yours("encoder_block")
 
 
-def by_mine(block):
-    """Puts encoder_block, with this block's weights, in the place of its forward."""
+def replaced(block):
+    """Replaces the forward of a block by encoder_block, with the block's weights."""
     parts = block.state_dict()
 
     def forward(x, may_look=None, **others):
@@ -465,10 +469,10 @@ def by_mine(block):
 thirsty = "the cat drank the water because it was thirsty"
 expected = transformer(thirsty).target
 first, second, third = model.encoder.blocks
-with by_mine(first), by_mine(second), by_mine(third), torch.no_grad():
-    said = transformer(thirsty).target
-assert said == expected
-print(said)
+with replaced(first), replaced(second), replaced(third), torch.no_grad():
+    translation = transformer(thirsty).target
+assert translation == expected
+print(translation)
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -483,14 +487,14 @@ The 2017 paper did it the other way round: $\text{norm}(x + f(x))$, {term:post-n
 
 # %% kind="predict" minutes=1.5
 counts = (1, 2, 3, 6, 12)
-shares = {}
+exact = {}
 file = data_path("results", "depth.json")
 for run in json.loads(file.read_text(encoding="utf-8"))["runs"]:
-    shares[run["variant"], run["seed"]] = run["scores"]["test"]["exact"]
-rows = [(place, seed) for place in ("pre-norm", "post-norm") for seed in range(3)]
+    exact[run["variant"], run["seed"]] = run["scores"]["test"]["exact"]
+rows = [(norm, seed) for norm in ("pre-norm", "post-norm") for seed in range(3)]
 figure = views.heatmap(
-    [[shares[f"{n} layers, {place}", seed] for n in counts] for place, seed in rows],
-    rows=[f"{place}, seed {seed}" for place, seed in rows], columns=counts,
+    [[exact[f"{n} layers, {norm}", seed] for n in counts] for norm, seed in rows],
+    rows=[f"{norm}, seed {seed}" for norm, seed in rows], columns=counts,
     row_name="", column_name="layers", title="Share of exact translations",
     alt="Exact translations with 1 to 12 layers, pre-norm and post-norm, three seeds.",
 )
@@ -498,16 +502,16 @@ predict("13", "block-post-norm", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has 99%. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
+Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has {result:depth/12 layers, pre-norm/scores/test/exact:.0%}. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
 
 Section 1's measure gives a second reason. *After* training, the words of these stacks are alike, 0.96 or more from the fifth block on. And *before* any training?
 """
 
 # %% kind="see" minutes=1
 for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
-    found = mean_of_three(**options)
-    told = ", ".join(f"{fixed(found[n], 2)} after {n}" for n in (3, 6, 12))
-    print(f"{name}: likeness {told}")
+    by_block = mean_likeness(**options)
+    values = ", ".join(f"{fixed(by_block[n], 2)} after {n}" for n in (3, 6, 12))
+    print(f"{name}: likeness {values}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -518,7 +522,7 @@ After 12 post-norm blocks all words start as one, path or no path: every norm sh
 - {term:RMSNorm} (Zhang and Sennrich, 2019): only divide by the root of the mean square; no mean, no shift. A little less work.
 - {term:SwiGLU} (Shazeer, 2020): in place of the bend, a gate (lesson 03): $W_{\text{out}}(\text{silu}(W_{\text{gate}}x) \cdot W_{\text{in}}x)$, with $\text{silu}(z) = z\,\sigma(z)$.
 
-On our task they are level with the block as it is: 98.0 and 98.2% against 98.5 (SwiGLU with two thirds of the width, so that sizes agree). So is, nearly, **no norm at all**: 97.8%. We had not expected that. But three layers are few: at 12, training without norms breaks down within 500 steps, with every seed (`block_causes`). Norms pay with depth.
+On our task they are level with the block as it is: {result:block/RMSNorm/scores/test/exact:.1p} and {result:block/SwiGLU/scores/test/exact:.1%} against {result:block/as it is/scores/test/exact:.1p} (SwiGLU with two thirds of the width, so that sizes agree). So is, nearly, **no norm at all**: {result:block/no norm/scores/test/exact:.1%}. We had not expected that. But three layers are few: at 12, training without norms breaks down within 500 steps, with every seed (`block_causes`). Norms pay with depth.
 
 ## 7 · Four sick blocks
 
@@ -527,55 +531,55 @@ A clinic. Four translators were trained with one thing changed, three seeds each
 (Training loss is measured with dropout, which comes below, and with smoothed targets, lesson 15. So it stays near 1 even in health.)
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code" name="faulty" minutes=0.5
 def runs(experiment, number):
-    """The three seeds of a record's variant; by number, so that no name tells."""
+    """The three seeds of a variant, by its number: its name would give it away."""
     text = data_path("results", f"{experiment}.json").read_text(encoding="utf-8")
-    found = json.loads(text)["runs"]
-    names = list(dict.fromkeys(run["variant"] for run in found))
-    return [run for run in found if run["variant"] == names[number]]
+    of_all = json.loads(text)["runs"]
+    names = list(dict.fromkeys(run["variant"] for run in of_all))
+    return [run for run in of_all if run["variant"] == names[number]]
 
 
-files = {"A": ("block", 1), "B": ("depth", 7), "C": ("block", 3), "D": ("block", 4)}
-patients = {"healthy": runs("block", 0)}
-patients |= {name: runs(*place) for name, place in files.items()}
+variants = {"A": ("block", 1), "B": ("depth", 7), "C": ("block", 3), "D": ("block", 4)}
+by_name = {"healthy": runs("block", 0)}
+by_name |= {name: runs(*variant) for name, variant in variants.items()}
 
 # %% kind="see" minutes=2
-steps = [entry["step"] for entry in patients["A"][0]["history"]]
+steps = [entry["step"] for entry in by_name["A"][0]["history"]]
 
 
-def course_of(kind, start=0):
-    """The mean of three seeds, from a place in the record on."""
-    found = {}
-    for name, three in patients.items():
+def curves_of(kind, start=0):
+    """The mean over three seeds, from an entry of the history on."""
+    curves = {}
+    for name, three in by_name.items():
         histories = [[entry[kind] for entry in run["history"]] for run in three]
-        found[name] = torch.tensor(histories).mean(dim=0).tolist()[start:]
-    return found
+        curves[name] = torch.tensor(histories).mean(dim=0).tolist()[start:]
+    return curves
 
 
-close = course_of("train_loss", 3)
+close = curves_of("train_loss", 3)
 parts = [
-    views.Part("In training", steps, course_of("train_loss"), "loss"),
+    views.Part("In training", steps, curves_of("train_loss"), "loss"),
     views.Part("The same, close by", steps[3:], close, y_limits=(1.02, 1.16)),
-    views.Part("On validation sentences", steps, course_of("loss"), log_y=True),
+    views.Part("On validation sentences", steps, curves_of("loss"), log_y=True),
 ]
 views.panels(parts, x_name="step")
 
 # %% kind="quiz" minutes=3.5
-quiz("13", "clinic")
+quiz("13", "diagnosis")
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Now the findings. Look at D: its loss on validation sentences ends even below the healthy one's (0.072 and 0.074), and yet it gets three points fewer sentences. Loss asks for the chance of each word; *exact* asks that every word of a sentence be the likeliest.
+Now the findings. Look at D: its loss on validation sentences ends even below the healthy one's ({result:block/attention only/history/-1/loss:.3f} and {result:block/as it is/history/-1/loss:.3f}), and yet it gets three points fewer sentences. Loss asks for the chance of each word; *exact* asks that every word of a sentence be the likeliest.
 """
 
 # %% kind="see" minutes=0.5
-for name, found in patients.items():
-    tests = ", ".join(fixed(100 * run["scores"]["test"]["exact"], 0) for run in found)
-    alike = [run["likeness"][-1] for run in found if "likeness" in run]
-    last = fixed(sum(alike) / 3, 2) if alike else "not taken"
-    told = f"{found[0]['parameters']:,} parameters, exact {tests}%, likeness {last}"
-    print(f"{name}: {told}")
+for name, three in by_name.items():
+    exact = ", ".join(fixed(100 * run["scores"]["test"]["exact"], 0) for run in three)
+    likenesses = [run["likeness"][-1] for run in three if "likeness" in run]
+    last = fixed(sum(likenesses) / 3, 2) if likenesses else "not taken"
+    n_parameters = three[0]["parameters"]
+    print(f"{name}: {n_parameters:,} parameters, exact {exact}%, likeness {last}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -592,21 +596,21 @@ batch = make_batch([encode(thirsty)], [encode(expected)])
 
 
 @torch.no_grad()
-def asked():
-    """The chance of the right sentence; how many of its words are the likeliest."""
+def score():
+    """The probability of the right sentence; how many right words are the likeliest."""
     logits, _ = model.decode(model.encode(batch.src, batch.src_lengths), batch.tgt_in)
-    chances = logits.softmax(dim=-1).gather(-1, batch.tgt_out[..., None])
-    right = (logits.argmax(dim=-1) == batch.tgt_out).sum().item()
-    return chances.prod().item(), right
+    probabilities = logits.softmax(dim=-1).gather(-1, batch.tgt_out[..., None])
+    n_right = (logits.argmax(dim=-1) == batch.tgt_out).sum().item()
+    return probabilities.prod().item(), n_right
 
 
 torch.manual_seed(13)
 for name, training in {"left on": True, "off": False}.items():
     model.train(training)
-    answers = [asked() for _ in range(5)]
-    told = [f"{fixed(chance, 3)} ({right} right)" for chance, right in answers]
-    print(f"{name}: {', '.join(told)} of {batch.tgt_out.numel()} words")
-    assert (len(set(answers)) > 1) == training
+    scores = [score() for _ in range(5)]
+    texts = [f"{fixed(p, 3)} ({n_right} right)" for p, n_right in scores]
+    print(f"{name}: {', '.join(texts)} of {batch.tgt_out.numel()} words")
+    assert (len(set(scores)) > 1) == training
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -622,14 +626,14 @@ quiz("13", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Bet before the first figure (2 min).** "Two blocks, random weights, no path. How alike?" Usual bets: 0.3 to 0.6. Then 0.99.
+**Bet before the first figure (2 min).** "Two blocks, random weights, no path. How alike?" Usual bets: 0.3 to 0.6. Then {result:lesson_13/similarity/no path, 2 blocks:.2f}.
 
 **Ask the room.** "Post-norm is in the famous paper. Why did it work there with 6 layers?" Expected: warm-up of 4,000 steps and a smaller rate; our recipe is short.
 
 | they say | what it is | answer |
 |---|---|---|
 | "LayerNorm averages over the sentence" | M40 | Row 1.1 in the explorable: framed are its own four numbers. |
-| "residuals are for very deep nets" | M41 | Two blocks are enough: likeness 0.99. |
+| "residuals are for very deep nets" | M41 | Two blocks are enough: likeness {result:lesson_13/similarity/no path, 2 blocks:.2f}. |
 | "the feed-forward layer mixes words" | M35 | Shuffle the words: its outputs are shuffled likewise. |
 
 **If time is short**, leave out the test of the norm and what came after 2017 (section 6); keep the build, the depth figure and the clinic.

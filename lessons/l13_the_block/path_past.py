@@ -1,13 +1,13 @@
-"""The residual path and depth: what comes back to the first layer, and how alike words grow.
+"""Depth with and without a residual path: the gradient at the first layer, and the similarity of words.
 
     >>> significant(compute(depth=12, gain=0.5, path=NONE)["back"][0], 3)      # 0.5 to the 12th
     '0.000244'
     >>> compute(depth=12, gain=0.5, path=PLAIN)["ways"]
     4096
 
-On the left every layer turns its vector (a random rotation) and multiplies it by the gain, so that its
-strength is known exactly. On the right every layer is one head of attention with random
-matrices, its output multiplied by the gain; eight random words of width 64, the mean of eight sentences.
+On the left every layer is a random rotation times the gain, so that its strength is known exactly. On the
+right every layer is one head of attention with random matrices, its output multiplied by the gain; eight
+random words of width 64, the mean over eight sentences.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from course_lib.views.lines import plain_powers
 from course_lib.views.quick_text import quick_text
 from lessons.l00_start_here.softmax_dial import softmax
 
-WIDTH, N_WORDS, N_SENTENCES, DEEPEST = 64, 8, 8, 24
+WIDTH, N_WORDS, N_SENTENCES, MAX_DEPTH = 64, 8, 8, 24
 GAINS = (0.25, 0.5, 0.75, 1.0, 1.25)
 NONE, PLAIN, PRE, POST = "f(x)", "x + f(x)", "x + f(norm(x))", "norm(x + f(x))"
 COLOURS = {NONE: theme.ORANGE, PLAIN: theme.GREEN, PRE: theme.BLUE, POST: theme.PINK}
-LOW, HIGH = 1e-8, 1e6  # the window of the gradient
+LOW, HIGH = 1e-8, 1e6  # the limits of the gradient's axis
 
 
 @cache
 def rotations() -> np.ndarray:
-    drawn = np.random.default_rng(13).standard_normal((DEEPEST, WIDTH, WIDTH))
-    return np.linalg.qr(drawn)[0]
+    matrices = np.random.default_rng(13).standard_normal((MAX_DEPTH, WIDTH, WIDTH))
+    return np.linalg.qr(matrices)[0]
 
 
 @cache
 def attentions() -> tuple[np.ndarray, np.ndarray]:
-    """Query, key, value and output matrices of every layer (Xavier's start), and the sentences."""
+    """Query, key, value and output matrices of every layer (Xavier initialisation), and the sentences."""
     generator = np.random.default_rng(14)
-    reach = np.sqrt(3 / WIDTH)
-    matrices = generator.uniform(-reach, reach, (DEEPEST, 4, WIDTH, WIDTH))
+    bound = np.sqrt(3 / WIDTH)
+    matrices = generator.uniform(-bound, bound, (MAX_DEPTH, 4, WIDTH, WIDTH))
     return matrices, generator.standard_normal((N_SENTENCES, N_WORDS, WIDTH))
 
 
@@ -51,7 +51,7 @@ def norm(x: np.ndarray) -> np.ndarray:
 
 
 def norm_back(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The gradient in front of `norm`, from the one behind it."""
+    """The gradient at the input of `norm`, from the one at its output."""
     unit = norm(x)
     inner = gradient - gradient.mean() - unit * (gradient * unit).mean()
     return inner / np.sqrt(x.var() + 1e-5)
@@ -59,13 +59,13 @@ def norm_back(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @cache
 def gradients(depth: int, gain: float, path: str) -> np.ndarray:
-    """The gradient's size in front of each layer, beside its size at the end: (depth + 1,)."""
+    """The size of the gradient at the input of each layer, relative to its size at the end: (depth + 1,)."""
     layers = gain * rotations()[:depth]
     states = [np.random.default_rng(15).standard_normal(WIDTH)]
     for layer in layers:
         x = states[-1]
-        said = layer @ (norm(x) if path == PRE else x)
-        states.append(said if path == NONE else norm(x + said) if path == POST else x + said)
+        output = layer @ (norm(x) if path == PRE else x)
+        states.append(output if path == NONE else norm(x + output) if path == POST else x + output)
     back = np.random.default_rng(16).standard_normal(WIDTH)
     sizes = [np.linalg.norm(back)]
     for x, layer in zip(reversed(states[:-1]), reversed(layers), strict=True):
@@ -79,17 +79,17 @@ def gradients(depth: int, gain: float, path: str) -> np.ndarray:
 
 
 @cache
-def likeness(gain: float, path: str) -> np.ndarray:
-    """The mean cosine of two words of a sentence, at the start and after every layer: (DEEPEST + 1,)."""
+def similarity(gain: float, path: str) -> np.ndarray:
+    """The mean cosine of two words of a sentence, at the start and after every layer: (MAX_DEPTH + 1,)."""
     matrices, x = attentions()
-    found = [mean_cosine(x)]
+    cosines = [mean_cosine(x)]
     for w_q, w_k, w_v, w_o in matrices:
-        seen = norm(x) if path == PRE else x
-        weights = softmax((seen @ w_q) @ (seen @ w_k).swapaxes(-1, -2) / np.sqrt(WIDTH))
-        said = gain * (weights @ (seen @ w_v) @ w_o)
-        x = said if path == NONE else norm(x + said) if path == POST else x + said
-        found.append(mean_cosine(x))
-    return np.array(found)
+        inputs = norm(x) if path == PRE else x
+        weights = softmax((inputs @ w_q) @ (inputs @ w_k).swapaxes(-1, -2) / np.sqrt(WIDTH))
+        output = gain * (weights @ (inputs @ w_v) @ w_o)
+        x = output if path == NONE else norm(x + output) if path == POST else x + output
+        cosines.append(mean_cosine(x))
+    return np.array(cosines)
 
 
 def mean_cosine(x: np.ndarray) -> float:
@@ -102,46 +102,46 @@ def mean_cosine(x: np.ndarray) -> float:
 def compute(*, depth: int, gain: float, path: str) -> Facts:
     return {
         "back": gradients(depth, gain, path),
-        "alike": likeness(gain, path)[: depth + 1],
+        "similarity": similarity(gain, path)[: depth + 1],
         "ways": 1 if path == NONE else 2**depth,
     }
 
 
-def over_layers(axes: Axes, key: str, marks: str, *, told_at: float) -> Callable[[Facts, str], None]:
-    """A curve over the layers and a text at its right, both in the colour of the path."""
-    axes.set(xlim=(-0.8, DEEPEST + 0.8), xticks=(0, 6, 12, 18, 24))
+def over_layers(axes: Axes, key: str, marks: str, *, text_at: float) -> Callable[[Facts, str], None]:
+    """A curve over the layers and a label on its right, both in the colour of the path."""
+    axes.set(xlim=(-0.8, MAX_DEPTH + 0.8), xticks=(0, 6, 12, 18, 24))
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
     [curve] = axes.plot([0], [1], marks, markersize=5)
-    level = "top" if told_at > 0.5 else "bottom"
-    text = quick_text(axes, 0.97, told_at, of="axes", ha="right", va=level, size=10.5, weight="bold")
+    level = "top" if text_at > 0.5 else "bottom"
+    text = quick_text(axes, 0.97, text_at, of="axes", ha="right", va=level, size=10.5, weight="bold")
 
-    def show(facts: Facts, told: str) -> None:
+    def show(facts: Facts, label: str) -> None:
         colour = COLOURS[facts["path"]]
         curve.set(data=(np.arange(facts["depth"] + 1), facts[key]), color=colour)
-        text.set(text=told, color=colour)
+        text.set(text=label, color=colour)
 
     return show
 
 
-def draw_back(axes: Axes) -> Show:
+def draw_gradient(axes: Axes) -> Show:
     axes.set(yscale="log", ylim=(LOW, HIGH), yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
     axes.set(xlabel="in front of layer (the last number: the end)", ylabel="gradient, times that at the end")
     plain_powers(axes.yaxis)
-    show = over_layers(axes, "back", "o-", told_at=0.95)
+    show = over_layers(axes, "back", "o-", text_at=0.95)
     return lambda facts: show(facts, f"at the first layer: {significant(facts['back'][0], 3)}")
 
 
-def draw_alike(axes: Axes) -> Show:
+def draw_similarity(axes: Axes) -> Show:
     axes.set(ylim=(-0.1, 1.14), yticks=(0, 0.5, 1), xlabel="after layer", ylabel="mean cosine of two words")
-    show = over_layers(axes, "alike", "s-", told_at=0.06)
-    return lambda facts: show(facts, f"after the last: {fixed(facts['alike'][-1], 2)}")
+    show = over_layers(axes, "similarity", "s-", text_at=0.06)
+    return lambda facts: show(facts, f"after the last: {fixed(facts['similarity'][-1], 2)}")
 
 
 class PathPast(Explorable):
     title = "A path past the layer"
     question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
     size = (9.6, 4.0)
-    depth = Whole("layers", 1, DEEPEST, 6)
+    depth = Whole("layers", 1, MAX_DEPTH, 6)
     gain = Choice("strength of f", GAINS, 1.0, text=lambda gain: f"{gain:g}")
     path = Choice("each layer", (NONE, PLAIN, PRE, POST), NONE, buttons=True)
     presets = {
@@ -155,17 +155,17 @@ class PathPast(Explorable):
         "alike": "With a path, and yet words alike above 0.9",
     }
     panels = (
-        Panel("The gradient on its way back (f turns)", draw_back),
-        Panel("Words growing alike (f is attention)", draw_alike),
+        Panel("The gradient on its way back (f turns)", draw_gradient),
+        Panel("Words growing alike (f is attention)", draw_similarity),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "kept": now["depth"] == DEEPEST and now["gain"] <= 0.5 and now["back"][0] >= 0.5,
+            "kept": now["depth"] == MAX_DEPTH and now["gain"] <= 0.5 and now["back"][0] >= 0.5,
             "too-much": now["path"] != NONE and now["back"][0] > 100,
-            "alike": now["path"] != NONE and now["alike"][-1] > 0.9,
+            "alike": now["path"] != NONE and now["similarity"][-1] > 0.9,
         }
 
     @staticmethod
@@ -178,5 +178,5 @@ class PathPast(Explorable):
         return (
             f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: "
             f"the first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, "
-            f"and after the last one two words have a mean cosine of {fixed(facts['alike'][-1], 2)}."
+            f"and after the last one two words have a mean cosine of {fixed(facts['similarity'][-1], 2)}."
         )

@@ -1,10 +1,10 @@
-"""How similar the representations of the words of a sentence get from layer to layer.
+"""How similar the states of the words of a sentence become from layer to layer.
 
 >>> from course_lib.text.batch import make_batch
 >>> from course_lib.translation.shipped import shared
 >>> model, encode = shared("transformer").model, shared("transformer").tokenizer.encode
 >>> batch = make_batch([encode("the cat sleeps")], [encode("le chat dort")])
->>> [round(cosine, 1) for cosine in likeness(model, [batch])]    # the embeddings, then each layer
+>>> [round(cosine, 1) for cosine in similarity_by_layer(model, [batch])]    # the embeddings, then each layer
 [0.2, 0.3, 0.3, 0.3]
 """
 
@@ -22,13 +22,13 @@ from course_lib.text.special import PAD
 
 
 @torch.no_grad()
-def likeness(model: Transformer, batches: Iterable[Batch]) -> list[float]:
-    """The mean cosine between two words of a sentence: as they enter the encoder, then after each layer."""
+def similarity_by_layer(model: Transformer, batches: Iterable[Batch]) -> list[float]:
+    """The mean cosine of two words of a sentence, before the encoder's first layer and after each layer."""
     states: list[Tensor] = []
     hooks = [
-        model.encoder.blocks[0].register_forward_pre_hook(lambda block, given: states.append(given[0])),
+        model.encoder.blocks[0].register_forward_pre_hook(lambda block, inputs: states.append(inputs[0])),
         *(
-            block.register_forward_hook(lambda block, given, out: states.append(out[0]))
+            block.register_forward_hook(lambda block, inputs, outputs: states.append(outputs[0]))
             for block in model.encoder.blocks
         ),
     ]
@@ -37,13 +37,13 @@ def likeness(model: Transformer, batches: Iterable[Batch]) -> list[float]:
         for batch in batches:
             states.clear()
             model.encode(batch.src, batch.src_lengths)
-            real = batch.src != PAD
-            others = ~torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-            two = real[:, :, None] & real[:, None, :] & others
-            n_pairs += int(two.sum())
-            for place, state in enumerate(states):
+            is_word = batch.src != PAD
+            different = ~torch.eye(is_word.shape[1], dtype=torch.bool, device=is_word.device)
+            pairs = is_word[:, :, None] & is_word[:, None, :] & different
+            n_pairs += int(pairs.sum())
+            for layer, state in enumerate(states):
                 unit = F.normalize(state.float(), dim=-1)
-                total[place] += (unit @ unit.mT)[two].sum().double().cpu()
+                total[layer] += (unit @ unit.mT)[pairs].sum().double().cpu()
     finally:
         for hook in hooks:
             hook.remove()

@@ -8,63 +8,86 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from lessons.l13_the_block import path_past, which_mean
+from lessons.l13_the_block import PathPast, WhichMean, path_past, which_mean
+from lessons.l13_the_block.path_past import NONE, PLAIN, POST, PRE
+from lessons.l13_the_block.which_mean import AS_IT_IS, IN_USE, LAYER, LOUDER, PADDING, TRAINING, UNBIASED
+from tests.explore.stops import opened
 
-NONE, PLAIN, PRE, POST = path_past.NONE, path_past.PLAIN, path_past.PRE, path_past.POST
-
-
-LAYER, TRAINING, IN_USE = which_mean.LAYER, which_mean.TRAINING, which_mean.IN_USE
-
-
-AS_IT_IS, LOUDER, PADDING = which_mean.AS_IT_IS, which_mean.LOUDER, which_mean.PADDING
+# ---- PathPast
 
 
-def past(path: str, gain: float = 0.5, depth: int = 12) -> dict:
+def path_facts(path: str, gain: float = 0.5, depth: int = 12) -> dict:
     return path_past.compute(depth=depth, gain=gain, path=path)
 
 
-def norm(norm: str, other: str = AS_IT_IS, word: int = 1) -> dict:
+@pytest.mark.parametrize("gain", path_past.GAINS)
+def test_without_a_path_the_gradient_is_a_power_of_the_gain(gain):
+    assert path_facts(NONE, gain)["back"][0] == pytest.approx(gain**12, rel=1e-6)
+
+
+def test_a_path_keeps_the_gradient():
+    product = np.linalg.multi_dot([np.eye(64) + 1e-9 * layer for layer in path_past.rotations()[:12]])
+    assert product == pytest.approx(np.eye(64), abs=1e-6)
+    assert path_facts(PLAIN)["back"][0] > 1 and path_facts(PLAIN)["ways"] == 2**12
+    assert path_facts(PLAIN, gain=1.0)["back"][0] > 10, "at full strength it grows"
+    assert all(path_facts(path, depth=6)["back"][-1] == 1 for path in (NONE, PLAIN, PRE, POST))
+
+
+def test_the_gradient_of_the_norm_is_that_of_torch():
+    x, back = np.random.default_rng(0).standard_normal((2, 64))
+    tensor = torch.tensor(x, requires_grad=True)
+    F.layer_norm(tensor, (64,)).backward(torch.tensor(back))
+    assert path_past.norm_back(back, x) == pytest.approx(tensor.grad.numpy(), abs=1e-9)
+
+
+def test_a_path_slows_down_the_growing_similarity():
+    without, pre = path_past.similarity(1.0, NONE), path_past.similarity(1.0, PRE)
+    assert without[2] > 0.97 and without[4] == pytest.approx(1, abs=0.005)
+    assert 0.15 < pre[2] < 0.35 and 0.75 < pre[12] < 0.9 and path_past.similarity(1.0, POST)[12] > 0.99
+
+
+def test_the_prediction_of_the_gradient_through_twelve_layers():
+    asked, text, _, after = opened("13", "block-twelve-layers", PathPast)
+    assert (after["depth"], after["gain"], after["path"]) == (12, 0.5, NONE)
+    assert asked.right == [2] and float(text.split()[-1]) == pytest.approx(after["back"][0], rel=0.25)
+
+
+# ---- WhichMean
+
+
+def norm_facts(norm: str, other: str = AS_IT_IS, word: int = 1) -> dict:
     return which_mean.compute(norm=norm, other=other, word=word)
 
 
-def test_layer_norm_and_batch_norm_are_those_of_library_and_torch():
-    assert norm(LAYER)["after"][0] == pytest.approx([-1.3416, -0.4472, 0.4472, 1.3416], abs=1e-4)
+def test_layer_norm_and_batch_norm_are_those_of_torch():
+    assert norm_facts(LAYER)["after"][0] == pytest.approx([-1.3416, -0.4472, 0.4472, 1.3416], abs=1e-4)
     louder = which_mean.batch(LOUDER)
     for layer in (nn.LayerNorm(4).train(), nn.LayerNorm(4).eval()):
-        told = layer(torch.from_numpy(louder).float()).detach().numpy()
-        assert told == pytest.approx(which_mean.normalised(louder, LAYER), abs=1e-5)
-    torchs = nn.BatchNorm1d(4)(torch.from_numpy(which_mean.words()).float()).detach().numpy()
-    assert torchs == pytest.approx(which_mean.normalised(which_mean.words(), TRAINING), abs=1e-5)
-    for other in (LOUDER, PADDING):
-        assert norm(LAYER, other)["moved"] == norm(IN_USE, other)["moved"] == 0 < 0.5
-        assert norm(TRAINING, other)["moved"] > 0.5
-    assert np.argwhere(norm(LAYER, word=3)["counted"])[:, 0].tolist() == [2] * 4
-    assert norm(TRAINING, word=3)["counted"][:, 0].all()
+        expected = layer(torch.from_numpy(louder).float()).detach().numpy()
+        assert expected == pytest.approx(which_mean.normalised(louder, LAYER), abs=1e-5)
+    expected = nn.BatchNorm1d(4)(torch.from_numpy(which_mean.words()).float()).detach().numpy()
+    assert expected == pytest.approx(which_mean.normalised(which_mean.words(), TRAINING), abs=1e-5)
 
 
-def test_a_path_keeps_the_gradient_and_slows_the_words_growing_alike():
-    whole = np.linalg.multi_dot([np.eye(64) + 1e-9 * layer for layer in path_past.rotations()[:12]])
-    assert whole == pytest.approx(np.eye(64), abs=1e-6) and past(PLAIN)["back"][0] > 1
-    x, back = np.random.default_rng(0).standard_normal((2, 64))
-    given = torch.tensor(x, requires_grad=True)
-    F.layer_norm(given, (64,)).backward(torch.tensor(back))
-    assert path_past.norm_back(back, x) == pytest.approx(given.grad.numpy(), abs=1e-9)
-    without, pre = path_past.likeness(1.0, NONE), path_past.likeness(1.0, PRE)
-    assert without[2] > 0.97 and without[4] == pytest.approx(1, abs=0.005)
-    assert 0.15 < pre[2] < 0.35 and 0.75 < pre[12] < 0.9 and path_past.likeness(1.0, POST)[12] > 0.99
+def test_the_unbiased_variance():
+    assert norm_facts(UNBIASED)["variance"] == pytest.approx(0.75, abs=1e-4)
+    assert norm_facts(UNBIASED)["after"][0, 3] == pytest.approx(1.5 / np.sqrt(5 / 3), abs=1e-4)
 
 
-# Where a number is estimated from random draws, the tolerance is about four standard errors.
-NUMBERS = [
-    *((lambda g=g: past(NONE, g)["back"][0], g**12, 1e-6 * g**12) for g in path_past.GAINS),
-    (lambda: past(NONE)["back"][0], 2.44e-4, 5e-7),
-    *((lambda p=p: past(p, depth=6)["back"][-1], 1, 0) for p in (NONE, PLAIN, PRE, POST)),
-    (lambda: past(PLAIN)["ways"], 4096, 0),
-    (lambda: norm(which_mean.UNBIASED)["variance"], 0.75, 1e-4),
-    (lambda: norm(which_mean.UNBIASED)["after"][0, 3], 1.1619, 1e-4),
-]  # fmt: skip
+@pytest.mark.parametrize("other", [LOUDER, PADDING])
+def test_only_batch_norm_in_training_depends_on_other_words(other):
+    assert norm_facts(LAYER, other)["change"] == norm_facts(IN_USE, other)["change"] == 0
+    assert norm_facts(TRAINING, other)["change"] > 0.5
 
 
-@pytest.mark.parametrize(("number", "expected", "tolerance"), NUMBERS)
-def test_numbers_quoted_in_the_lesson(number, expected, tolerance):
-    assert number() == pytest.approx(expected, abs=tolerance, rel=0)
+def test_which_numbers_are_averaged():
+    assert np.argwhere(norm_facts(LAYER, word=3)["averaged"])[:, 0].tolist() == [2] * 4
+    assert norm_facts(TRAINING, word=3)["averaged"][:, 0].all()
+
+
+def test_the_prediction_that_only_batch_norm_depends_on_another_sentence():
+    asked, _, before, after = opened("13", "block-other-sentence", WhichMean)
+    assert (before["norm"], after["norm"], after["other"], after["word"]) == (LAYER, TRAINING, LOUDER, 1)
+    louder = which_mean.batch(LOUDER)[3:5]
+    assert np.array_equal(louder, 4 * which_mean.words()[3:5]), "the question says four times"
+    assert norm_facts(LAYER, LOUDER)["change"] == 0 < 0.1 < after["change"] and asked.right == [2]

@@ -1,4 +1,4 @@
-"""What is read off a Transformer is what the scores and states themselves would give."""
+"""The similarity of words by layer, against cosines computed one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
-from lessons.l13_the_block.similarity import likeness
+from lessons.l13_the_block.similarity import similarity_by_layer
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 
@@ -19,7 +19,7 @@ def model():
 
 
 @torch.no_grad()
-def test_likeness_is_the_mean_cosine_of_two_words(model):
+def test_similarity_is_the_mean_cosine_of_two_words(model):
     states = model.source_positions.add(model.words.source(BATCH.src))
     cosines = [
         torch.cosine_similarity(states[sentence, i], states[sentence, j], dim=0)
@@ -28,6 +28,6 @@ def test_likeness_is_the_mean_cosine_of_two_words(model):
         for j in range(length)
         if i != j
     ]
-    found = likeness(model, [BATCH])
-    assert len(found) == 1 + model.config.n_layers
-    assert abs(found[0] - float(torch.stack(cosines).mean())) < 1e-5
+    similarities = similarity_by_layer(model, [BATCH])
+    assert len(similarities) == 1 + model.config.n_layers
+    assert abs(similarities[0] - float(torch.stack(cosines).mean())) < 1e-5

@@ -1,11 +1,11 @@
-"""LayerNorm beside BatchNorm: which numbers are averaged, and who can change a word's result.
+"""LayerNorm and BatchNorm: which numbers are averaged, and which words can change a word's result.
 
     >>> compute(norm=LAYER, other=AS_IT_IS, word=1)["after"][0].round(4).tolist()
     [-1.3416, -0.4472, 0.4472, 1.3416]
 
-Three sentences of three places, four features each; the first word is 0, 1, 2, 3. The last place of the
-second sentence and the last two of the third are padding. BatchNorm counts every place here, padding too, as
-torch's does unless one helps it; in use it takes the means that it has kept from the batch as it is.
+Three sentences of three positions, four features each; the first word is 0, 1, 2, 3. The last position of the
+second sentence and the last two of the third are padding. BatchNorm averages over all positions here, padding
+included, as torch's does; in use it takes the means of the unchanged batch.
 """
 
 from __future__ import annotations
@@ -20,49 +20,50 @@ from course_lib.formatting import fixed
 from course_lib.views.bars import Blocks
 from course_lib.views.quick_text import quick_text, write
 
-N_SENTENCES, N_PLACES, WIDTH = 3, 3, 4
-N_ROWS, EPS = N_SENTENCES * N_PLACES, 1e-5
+N_SENTENCES, N_POSITIONS, WIDTH = 3, 3, 4
+N_ROWS, EPS = N_SENTENCES * N_POSITIONS, 1e-5
 PADDED = (5, 7, 8)  # rows
 LAYER, UNBIASED = "LayerNorm", "LayerNorm, n − 1"
 TRAINING, IN_USE = "BatchNorm, training", "BatchNorm, in use"
 AS_IT_IS, LOUDER, PADDING = "as they are", "sentence 2 louder", "padding is 9, not 0"
 NAMES = [
-    f"{row // N_PLACES + 1}.{row % N_PLACES + 1}{' pad' if row in PADDED else ''}" for row in range(N_ROWS)
+    f"{row // N_POSITIONS + 1}.{row % N_POSITIONS + 1}{' pad' if row in PADDED else ''}"
+    for row in range(N_ROWS)
 ]
-BEFORE = {"key": "x", "reach": 12, "decimals": 0}  # the reach: where the colours end
-AFTER = {"key": "after", "reach": 2.6, "decimals": 2}
+BEFORE = {"key": "x", "limit": 12, "decimals": 0}  # beyond the limit the colour no longer changes
+AFTER = {"key": "after", "limit": 2.6, "decimals": 2}
 
 
 @cache
 def words() -> np.ndarray:
     """(rows, features): whole numbers, so that they can be checked on paper."""
-    drawn = np.random.default_rng(13).integers(-3, 6, (N_ROWS, WIDTH)).astype(float)
-    drawn[0] = np.arange(WIDTH)
-    drawn[list(PADDED)] = 0
-    return drawn
+    x = np.random.default_rng(13).integers(-3, 6, (N_ROWS, WIDTH)).astype(float)
+    x[0] = np.arange(WIDTH)
+    x[list(PADDED)] = 0
+    return x
 
 
 def batch(other: str) -> np.ndarray:
-    found = words().copy()
+    x = words().copy()
     if other == LOUDER:
-        found[N_PLACES : N_PLACES + 2] *= 4
+        x[N_POSITIONS : N_POSITIONS + 2] *= 4
     if other == PADDING:
-        found[list(PADDED)] = 9
-    return found
+        x[list(PADDED)] = 9
+    return x
 
 
 def normalised(x: np.ndarray, norm: str) -> np.ndarray:
-    """Every word under one of the four norms; no scale, no shift."""
+    """Every word under one of the four norms, without scale and shift."""
     if norm in (LAYER, UNBIASED):
         mean, variance = x.mean(1, keepdims=True), x.var(1, keepdims=True, ddof=int(norm == UNBIASED))
     else:
-        counted = words() if norm == IN_USE else x
-        mean, variance = counted.mean(0), counted.var(0)
+        averaged = words() if norm == IN_USE else x
+        mean, variance = averaged.mean(0), averaged.var(0)
     return (x - mean) / np.sqrt(variance + EPS)
 
 
-def averaged(norm: str, row: int) -> np.ndarray:
-    """Whose mean the word's first number is held against: (rows, features), True where counted."""
+def is_averaged(norm: str, row: int) -> np.ndarray:
+    """True for the numbers whose mean is subtracted from the row's first number: (rows, features)."""
     cells = np.zeros((N_ROWS, WIDTH), dtype=bool)
     if norm in (LAYER, UNBIASED):
         cells[row] = True
@@ -72,42 +73,42 @@ def averaged(norm: str, row: int) -> np.ndarray:
 
 
 def compute(*, norm: str, other: str, word: int) -> Facts:
-    """`word` counts the rows from 1; `moved` is by how much the word's result differs from before."""
+    """`word` counts the rows from 1; `change` is the largest change of the word's result."""
     x, row = batch(other), word - 1
     after, before = normalised(x, norm), normalised(words(), norm)
     return {
         "x": x,
         "after": after,
-        "counted": averaged(norm, row),
-        "touched": not np.array_equal(x[row], words()[row]),
-        "moved": float(np.abs(after[row] - before[row]).max()),
+        "averaged": is_averaged(norm, row),
+        "changed": not np.array_equal(x[row], words()[row]),
+        "change": float(np.abs(after[row] - before[row]).max()),
         "variance": float(after[row].var()),
     }
 
 
-def draw_table(axes: Axes, *, key: str, reach: float, decimals: int) -> Show:
+def draw_table(axes: Axes, *, key: str, limit: float, decimals: int) -> Show:
     axes.set(xlim=(-0.05, WIDTH), ylim=(N_ROWS + 0.8, -0.1))
     axes.set_xticks(np.arange(WIDTH) + 0.5, ("feature 1", "2", "3", "4"))
-    axes.set_yticks([row + 0.4 * (row // N_PLACES) + 0.5 for row in range(N_ROWS)], NAMES)
+    axes.set_yticks([row + 0.4 * (row // N_POSITIONS) + 0.5 for row in range(N_ROWS)], NAMES)
     axes.tick_params(length=0, labelcolor=theme.INK)
     axes.spines[:].set_visible(False)
-    rows, left = (places.ravel() for places in np.indices((N_ROWS, WIDTH)))
-    top = rows + 0.4 * (rows // N_PLACES)
+    rows, left = (index.ravel() for index in np.indices((N_ROWS, WIDTH)))
+    top = rows + 0.4 * (rows // N_POSITIONS)
     frames, cells = Blocks(axes, rows.size), Blocks(axes, rows.size)
     middle = {"ha": "center", "va": "center", "size": 9}
     texts = [quick_text(axes, x + 0.5, y + 0.5, **middle) for x, y in zip(left, top, strict=True)]
 
     def show(facts: Facts) -> None:
         values = facts[key].ravel()
-        lit = facts["counted"].ravel() if key == "x" else rows == facts["word"] - 1
+        lit = facts["averaged"].ravel() if key == "x" else rows == facts["word"] - 1
         edges = np.where(lit, theme.INK, theme.PAPER).tolist()
         frames.place(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
-        shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / reach, -1, 1)) for v in values]
-        # a cell is three times as wide as high: these are equal in points
+        shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / limit, -1, 1)) for v in values]
+        # a cell is three times as wide as high, so these are equal in points
         beside, above = np.where(lit, 0.035, 0.02), np.where(lit, 0.1, 0.02)
         sides = {"left": left + beside, "right": left + 0.98 - beside}
         cells.place(**sides, low=top + above, high=top + 0.98 - above, colours=shades)
-        inks = np.where(np.abs(values) > 0.62 * reach, theme.PAPER, theme.INK)
+        inks = np.where(np.abs(values) > 0.62 * limit, theme.PAPER, theme.INK)
         write(texts, [fixed(value, decimals) for value in values], inks, bold=lit)
 
     return show
@@ -139,14 +140,14 @@ class WhichMean(Explorable):
     @staticmethod
     def met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "moved": now["moved"] > 0.5 and not now["touched"],
-            "unmoved": now["other"] == LOUDER and now["touched"] and now["moved"] < 0.01,
+            "moved": now["change"] > 0.5 and not now["changed"],
+            "unmoved": now["other"] == LOUDER and now["changed"] and now["change"] < 0.01,
             "short": now["norm"] in (LAYER, UNBIASED) and 0.7 < now["variance"] < 0.8,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        moved = f"row {NAMES[facts['word'] - 1]} moved by {fixed(facts['moved'], 2)}"
+        moved = f"row {NAMES[facts['word'] - 1]} moved by {fixed(facts['change'], 2)}"
         return [facts["norm"], facts["other"], moved]
 
     @staticmethod
@@ -155,6 +156,6 @@ class WhichMean(Explorable):
         before, after = (", ".join(fixed(v, n) for v in facts[k][row]) for k, n in (("x", 0), ("after", 2)))
         return (
             f"{facts['norm']}, the batch {facts['other']}: row {NAMES[row]} is {before} before and {after} "
-            f"after; {int(facts['counted'].sum())} numbers of the batch are averaged for its first one; "
-            f"it differs by {fixed(facts['moved'], 2)} from its result in the batch as it was."
+            f"after; {int(facts['averaged'].sum())} numbers of the batch are averaged for its first one; "
+            f"it differs by {fixed(facts['change'], 2)} from its result in the batch as it was."
         )

@@ -1,10 +1,33 @@
-"""Answers to the exercises of lesson 13, as learners write them: wrong, with what must be said, and right.
+"""Wrong and right answers to the exercises of lesson 13, as learners write them.
 
-After each come the slip that must be named, or a part of the text; None where no slip may be named.
+A row of WRONG: the answer and what its verdict must contain, the name of a slip or a part of the text; None
+if the verdict may name no slip.
 """
 
 import torch
 import torch.nn.functional as F
+
+from lessons.l13_the_block.exercises import (
+    FIRST,
+    SECOND,
+    attention,
+    cosines,
+    feed_forward_part,
+    normalised,
+)
+
+# ---- what the answers share
+
+ONES, ZEROS = torch.ones(4), torch.zeros(4)
+
+
+def deviations(x):
+    return x - x.mean(-1, keepdim=True)
+
+
+def torch_norm(x, weight=None, bias=None):
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
 
 # ---- likeness
 
@@ -21,34 +44,30 @@ def like_dots(x):
 
 
 def like_added(x):
-    unit = F.normalize(x, dim=-1)
-    return (unit @ unit.mT).sum((-1, -2)) - x.shape[-2]
+    return cosines(x).sum((-1, -2)) - x.shape[-2]
 
 
 def like_over_n_squared(x):
-    unit = F.normalize(x, dim=-1)
-    return ((unit @ unit.mT).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2
+    return (cosines(x).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2
 
 
 def like_of_the_batch(x):
     n = x.shape[-2]
-    unit = F.normalize(x, dim=-1)
-    return (unit @ unit.mT)[..., ~torch.eye(n, dtype=torch.bool)].mean()
+    return cosines(x)[..., ~torch.eye(n, dtype=torch.bool)].mean()
 
 
 def like_by_mask(x):
     n = x.shape[-2]
-    unit = F.normalize(x, dim=-1)
     others = ~torch.eye(n, dtype=torch.bool)
-    return (unit @ unit.mT)[..., others].mean(-1)
+    return cosines(x)[..., others].mean(-1)
 
 
 def like_by_loop(x):
     n = x.shape[-2]
-    found = [
+    pairs = [
         F.cosine_similarity(x[..., i, :], x[..., j, :], dim=-1) for i in range(n) for j in range(n) if i != j
     ]
-    return torch.stack(found).mean(0)
+    return torch.stack(pairs).mean(0)
 
 
 def like_by_sum_vector(x):
@@ -79,7 +98,7 @@ def norm_bare(x, weight, bias, eps=1e-5):
 
 
 def norm_by_variance(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1, keepdim=True)
+    away = deviations(x)
     return away / ((away**2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
@@ -88,7 +107,7 @@ def norm_no_mean(x, weight, bias, eps=1e-5):
 
 
 def norm_eps_outside(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1, keepdim=True)
+    away = deviations(x)
     return away / ((away**2).mean(-1, keepdim=True).sqrt() + eps) * weight + bias
 
 
@@ -107,7 +126,7 @@ def norm_axis_0(x, weight, bias, eps=1e-5):
 
 
 def norm_without_eps(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1, keepdim=True)
+    away = deviations(x)
     return away / (away**2).mean(-1, keepdim=True).sqrt() * weight + bias
 
 
@@ -124,7 +143,7 @@ def norm_torchs(x, weight, bias, eps=1e-5):
 
 
 def norm_in_steps(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1, keepdim=True)
+    away = deviations(x)
     return away * ((away**2).mean(-1, keepdim=True) + eps) ** -0.5 * weight + bias
 
 
@@ -138,46 +157,46 @@ def norm_by_moments(x, weight, bias, eps=1e-5):
 
 def test_shape(norm):
     x = torch.randn(2, 3, 4)
-    assert norm(x, torch.ones(4), torch.zeros(4), 1e-5).shape == x.shape
+    assert norm(x, ONES, ZEROS, 1e-5).shape == x.shape
 
 
 def test_nothing(norm):
-    norm(torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4), 1e-5)
+    norm(torch.randn(2, 3, 4), ONES, ZEROS, 1e-5)
 
 
 def test_mean_only(norm):
-    out = norm(torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4), 1e-5)
+    out = norm(torch.randn(2, 3, 4), ONES, ZEROS, 1e-5)
     assert out.mean(-1).abs().max() < 1e-4
 
 
 def test_no_weight(norm):
     x = torch.randn(2, 3, 4) + 3
-    assert torch.allclose(norm(x, torch.ones(4), torch.zeros(4), 1e-5), F.layer_norm(x, (4,)), atol=1e-4)
+    assert torch.allclose(norm(x, ONES, ZEROS, 1e-5), torch_norm(x), atol=1e-4)
 
 
 def test_one_word(norm):
     x, w, b = torch.arange(4.0), torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 0.0, 2.0, 0.0])
-    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (4,), w, b), atol=1e-4)
+    assert torch.allclose(norm(x, w, b, 1e-5), torch_norm(x, w, b), atol=1e-4)
 
 
 def test_weight_of_ones(norm):
     x, w, b = torch.randn(2, 3, 4) + 3, torch.ones(4), torch.randn(4)
-    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (4,), w, b), atol=1e-4)
+    assert torch.allclose(norm(x, w, b, 1e-5), torch_norm(x, w, b), atol=1e-4)
 
 
 def test_returns(norm):
     x = torch.randn(2, 3, 4)
-    return torch.allclose(norm(x, torch.ones(4), torch.zeros(4), 1e-5), F.layer_norm(x, (4,)))
+    return torch.allclose(norm(x, ONES, ZEROS, 1e-5), torch_norm(x))
 
 
 def test_too_exact(norm):
     x = torch.arange(4.0)
-    assert norm(x[None], torch.ones(4), torch.zeros(4), 1e-5).tolist() == [[-1.34, -0.45, 0.45, 1.34]]
+    assert norm(x[None], ONES, ZEROS, 1e-5).tolist() == [[-1.34, -0.45, 0.45, 1.34]]
 
 
 def test_against_torch(norm):
     x, w, b = torch.randn(2, 5, 8) + 2, torch.randn(8), torch.randn(8)
-    assert torch.allclose(norm(x, w, b, 1e-5), F.layer_norm(x, (8,), w, b, 1e-5), atol=1e-4)
+    assert torch.allclose(norm(x, w, b, 1e-5), torch_norm(x, w, b), atol=1e-4)
 
 
 def test_by_hand(norm):
@@ -283,92 +302,75 @@ def path_with_copy(x, layer, norm):
 # ---- encoder_block
 
 
-def _attend(x, p, n_heads, may_look):
-    def cut(y):
-        return y.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-    q, k, v = (cut(x @ p[f"attention.w_{name}"].T) for name in ("query", "key", "value"))
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=may_look)
-    return out.transpose(1, 2).flatten(-2) @ p["attention.w_output"].T
-
-
-def _norm(x, p, around):
-    return F.layer_norm(x, x.shape[-1:], p[f"{around}.norm.weight"], p[f"{around}.norm.bias"])
-
-
-def _feed(x, p):
-    wide = F.relu(F.linear(x, p["feed_forward.inner.weight"], p["feed_forward.inner.bias"]))
-    return F.linear(wide, p["feed_forward.outer.weight"], p["feed_forward.outer.bias"])
-
-
-A, B = "around_attention", "around_feed_forward"
-
-
 def block_post(x, parts, n_heads, may_look=None):
-    x = _norm(x + _attend(x, parts, n_heads, may_look), parts, A)
-    return _norm(x + _feed(x, parts), parts, B)
+    x = normalised(x + attention(x, parts, n_heads, may_look), parts, FIRST)
+    return normalised(x + feed_forward_part(x, parts), parts, SECOND)
 
 
 def block_no_path(x, parts, n_heads, may_look=None):
-    x = _attend(_norm(x, parts, A), parts, n_heads, may_look)
-    return _feed(_norm(x, parts, B), parts)
+    x = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def block_on_path(x, parts, n_heads, may_look=None):
-    x = _norm(x, parts, A)
-    x = x + _attend(x, parts, n_heads, may_look)
-    x = _norm(x, parts, B)
-    return x + _feed(x, parts)
+    x = normalised(x, parts, FIRST)
+    x = x + attention(x, parts, n_heads, may_look)
+    x = normalised(x, parts, SECOND)
+    return x + feed_forward_part(x, parts)
 
 
 def block_old_x(x, parts, n_heads, may_look=None):
-    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look) + _feed(_norm(x, parts, B), parts)
+    return (
+        x
+        + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+        + feed_forward_part(normalised(x, parts, SECOND), parts)
+    )
 
 
 def block_same_norm(x, parts, n_heads, may_look=None):
-    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
-    return x + _feed(_norm(x, parts, A), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
 def block_norms_swapped(x, parts, n_heads, may_look=None):
-    x = x + _attend(_norm(x, parts, B), parts, n_heads, may_look)
-    return x + _feed(_norm(x, parts, A), parts)
+    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
 def block_feed_first(x, parts, n_heads, may_look=None):
-    x = x + _feed(_norm(x, parts, B), parts)
-    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    x = x + feed_forward_part(normalised(x, parts, SECOND), parts)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
 
 
 def block_one_path(x, parts, n_heads, may_look=None):
-    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
-    return _feed(_norm(x, parts, B), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def block_unmasked(x, parts, n_heads, may_look=None):
-    x = x + _attend(_norm(x, parts, A), parts, n_heads, None)
-    return x + _feed(_norm(x, parts, B), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, None)
+    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def block_only_attention(x, parts, n_heads, may_look=None):
-    return x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
 
 
 def block_plain(x, parts, n_heads, may_look=None):
-    x = x + _attend(_norm(x, parts, A), parts, n_heads, may_look)
-    return x + _feed(_norm(x, parts, B), parts)
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def block_in_steps(x, parts, n_heads, may_look=None):
-    heard = _attend(_norm(x, parts, A), parts, n_heads, may_look)
-    middle = x + heard
-    thought = _feed(_norm(middle, parts, B), parts)
-    return middle + thought
+    attended = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    middle = x + attended
+    fed = feed_forward_part(normalised(middle, parts, SECOND), parts)
+    return middle + fed
 
 
 def block_backwards(x, parts, n_heads, may_look=None):
-    new = _attend(_norm(x, parts, A), parts, n_heads, may_look).add(x)
-    return _feed(_norm(new, parts, B), parts).add(new)
+    new = attention(normalised(x, parts, FIRST), parts, n_heads, may_look).add(x)
+    return feed_forward_part(normalised(new, parts, SECOND), parts).add(new)
 
 
 WRONG = {

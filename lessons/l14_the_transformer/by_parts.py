@@ -1,13 +1,14 @@
-"""A trained Transformer from plain functions and a table of weights: every stage can be looked at.
+"""A trained Transformer from plain functions and a table of weights, with access to every stage.
 
     >>> from course_lib.translation.shipped import load_shipped
     >>> model = load_shipped("transformer").model
-    >>> found = stages(torch.tensor([[9, 3]]), torch.tensor([[2]]), model.state_dict(), n_heads=4, n_layers=3)
-    >>> list(found)[:3], found["logits"].shape
+    >>> sizes = {"n_heads": 4, "n_layers": 3}
+    >>> states = stages(torch.tensor([[9, 3]]), torch.tensor([[2]]), model.state_dict(), **sizes)
+    >>> list(states)[:3], states["logits"].shape
     (['source words', 'encoder 0', 'encoder 1'], torch.Size([1, 1, 680]))
 
-It is what lesson 14 assembles, and computes what `models/transformer.py` does (tests hold the two together).
-`Wiring` holds the usual mistakes, for its clinic: each runs without an error.
+Lesson 14 assembles it. It computes the same as `models/transformer.py`; a test compares the two. A `Wiring`
+can contain a usual mistake, none of which raises an error.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from course_lib.training.step import parts_of
 
 @dataclass(frozen=True)
 class Wiring:
-    """How a Transformer is put together; every other value than the first is a mistake."""
+    """How a Transformer is put together. The defaults are right; every other value is a mistake."""
 
     scaled: bool = True  # words times √d_model
     eps: float = 1e-5
     last_norm: bool = True
     masked: bool = True  # padding of the source is hidden
-    starts: bool = True  # the decoder reads BOS first, not EOS
+    starts_with_bos: bool = True  # the decoder's first input is BOS, not EOS
     bias: bool = True  # at the output
 
 
 RIGHT = Wiring()
-PATIENTS = {
+FAULTY = {
     "A": Wiring(masked=False),
     "B": Wiring(last_norm=False),
     "C": Wiring(scaled=False),
     "D": Wiring(bias=False),
-    "E": Wiring(starts=False),
+    "E": Wiring(starts_with_bos=False),
     "F": Wiring(eps=1e-3),
 }
 
@@ -58,30 +59,33 @@ PATIENTS = {
 def embed(
     tokens: Int[Tensor, "batch n"], table: Float[Tensor, "vocab model"], *, scaled: bool = True
 ) -> Float[Tensor, "batch n model"]:
-    """Words times √d_model, plus their positions."""
+    """The rows of the words times √d_model, plus their positions."""
     width = table.shape[1]
     words = F.embedding(tokens, table) * (math.sqrt(width) if scaled else 1.0)
     return words + sinusoids(tokens.shape[1], width)
 
 
-def look(
+def multi_head_attention(
     x: Float[Tensor, "batch m model"],
     source: Float[Tensor, "batch n model"],
     parts: Weights,
-    which: str,
+    name: str,
     *,
     n_heads: int,
     may_look: Bool[Tensor, "..."] | None,
 ) -> tuple[Float[Tensor, "batch m model"], Float[Tensor, "batch heads m n"]]:
-    """Multi-head attention by the four matrices of one part, and its weights."""
-    made = ((x, "w_query"), (source, "w_key"), (source, "w_value"))
-    q, k, v = (split_heads(F.linear(a, parts[f"{which}.{name}"]), n_heads=n_heads) for a, name in made)
-    context, weights = attend(q, k, v, may_look=may_look)
-    return F.linear(join_heads(context), parts[f"{which}.w_output"]), weights
+    """The output of the attention of that name, and its weights."""
+    inputs = {"query": x, "key": source, "value": source}
+    query, keys, values = (
+        split_heads(F.linear(states, parts[f"{name}.w_{kind}"]), n_heads=n_heads)
+        for kind, states in inputs.items()
+    )
+    context, weights = attend(query, keys, values, may_look=may_look)
+    return F.linear(join_heads(context), parts[f"{name}.w_output"]), weights
 
 
 def norm(x: Tensor, parts: Weights, name: str, eps: float = RIGHT.eps) -> Tensor:
-    """Layer normalisation by the weights of that name."""
+    """Layer normalisation with the weights of that name."""
     return layer_norm(x, weight=parts[f"{name}.weight"], bias=parts[f"{name}.bias"], eps=eps)
 
 
@@ -90,40 +94,45 @@ def block(
     parts: Weights,
     *,
     n_heads: int,
-    own: Bool[Tensor, "..."] | None,
+    self_mask: Bool[Tensor, "..."] | None,
     memory: Float[Tensor, "batch n model"] | None = None,
     may_look: Bool[Tensor, "..."] | None = None,
     eps: float = RIGHT.eps,
 ) -> tuple[Float[Tensor, "batch m model"], list[Tensor]]:
-    """One block, with a look at the memory if there is one; and the weights of its looks."""
-    looked = []
+    """One block, with cross-attention if there is a memory; and the weights of each attention."""
+    all_weights = []
     for name in ("attention",) if memory is None else ("attention", "cross"):
-        seen = norm(x, parts, f"around_{name}.norm", eps)
-        source, allowed = (seen, own) if name == "attention" else (memory, may_look)
-        heard, weights = look(seen, source, parts, name, n_heads=n_heads, may_look=allowed)
-        x = x + heard
-        looked.append(weights)
+        normed = norm(x, parts, f"around_{name}.norm", eps)
+        source, mask = (normed, self_mask) if name == "attention" else (memory, may_look)
+        output, weights = multi_head_attention(normed, source, parts, name, n_heads=n_heads, may_look=mask)
+        x = x + output
+        all_weights.append(weights)
+    normed = norm(x, parts, "around_feed_forward.norm", eps)
+    return x + feed_forward(normed, **feed_forward_weights(parts)), all_weights
+
+
+def feed_forward_weights(parts: Weights) -> Weights:
+    """The weights of a block's feed-forward layer, by the names of the function's parameters."""
     names = {"w_in": "inner.weight", "b_in": "inner.bias", "w_out": "outer.weight", "b_out": "outer.bias"}
-    inside = {own: parts[f"feed_forward.{name}"] for own, name in names.items()}
-    return x + feed_forward(norm(x, parts, "around_feed_forward.norm", eps), **inside), looked
+    return {parameter: parts[f"feed_forward.{name}"] for parameter, name in names.items()}
 
 
 def causal(n: int, ahead: int = 0) -> Bool[Tensor, "n n"]:
-    """Each word sees itself and what came before; a mistaken one some words ahead, too."""
+    """Each word attends to itself and the words before it; by mistake also to `ahead` words after it."""
     return torch.ones(n, n, dtype=torch.bool).tril(ahead)
 
 
 def _stack(
-    x: Tensor, weights: Weights, side: str, n_heads: int, n_layers: int, wiring: Wiring, **looks: Tensor
+    x: Tensor, weights: Weights, side: str, n_heads: int, n_layers: int, wiring: Wiring, **inputs: Tensor
 ) -> tuple[dict[str, Tensor], Tensor, list[list[Tensor]]]:
     """All blocks of the encoder or the decoder: the state after each, the last one normed, all weights."""
-    found, looked = {}, []
+    states, all_weights = {}, []
     for layer in range(n_layers):
         parts = parts_of(weights, f"{side}.blocks.{layer}")
-        x, seen = block(x, parts, n_heads=n_heads, eps=wiring.eps, **looks)
-        found[f"{side} {layer}"] = x
-        looked.append(seen)
-    return found, norm(x, weights, f"{side}.last_norm", wiring.eps) if wiring.last_norm else x, looked
+        x, of_block = block(x, parts, n_heads=n_heads, eps=wiring.eps, **inputs)
+        states[f"{side} {layer}"] = x
+        all_weights.append(of_block)
+    return states, norm(x, weights, f"{side}.last_norm", wiring.eps) if wiring.last_norm else x, all_weights
 
 
 def encoder_stages(
@@ -135,11 +144,11 @@ def encoder_stages(
     may_look: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
-    """All states on the way to the memory, and where each layer looked."""
+    """All states from the source words to the memory, and the attention weights of each layer."""
     words = embed(source, weights["words.output.weight"], scaled=wiring.scaled)
-    seen = may_look if wiring.masked else None
-    found, memory, looked = _stack(words, weights, "encoder", n_heads, n_layers, wiring, own=seen)
-    return {"source words": words, **found, "memory": memory}, looked
+    mask = may_look if wiring.masked else None
+    states, memory, all_weights = _stack(words, weights, "encoder", n_heads, n_layers, wiring, self_mask=mask)
+    return {"source words": words, **states, "memory": memory}, all_weights
 
 
 def decoder_stages(
@@ -152,16 +161,16 @@ def decoder_stages(
     may_look: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
-    """All states on the way to the logits, and where each layer looked: at its own words, at the memory."""
-    if not wiring.starts:
+    """All states from the target words to the logits, and each layer's attention weights: self, cross."""
+    if not wiring.starts_with_bos:
         target = torch.cat([torch.full_like(target[:, :1], EOS), target[:, 1:]], dim=1)
     table, bias = weights["words.output.weight"], weights["words.output.bias"]
     words = embed(target, table, scaled=wiring.scaled)
-    seen = may_look if wiring.masked else None
-    looks = {"own": causal(target.shape[1]), "memory": memory, "may_look": seen}
-    found, last, looked = _stack(words, weights, "decoder", n_heads, n_layers, wiring, **looks)
+    mask = may_look if wiring.masked else None
+    inputs = {"self_mask": causal(target.shape[1]), "memory": memory, "may_look": mask}
+    states, last, all_weights = _stack(words, weights, "decoder", n_heads, n_layers, wiring, **inputs)
     logits = F.linear(last, table, bias if wiring.bias else None)
-    return {"target words": words, **found, "last norm": last, "logits": logits}, looked
+    return {"target words": words, **states, "last norm": last, "logits": logits}, all_weights
 
 
 def stages(
@@ -176,11 +185,11 @@ def stages(
 ) -> dict[str, Tensor]:
     """Every state from the source words to the logits, by name and in order."""
     sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
-    read, _ = encoder_stages(source, weights, **sizes)
-    return read | decoder_stages(target, read["memory"], weights, **sizes)[0]
+    of_encoder, _ = encoder_stages(source, weights, **sizes)
+    return of_encoder | decoder_stages(target, of_encoder["memory"], weights, **sizes)[0]
 
 
-def say(
+def translate(
     source: Int[Tensor, "batch src"],
     weights: Weights,
     *,
@@ -190,11 +199,11 @@ def say(
     may_look: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> Int[Tensor, "batch tgt"]:
-    """Greedy decoding, whole sentence for whole sentence: see `likeliest`."""
+    """Greedy decoding of a batch of sentences; see `likeliest`."""
     sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     memory = encoder_stages(source, weights, **sizes)[0]["memory"]
     return likeliest(
-        lambda said: decoder_stages(said, memory, weights, **sizes)[0]["logits"], len(source), max_len
+        lambda target: decoder_stages(target, memory, weights, **sizes)[0]["logits"], len(source), max_len
     )
 
 
@@ -202,43 +211,43 @@ def say(
 def likeliest(
     logits_of: Callable[[Int[Tensor, "batch n"]], Float[Tensor, "batch n vocab"]], n_rows: int, max_len: int
 ) -> Int[Tensor, "batch tgt"]:
-    """The likeliest word each time, at most `max_len`, until all rows have an EOS; readers stop there."""
-    said = torch.full((n_rows, 1), BOS)
+    """The likeliest word at each step, at most `max_len` of them, until all rows have an EOS."""
+    target = torch.full((n_rows, 1), BOS)
     for _ in range(max_len):
-        said = torch.cat([said, logits_of(said)[:, -1:].argmax(dim=-1)], dim=1)
-        if (said == EOS).any(dim=1).all():
+        target = torch.cat([target, logits_of(target)[:, -1:].argmax(dim=-1)], dim=1)
+        if (target == EOS).any(dim=1).all():
             break
-    return said[:, 1:]
+    return target[:, 1:]
 
 
 @torch.no_grad()
-def as_torchs(weights: Weights, *, n_heads: int, n_layers: int) -> nn.Transformer:
-    """Torch's own Transformer with these weights in it: words with positions in, words' last states out.
+def to_torch(weights: Weights, *, n_heads: int, n_layers: int) -> nn.Transformer:
+    """Torch's Transformer with these weights: it takes embedded words and returns the decoder's last states.
 
-    It keeps the three matrices of a look in one, and its biases, which ours has not, are 0.
+    Torch keeps the matrices for queries, keys and values in one. It has biases there, which are 0 here.
     """
     d_ff, width = weights["encoder.blocks.0.feed_forward.inner.weight"].shape
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fast path of torch's wants the norms behind
-        made = nn.Transformer(
+        warnings.simplefilter("ignore")  # torch warns that its fast path needs post-norm
+        model = nn.Transformer(
             width, n_heads, n_layers, n_layers, d_ff, dropout=0.0, batch_first=True, norm_first=True
         )
-    for side, stack in (("encoder", made.encoder), ("decoder", made.decoder)):
+    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
         for number, layer in enumerate(stack.layers):
             _fill(layer, parts_of(weights, f"{side}.blocks.{number}"))
         stack.norm.load_state_dict(parts_of(weights, f"{side}.last_norm"))
-    return made.eval()
+    return model.eval()
 
 
 def _fill(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, parts: Weights) -> None:
-    looks, norms = {"attention": layer.self_attn}, ["attention", "feed_forward"]
+    attentions, norms = {"attention": layer.self_attn}, ["attention", "feed_forward"]
     if isinstance(layer, nn.TransformerDecoderLayer):
-        looks["cross"] = layer.multihead_attn
+        attentions["cross"] = layer.multihead_attn
         norms.insert(1, "cross")
-    for name, look_of in looks.items():
-        three = [parts[f"{name}.w_{kind}"] for kind in ("query", "key", "value")]
-        look_of.in_proj_weight.copy_(torch.cat(three))
-        look_of.out_proj.weight.copy_(parts[f"{name}.w_output"])
+    for name, attention in attentions.items():
+        matrices = [parts[f"{name}.w_{kind}"] for kind in ("query", "key", "value")]
+        attention.in_proj_weight.copy_(torch.cat(matrices))
+        attention.out_proj.weight.copy_(parts[f"{name}.w_output"])
     for number, name in enumerate(norms, start=1):
         getattr(layer, f"norm{number}").load_state_dict(parts_of(parts, f"around_{name}.norm"))
     layer.linear1.load_state_dict(parts_of(parts, "feed_forward.inner"))

@@ -1,4 +1,4 @@
-"""The exercises of lesson 14: parts by name, words in, encoder, decoder, logits, and where two runs part."""
+"""The exercises of lesson 14: parts by name, words in, encoder, decoder, logits, the first difference."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from course_lib.layers.feed_forward import feed_forward
 from course_lib.layers.positions import sinusoids
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
@@ -22,29 +23,29 @@ from lessons.l14_the_transformer.by_parts import RIGHT, Wiring
 TOPIC = "the_transformer"
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
+def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
 
 
 # ---- the parts by name
 
 
-def names_of(n_blocks: int) -> dict[str, Tensor]:
+def block_weights(n_blocks: int) -> dict[str, Tensor]:
     names = [f"encoder.blocks.{block}.{part}" for block in range(n_blocks) for part in ("w", "norm.bias")]
     return {
         name: torch.tensor([float(i)]) for i, name in enumerate([*names, "encoder.last_norm.w", "words.w"])
     }
 
 
-def block_names() -> dict[str, Tensor]:
+def attention_weights() -> dict[str, Tensor]:
     names = ("attention.w_key", "around_attention.norm.bias", "attention.w_query", "self_attention.w")
     return {name: torch.tensor([float(i)]) for i, name in enumerate(names)}
 
 
-def replaced(begins: Callable[[str, str], bool]) -> Callable:
-    """Cut by `replace`, which also cuts further on in the name."""
+def cut_by_replace(selects: Callable[[str, str], bool]) -> Callable:
+    """`replace` also cuts the prefix out of the middle of a name."""
     return lambda weights, prefix: {
-        name.replace(f"{prefix}.", ""): w for name, w in weights.items() if begins(name, prefix)
+        name.replace(f"{prefix}.", ""): w for name, w in weights.items() if selects(name, prefix)
     }
 
 
@@ -66,12 +67,12 @@ PARTS_OF = PlainExercise(
         says="Only the second name begins with `encoder.1.`; without that beginning it is called `w`.",
     ),
     others=(
-        lambda: (names_of(3), "encoder.blocks.2"),
-        lambda: (names_of(12), "encoder.blocks.1"),
-        lambda: (names_of(2), "encoder"),
-        lambda: (names_of(2), "decoder"),
-        lambda: (names_of(11), "encoder.blocks.10"),
-        lambda: (block_names(), "attention"),
+        lambda: (block_weights(3), "encoder.blocks.2"),
+        lambda: (block_weights(12), "encoder.blocks.1"),
+        lambda: (block_weights(2), "encoder"),
+        lambda: (block_weights(2), "decoder"),
+        lambda: (block_weights(11), "encoder.blocks.10"),
+        lambda: (attention_weights(), "attention"),
         lambda: ({"a.b.a.b.w": torch.tensor([1.0]), "a.b.w": torch.tensor([2.0])}, "a.b"),
     ),
     slips=(
@@ -82,10 +83,10 @@ PARTS_OF = PlainExercise(
             },
             DOT,
         ),
-        Slip("dot-forgotten-replaced", replaced(str.startswith), DOT),
+        Slip("dot-forgotten-replaced", cut_by_replace(str.startswith), DOT),
         Slip(
             "replaced-everywhere",
-            replaced(lambda name, prefix: name.startswith(f"{prefix}.")),
+            cut_by_replace(lambda name, prefix: name.startswith(f"{prefix}.")),
             "`replace` cuts the prefix out wherever it stands in the name. Cut it off the beginning alone.",
         ),
         Slip(
@@ -108,8 +109,8 @@ PARTS_OF = PlainExercise(
             "only the last piece of each name is left, so two names can become one. Keep all that follows "
             "the prefix.",
         ),
-        Slip("everywhere-in-the-name", replaced(lambda name, prefix: prefix in name), ANYWHERE),
-        Slip("anywhere-with-its-dot", replaced(lambda name, prefix: f"{prefix}." in name), ANYWHERE),
+        Slip("everywhere-in-the-name", cut_by_replace(lambda name, prefix: prefix in name), ANYWHERE),
+        Slip("anywhere-with-its-dot", cut_by_replace(lambda name, prefix: f"{prefix}." in name), ANYWHERE),
         Slip(
             "anywhere-by-split",
             lambda weights, prefix: {
@@ -124,19 +125,20 @@ PARTS_OF = PlainExercise(
 # ---- words in
 
 
-def scaled_together(tokens, table):
+def first_version(tokens, table):
+    """As in the lesson's cell, before the learner repairs it."""
     n, d_model = tokens.shape[1], table.shape[1]
     return (table[tokens] + sinusoids(n, d_model)) * d_model**0.5
 
 
-def words_in(tokens: Tensor, table: Tensor, *, times: Callable[[int], float] = math.sqrt, places=True):
+def embed_with(tokens: Tensor, table: Tensor, *, scale: Callable[[int], float] = math.sqrt, positions=True):
     n, width = tokens.shape[1], table.shape[1]
-    return table[tokens] * times(width) + (sinusoids(n, width) if places else 0)
+    return table[tokens] * scale(width) + (sinusoids(n, width) if positions else 0)
 
 
 def embed_case(batch: int, n: int, vocab: int, width: int, seed: int) -> Callable[[], tuple]:
     tokens = torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
-    return lambda: (tokens.clone(), random(vocab, width, seed=seed) / math.sqrt(width))
+    return lambda: (tokens.clone(), normal(vocab, width, seed=seed) / math.sqrt(width))
 
 
 EMBED = PlainExercise(
@@ -144,7 +146,7 @@ EMBED = PlainExercise(
     lesson=TOPIC,
     inputs=("tokens", "table"),
     reference=library.embed,
-    unrepaired=scaled_together,
+    unrepaired=first_version,
     by_hand=ByHand(
         inputs={
             "tokens": torch.tensor([[1, 0]]),
@@ -160,23 +162,23 @@ EMBED = PlainExercise(
     slips=(
         Slip(
             "no-root",
-            partial(words_in, times=lambda width: 1.0),
+            partial(embed_with, scale=lambda width: 1.0),
             "the rows of the table come in as they are. They are multiplied by √d_model first.",
         ),
         Slip(
             "times-d-model",
-            partial(words_in, times=float),
+            partial(embed_with, scale=float),
             "the rows are multiplied by d_model. Take its root.",
         ),
         Slip(
             "divided",
-            partial(words_in, times=lambda width: width**-0.5),
+            partial(embed_with, scale=lambda width: width**-0.5),
             "the rows are *divided* by √d_model. That is done to the scores of attention; words are "
             "multiplied.",
         ),
         Slip(
             "no-positions",
-            partial(words_in, places=False),
+            partial(embed_with, positions=False),
             "no positions are added: *cat bites dog* is *dog bites cat*.",
         ),
         Slip(
@@ -188,18 +190,19 @@ EMBED = PlainExercise(
 )
 
 
-# ---- what the lesson lends: a frame of the library's, with the learner's own parts in it
+# ---- the library's versions, which call the learner's own parts
 
 
-def quietly(*names: str) -> list[Callable]:
-    from course_lib.teaching import yours  # not above: it is made of the exercises, and so of this file
+def own_parts(*names: str) -> list[Callable]:
+    """The learner's functions, or the library's, without a message."""
+    from course_lib.teaching import yours  # not above: it imports the exercises, and so this file
 
     with redirect_stdout(io.StringIO()):
         return [yours(name) for name in names]
 
 
-def lent_encoder(source, weights, n_heads, n_layers, may_look=None):
-    embed, parts_of, block, norm = quietly("embed", "parts_of", "encoder_block", "layer_norm")
+def library_encoder(source, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = own_parts("embed", "parts_of", "encoder_block", "layer_norm")
     x = embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
         x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, may_look)
@@ -207,8 +210,8 @@ def lent_encoder(source, weights, n_heads, n_layers, may_look=None):
     return norm(x, weight=last["weight"], bias=last["bias"])
 
 
-def lent_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
-    embed, parts_of, block, norm = quietly("embed", "parts_of", "decoder_block", "layer_norm")
+def library_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
+    embed, parts_of, block, norm = own_parts("embed", "parts_of", "decoder_block", "layer_norm")
     x = embed(target, weights["words.output.weight"])
     for layer in range(n_layers):
         x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, may_look)
@@ -217,69 +220,67 @@ def lent_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
     return x @ weights["words.output.weight"].T + weights["words.output.bias"]
 
 
-def lent_block(x, memory, parts, n_heads, may_look=None):
-    many_heads, feed_forward, norm = quietly("many_heads", "feed_forward", "layer_norm")
+def library_block(x, memory, parts, n_heads, may_look=None):
+    many_heads, feed_forward, norm = own_parts("many_heads", "feed_forward", "layer_norm")
 
-    def seen(x: Tensor, name: str) -> Tensor:
+    def normed(x: Tensor, name: str) -> Tensor:
         weight, bias = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
         return norm(x, weight=weight, bias=bias)
 
-    def look(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
+    def attend(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
         matrices = [parts[f"{name}.w_{kind}"].T for kind in ("query", "key", "value", "output")]
         return many_heads(x, source, *matrices, n_heads, mask)[0]
 
-    asking = seen(x, "attention")
-    x = x + look(asking, asking, "attention", library.causal(x.shape[1]))
-    x = x + look(seen(x, "cross"), memory, "cross", may_look)
-    names = (("w_in", "inner.weight"), ("b_in", "inner.bias"))
-    names += (("w_out", "outer.weight"), ("b_out", "outer.bias"))
-    inner = {own: parts[f"feed_forward.{name}"] for own, name in names}
-    return x + feed_forward(seen(x, "feed_forward"), **inner)
+    queries = normed(x, "attention")
+    x = x + attend(queries, queries, "attention", library.causal(x.shape[1]))
+    x = x + attend(normed(x, "cross"), memory, "cross", may_look)
+    return x + feed_forward(normed(x, "feed_forward"), **library.feed_forward_weights(parts))
 
 
 # ---- the encoder
 
 
-def shapes_of(where: str, d: int, d_ff: int, *, crosses: bool) -> dict[str, tuple[int, ...]]:
-    looks = ("attention", "cross") if crosses else ("attention",)
+def shapes_of(block: str, d: int, d_ff: int, *, has_cross: bool) -> dict[str, tuple[int, ...]]:
+    attentions = ("attention", "cross") if has_cross else ("attention",)
     shapes = {
-        f"{where}.{look}.w_{kind}": (d, d) for look in looks for kind in ("query", "key", "value", "output")
+        f"{block}.{name}.w_{kind}": (d, d)
+        for name in attentions
+        for kind in ("query", "key", "value", "output")
     }
-    for around in (*looks, "feed_forward"):
-        shapes |= {f"{where}.around_{around}.norm.{kind}": (d,) for kind in ("weight", "bias")}
-    shapes |= {f"{where}.feed_forward.inner.weight": (d_ff, d), f"{where}.feed_forward.inner.bias": (d_ff,)}
+    for around in (*attentions, "feed_forward"):
+        shapes |= {f"{block}.around_{around}.norm.{kind}": (d,) for kind in ("weight", "bias")}
+    shapes |= {f"{block}.feed_forward.inner.weight": (d_ff, d), f"{block}.feed_forward.inner.bias": (d_ff,)}
     return shapes | {
-        f"{where}.feed_forward.outer.weight": (d, d_ff),
-        f"{where}.feed_forward.outer.bias": (d,),
+        f"{block}.feed_forward.outer.weight": (d, d_ff),
+        f"{block}.feed_forward.outer.bias": (d,),
     }
 
 
 def make_weights(vocab: int, d: int, n_layers: int, seed: int) -> dict[str, Tensor]:
-    """A whole Transformer, untrained, under the names of the shipped one."""
+    """The weights of an untrained Transformer, with the names of the shipped one."""
     shapes: dict[str, tuple[int, ...]] = {"words.output.weight": (vocab, d), "words.output.bias": (vocab,)}
     for side in ("encoder", "decoder"):
         for layer in range(n_layers):
-            where = f"{side}.blocks.{layer}"
-            shapes |= shapes_of(where, d, 2 * d + 1, crosses=side == "decoder")
+            shapes |= shapes_of(f"{side}.blocks.{layer}", d, 2 * d + 1, has_cross=side == "decoder")
         shapes |= {f"{side}.last_norm.{kind}": (d,) for kind in ("weight", "bias")}
-    return {name: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+    return {name: normal(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
 
 
 def hand_weights() -> dict[str, Tensor]:
-    """Width 2, one layer, matrices so plain that a word can be followed on paper."""
-    eye, none, one, root = torch.eye(2), torch.zeros(2), torch.ones(2), math.sqrt(2)
-    made = {"words.output.weight": torch.tensor([[1 / root, 2 / root], [2.0, 5.0]])}
-    made["words.output.bias"] = torch.tensor([0.0, 10.0])
+    """Width 2, one layer, matrices simple enough to follow a word on paper."""
+    eye, zeros, ones, root = torch.eye(2), torch.zeros(2), torch.ones(2), math.sqrt(2)
+    weights = {"words.output.weight": torch.tensor([[1 / root, 2 / root], [2.0, 5.0]])}
+    weights["words.output.bias"] = torch.tensor([0.0, 10.0])
     for side in ("encoder", "decoder"):
-        for name, shape in shapes_of(f"{side}.blocks.0", 2, 2, crosses=side == "decoder").items():
-            made[name] = eye if len(shape) == 2 else one if name.endswith("norm.weight") else none
-        made[f"{side}.blocks.0.attention.w_output"] = 2 * eye
-        made |= {f"{side}.last_norm.weight": one, f"{side}.last_norm.bias": none}
-    return {name: w.clone() for name, w in made.items()}
+        for name, shape in shapes_of(f"{side}.blocks.0", 2, 2, has_cross=side == "decoder").items():
+            weights[name] = eye if len(shape) == 2 else ones if name.endswith("norm.weight") else zeros
+        weights[f"{side}.blocks.0.attention.w_output"] = 2 * eye
+        weights |= {f"{side}.last_norm.weight": ones, f"{side}.last_norm.bias": zeros}
+    return {name: w.clone() for name, w in weights.items()}
 
 
 def padded(batch: int, n: int) -> Tensor:
-    """The last sentence has no padding, the first the most, for that is the one shown: (batch, 1, 1, n)."""
+    """A mask (batch, 1, 1, n). The first sentence, which a learner is shown, has the most padding."""
     return (torch.arange(n) < n - torch.arange(batch).flip(0)[:, None])[:, None, None]
 
 
@@ -287,7 +288,7 @@ def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
     return torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
 
 
-def encoded(source, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
+def encode_source(source, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
     sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     return library.encoder_stages(source, weights, **sizes)[0]["memory"]
 
@@ -300,38 +301,39 @@ def encoder_case(batch: int, n: int, d: int, n_heads: int, n_layers: int, seed: 
 def one_block_again(source, weights, n_heads, n_layers, may_look=None):
     first = library.parts_of(weights, "encoder.blocks.0")
     again = {f"encoder.blocks.{i}.{name}": w for i in range(n_layers) for name, w in first.items()}
-    return encoded(source, weights | again, n_heads, n_layers, may_look)
+    return encode_source(source, weights | again, n_heads, n_layers, may_look)
 
 
 def norm_in_between(source, weights, n_heads, n_layers, may_look=None):
     x = library.embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
         parts = library.parts_of(weights, f"encoder.blocks.{layer}")
-        x, _ = library.block(x, parts, n_heads=n_heads, own=may_look)
+        x, _ = library.block(x, parts, n_heads=n_heads, self_mask=may_look)
         x = library.norm(x, weights, "encoder.last_norm")
     return x
 
 
 def decoders_norm(source, weights, n_heads, n_layers, may_look=None):
-    x = library.encoder_stages(source, weights, n_heads=n_heads, n_layers=n_layers, may_look=may_look)[0]
-    return library.norm(x[f"encoder {n_layers - 1}"], weights, "decoder.last_norm")
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look}
+    states, _ = library.encoder_stages(source, weights, **sizes)
+    return library.norm(states[f"encoder {n_layers - 1}"], weights, "decoder.last_norm")
 
 
 def layers_reversed(source, weights, n_heads, n_layers, may_look=None):
-    turned = {
+    reversed_blocks = {
         f"encoder.blocks.{n_layers - 1 - i}.{name}": w
         for i in range(n_layers)
         for name, w in library.parts_of(weights, f"encoder.blocks.{i}").items()
     }
-    return encoded(source, weights | turned, n_heads, n_layers, may_look)
+    return encode_source(source, weights | reversed_blocks, n_heads, n_layers, may_look)
 
 
 ENCODE_SOURCE = PlainExercise(
     name="encode_source",
     lesson=TOPIC,
     inputs=("source", "weights", "n_heads", "n_layers", "may_look"),
-    reference=encoded,
-    library=lent_encoder,
+    reference=encode_source,
+    library=library_encoder,
     by_hand=ByHand(
         inputs={
             "source": torch.tensor([[0]]),
@@ -352,18 +354,18 @@ ENCODE_SOURCE = PlainExercise(
     slips=(
         Slip(
             "no-last-norm",
-            partial(encoded, wiring=Wiring(last_norm=False)),
+            partial(encode_source, wiring=Wiring(last_norm=False)),
             "the last norm is missing. Pre-norm blocks hand on sums that grow; `encoder.last_norm` comes "
             "after the last block.",
         ),
         Slip(
             "ignores-mask",
-            partial(encoded, wiring=Wiring(masked=False)),
+            partial(encode_source, wiring=Wiring(masked=False)),
             "`may_look` changes nothing: words look at padding. Hand it to every block.",
         ),
         Slip(
             "no-root",
-            partial(encoded, wiring=Wiring(scaled=False)),
+            partial(encode_source, wiring=Wiring(scaled=False)),
             "the words come in without √d_model. Use your `embed`.",
         ),
         Slip(
@@ -384,7 +386,7 @@ ENCODE_SOURCE = PlainExercise(
         Slip("layers-reversed", layers_reversed, "the blocks come in the wrong order: 0 is the first."),
         Slip(
             "first-block-only",
-            lambda source, weights, n_heads, n_layers, may_look=None: encoded(
+            lambda source, weights, n_heads, n_layers, may_look=None: encode_source(
                 source, weights, n_heads, 1, may_look
             ),
             "only one block is used. There are `n_layers`.",
@@ -396,33 +398,33 @@ ENCODE_SOURCE = PlainExercise(
 # ---- the decoder's block
 
 
-def decoder(x, memory, parts, n_heads, may_look=None, *, ahead: int = 0):
-    own = library.causal(x.shape[1], ahead)
-    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
+def decoder_block(x, memory, parts, n_heads, may_look=None, *, ahead: int = 0):
+    mask = library.causal(x.shape[1], ahead)
+    return library.block(x, parts, n_heads=n_heads, self_mask=mask, memory=memory, may_look=may_look)[0]
 
 
 def mask_ignored(x, memory, parts, n_heads, may_look=None):
-    return decoder(x, memory, parts, n_heads)
+    return decoder_block(x, memory, parts, n_heads)
 
 
 def decoder_parts(d: int, seed: int) -> dict[str, Tensor]:
-    shapes = shapes_of("b", d, 2 * d + 1, crosses=True)
-    return {name[2:]: random(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
+    shapes = shapes_of("b", d, 2 * d + 1, has_cross=True)
+    return {name[2:]: normal(*shape, seed=seed + i) / 2 for i, (name, shape) in enumerate(shapes.items())}
 
 
 def decoder_case(batch: int, m: int, n: int, d: int, n_heads: int, seed: int) -> Callable[[], tuple]:
     mask = padded(batch, n) if batch > 1 else None
-    x, memory = random(batch, m, d, seed=seed), random(batch, n, d, seed=seed + 1)
+    x, memory = normal(batch, m, d, seed=seed), normal(batch, n, d, seed=seed + 1)
     return lambda: (x.clone(), memory.clone(), decoder_parts(d, seed + 10), n_heads, mask)
 
 
 def memory_normed(x, memory, parts, n_heads, may_look=None):
-    return decoder(x, library.norm(memory, parts, "around_cross.norm"), parts, n_heads, may_look)
+    return decoder_block(x, library.norm(memory, parts, "around_cross.norm"), parts, n_heads, may_look)
 
 
 def same_matrices(x, memory, parts, n_heads, may_look=None):
     kinds = ("query", "key", "value", "output")
-    return decoder(
+    return decoder_block(
         x,
         memory,
         parts | {f"cross.w_{kind}": parts[f"attention.w_{kind}"] for kind in kinds},
@@ -431,67 +433,57 @@ def same_matrices(x, memory, parts, n_heads, may_look=None):
     )
 
 
-def no_self(x, memory, parts, n_heads, may_look=None):
-    silent = torch.zeros_like(parts["attention.w_output"])
-    return decoder(x, memory, parts | {"attention.w_output": silent}, n_heads, may_look)
-
-
-def no_cross(x, memory, parts, n_heads, may_look=None):
-    silent = torch.zeros_like(parts["cross.w_output"])
-    return decoder(x, memory, parts | {"cross.w_output": silent}, n_heads, may_look)
+def without(x, memory, parts, n_heads, may_look=None, *, attention: str):
+    name = f"{attention}.w_output"
+    return decoder_block(x, memory, parts | {name: torch.zeros_like(parts[name])}, n_heads, may_look)
 
 
 def looks_ahead_only(x, memory, parts, n_heads, may_look=None):
-    own = library.causal(x.shape[1]).T
-    return library.block(x, parts, n_heads=n_heads, own=own, memory=memory, may_look=may_look)[0]
+    mask = library.causal(x.shape[1]).T
+    return library.block(x, parts, n_heads=n_heads, self_mask=mask, memory=memory, may_look=may_look)[0]
 
 
-def not_turned(x, memory, parts, n_heads, may_look=None):
-    turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
-    return decoder(x, memory, turned, n_heads, may_look)
+def not_transposed(x, memory, parts, n_heads, may_look=None):
+    transposed = {name: w.T if ".w_" in name else w for name, w in parts.items()}
+    return decoder_block(x, memory, transposed, n_heads, may_look)
 
 
 def in_steps(
     x, memory, parts, n_heads, may_look=None, *,
     order=("attention", "cross"), across="memory", path_normed=False, post_norm=False,
 ):  # fmt: skip
-    """The block once more, with ways to get it wrong: `across` may be "itself" or "causal", too."""
+    """The block with options that make it wrong; `across` is "memory", "itself" or "causal"."""
     causal = library.causal(x.shape[1])
     rectangle = torch.ones(x.shape[1], memory.shape[1], dtype=torch.bool).tril()
 
-    def layer(seen, name):
+    def layer(x, name):
         if name == "feed_forward":
-            return thought(seen, library.parts_of(parts, "feed_forward"))
-        source, mask = (seen, causal)
+            return feed_forward(x, **library.feed_forward_weights(parts))
+        source, mask = x, causal
         if name == "cross":
-            source = seen if across == "itself" else memory
+            source = x if across == "itself" else memory
             mask = {"memory": may_look, "itself": None, "causal": rectangle}[across]
-        return library.look(seen, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+        return library.multi_head_attention(x, source, parts, name, n_heads=n_heads, may_look=mask)[0]
 
     for name in (*order, "feed_forward"):
         norm_of = partial(library.norm, parts=parts, name=f"around_{name}.norm")
         if post_norm:
             x = norm_of(x + layer(x, name))
         else:
-            seen = norm_of(x)
-            x = (seen if path_normed else x) + layer(seen, name)
+            normed = norm_of(x)
+            x = (normed if path_normed else x) + layer(normed, name)
     return x
-
-
-def thought(x: Tensor, parts: dict[str, Tensor]) -> Tensor:
-    wide = torch.relu(x @ parts["inner.weight"].T + parts["inner.bias"])
-    return wide @ parts["outer.weight"].T + parts["outer.bias"]
 
 
 def keys_for_values(x, memory, parts, n_heads, may_look=None):
     swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
-    return decoder(x, memory, parts | swapped, n_heads, may_look)
+    return decoder_block(x, memory, parts | swapped, n_heads, may_look)
 
 
-def norm_of_the_first_look(x, memory, parts, n_heads, may_look=None):
+def norm_of_self_attention(x, memory, parts, n_heads, may_look=None):
     kinds = ("weight", "bias")
-    taken = {f"around_cross.norm.{kind}": parts[f"around_attention.norm.{kind}"] for kind in kinds}
-    return decoder(x, memory, parts | taken, n_heads, may_look)
+    replaced = {f"around_cross.norm.{kind}": parts[f"around_attention.norm.{kind}"] for kind in kinds}
+    return decoder_block(x, memory, parts | replaced, n_heads, may_look)
 
 
 HAND = library.parts_of(hand_weights(), "decoder.blocks.0")
@@ -499,8 +491,8 @@ DECODER_BLOCK = PlainExercise(
     name="decoder_block",
     lesson=TOPIC,
     inputs=("x", "memory", "parts", "n_heads", "may_look"),
-    reference=decoder,
-    library=lent_block,
+    reference=decoder_block,
+    library=library_block,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[1.0, 3.0]]]),
@@ -522,12 +514,12 @@ DECODER_BLOCK = PlainExercise(
     slips=(
         Slip(
             "no-causal-mask",
-            partial(decoder, ahead=99),
+            partial(decoder_block, ahead=99),
             "its words see later words. The first look needs the causal mask: `tril`.",
         ),
         Slip(
             "sees-the-next",
-            partial(decoder, ahead=1),
+            partial(decoder_block, ahead=1),
             "each word sees the next one. `tril()` without a number keeps the diagonal and below.",
         ),
         Slip("looks-ahead-only", looks_ahead_only, "the causal mask is turned round: `tril`, not `triu`."),
@@ -564,13 +556,13 @@ DECODER_BLOCK = PlainExercise(
         ),
         Slip(
             "not-turned",
-            not_turned,
+            not_transposed,
             "the matrices of the looks are not turned: `many_heads` wants each as `.T`. (By hand nobody "
             "notices: there they are the same turned round.)",
         ),
         Slip(
             "diagonal-closed",
-            partial(decoder, ahead=-1),
+            partial(decoder_block, ahead=-1),
             "no word may look at itself. The causal mask keeps the diagonal: j ≤ i.",
         ),
         Slip(
@@ -590,11 +582,19 @@ DECODER_BLOCK = PlainExercise(
         ),
         Slip(
             "norm-of-the-first-look",
-            norm_of_the_first_look,
+            norm_of_self_attention,
             "the look across uses the norm of the first look. It has its own: `around_cross.norm`.",
         ),
-        Slip("no-self-attention", no_self, "the decoder's words never look at one another."),
-        Slip("no-cross-attention", no_cross, "the memory changes nothing: the look across is missing."),
+        Slip(
+            "no-self-attention",
+            partial(without, attention="attention"),
+            "the decoder's words never look at one another.",
+        ),
+        Slip(
+            "no-cross-attention",
+            partial(without, attention="cross"),
+            "the memory changes nothing: the look across is missing.",
+        ),
         Slip(
             "post-norm",
             partial(in_steps, post_norm=True),
@@ -606,31 +606,32 @@ DECODER_BLOCK = PlainExercise(
 
 # ---- the test of it
 
-TESTED = decoder_parts(8, seed=500)
+TEST_PARTS = decoder_parts(8, seed=500)
 
 
 def with_weights_inside(block: Callable) -> Callable:
-    return lambda x, memory: block(x, memory, TESTED, 2)
+    return lambda x, memory: block(x, memory, TEST_PARTS, 2)
 
 
 def word_by_word(x, memory):
-    """Each word from its beginning alone: whoever cannot see ahead needs no mask."""
-    return torch.cat([decoder(x[:, : t + 1], memory, TESTED, 2)[:, -1:] for t in range(x.shape[1])], dim=1)
+    """Each output from the words up to its position, which needs no causal mask."""
+    outputs = [decoder_block(x[:, : n + 1], memory, TEST_PARTS, 2)[:, -1:] for n in range(x.shape[1])]
+    return torch.cat(outputs, dim=1)
 
 
 def careful_test(block: Callable) -> None:
-    x, memory = random(1, 5, 8, seed=1), random(1, 6, 8, seed=2)
+    x, memory = normal(1, 5, 8, seed=1), normal(1, 6, 8, seed=2)
     before = block(x, memory)
-    for place in range(1, 5):
-        other = x.clone()
-        other[:, place] = random(8, seed=place)
-        after = block(other, memory)
-        assert torch.allclose(before[:, :place], after[:, :place], atol=1e-5)
+    for position in range(1, 5):
+        changed = x.clone()
+        changed[:, position] = normal(8, seed=position)
+        after = block(changed, memory)
+        assert torch.allclose(before[:, :position], after[:, :position], atol=1e-5)
         assert not torch.allclose(before[:, -1], after[:, -1], atol=1e-5)
-    for place in range(6):
-        other = memory.clone()
-        other[:, place] += 1
-        assert not torch.allclose(before[:, 0], block(x, other)[:, 0], atol=1e-5)
+    for position in range(6):
+        changed = memory.clone()
+        changed[:, position] += 1
+        assert not torch.allclose(before[:, 0], block(x, changed)[:, 0], atol=1e-5)
 
 
 TEST_DECODER = TestExercise(
@@ -641,7 +642,7 @@ TEST_DECODER = TestExercise(
         DECODER_BLOCK,
         name="block",
         inputs=("x", "memory"),
-        reference=with_weights_inside(decoder),
+        reference=with_weights_inside(decoder_block),
         slips=tuple(replace(slip, wrong=with_weights_inside(slip.wrong)) for slip in DECODER_BLOCK.slips),
     ),
     what="decoder block",
@@ -660,14 +661,14 @@ TEST_DECODER = TestExercise(
 # ---- the logits
 
 
-def decoded(target, memory, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
+def decode_logits(target, memory, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
     sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
     return library.decoder_stages(target, memory, weights, **sizes)[0]["logits"]
 
 
 def decode_case(batch: int, m: int, n: int, d: int, n_heads: int, n_layers: int, seed: int):
     mask = padded(batch, n) if batch > 1 else None
-    memory = random(batch, n, d, seed=seed + 1)
+    memory = normal(batch, n, d, seed=seed + 1)
     return lambda: (
         tokens_of(batch, m, 7, seed),
         memory.clone(),
@@ -678,29 +679,29 @@ def decode_case(batch: int, m: int, n: int, d: int, n_heads: int, n_layers: int,
     )
 
 
-def as_softmax(*given):
-    return decoded(*given).softmax(-1)
+def probabilities(*inputs):
+    return decode_logits(*inputs).softmax(-1)
 
 
-def scaled_out(target, memory, weights, n_heads, n_layers, may_look=None):
+def scaled_output(target, memory, weights, n_heads, n_layers, may_look=None):
     bias = weights["words.output.bias"]
-    bare = decoded(target, memory, weights, n_heads, n_layers, may_look) - bias
-    return bare * math.sqrt(memory.shape[-1]) + bias
+    without_bias = decode_logits(target, memory, weights, n_heads, n_layers, may_look) - bias
+    return without_bias * math.sqrt(memory.shape[-1]) + bias
 
 
 def encoders_norm(target, memory, weights, n_heads, n_layers, may_look=None):
     swapped = {
         f"decoder.last_norm.{kind}": weights[f"encoder.last_norm.{kind}"] for kind in ("weight", "bias")
     }
-    return decoded(target, memory, weights | swapped, n_heads, n_layers, may_look)
+    return decode_logits(target, memory, weights | swapped, n_heads, n_layers, may_look)
 
 
 DECODE_LOGITS = PlainExercise(
     name="decode_logits",
     lesson=TOPIC,
     inputs=("target", "memory", "weights", "n_heads", "n_layers", "may_look"),
-    reference=decoded,
-    library=lent_decoder,
+    reference=decode_logits,
+    library=library_decoder,
     by_hand=ByHand(
         inputs={
             "target": torch.tensor([[0]]),
@@ -723,12 +724,12 @@ DECODE_LOGITS = PlainExercise(
     slips=(
         Slip(
             "no-bias",
-            partial(decoded, wiring=Wiring(bias=False)),
+            partial(decode_logits, wiring=Wiring(bias=False)),
             "the output's bias is missing. The paper's tied output has none; ours has: `words.output.bias`.",
         ),
         Slip(
             "no-last-norm",
-            partial(decoded, wiring=Wiring(last_norm=False)),
+            partial(decode_logits, wiring=Wiring(last_norm=False)),
             "the last norm is missing: `decoder.last_norm`, before the table.",
         ),
         Slip(
@@ -738,53 +739,57 @@ DECODE_LOGITS = PlainExercise(
         ),
         Slip(
             "ignores-mask",
-            partial(decoded, wiring=Wiring(masked=False)),
+            partial(decode_logits, wiring=Wiring(masked=False)),
             "`may_look` changes nothing. Hand it to every block.",
         ),
         Slip(
             "softmax",
-            as_softmax,
+            probabilities,
             "these are shares, after a softmax. Logits are asked for: whoever uses them takes the softmax.",
             misconception="M29",
         ),
         Slip(
             "scaled-at-the-end",
-            scaled_out,
+            scaled_output,
             "√d_model comes in at the output, too. It belongs to the words that come in.",
         ),
         Slip(
             "no-root",
-            partial(decoded, wiring=Wiring(scaled=False)),
+            partial(decode_logits, wiring=Wiring(scaled=False)),
             "the words come in without √d_model. Use your `embed`.",
         ),
     ),
 )
 
 
-# ---- where two runs part
+# ---- the first difference
 
 
-def parting(mine, theirs, tolerance):
+def first_difference(mine, theirs, tolerance):
     for name, expected in theirs.items():
         if not (mine[name] - expected).abs().max() <= tolerance:
             return name
     return "nowhere"
 
 
-def last_parting(mine, theirs, tolerance):
+def last_difference(mine, theirs, tolerance):
     return next(
-        (name for name in reversed(theirs) if parting(mine, {name: theirs[name]}, tolerance) == name),
+        (
+            name
+            for name in reversed(theirs)
+            if first_difference(mine, {name: theirs[name]}, tolerance) == name
+        ),
         "nowhere",
     )
 
 
-def largest(mine, theirs, tolerance):
+def largest_difference(mine, theirs, tolerance):
     gaps = {name: (mine[name] - theirs[name]).abs().max().item() for name in theirs}
     name = max(gaps, key=gaps.get)
     return name if gaps[name] > tolerance else "nowhere"
 
 
-def signed(mine, theirs, tolerance):
+def signed_difference(mine, theirs, tolerance):
     return next((name for name in theirs if (mine[name] - theirs[name]).max() > tolerance), "nowhere")
 
 
@@ -792,7 +797,7 @@ def nan_passes(mine, theirs, tolerance):
     return next((name for name in theirs if (mine[name] - theirs[name]).abs().max() > tolerance), "nowhere")
 
 
-def in_the_mean(mine, theirs, tolerance):
+def mean_difference(mine, theirs, tolerance):
     return next(
         (name for name in theirs if not (mine[name] - theirs[name]).abs().mean() <= tolerance), "nowhere"
     )
@@ -805,15 +810,15 @@ def relative_too(mine, theirs, tolerance):
     return "nowhere"
 
 
-def by_equal(mine, theirs, tolerance):
+def bit_by_bit(mine, theirs, tolerance):
     return next((name for name in theirs if not torch.equal(mine[name], theirs[name])), "nowhere")
 
 
-def run(changes: dict[str, float], *, nan: bool = False) -> Callable[[], tuple]:
+def stages_case(changes: dict[str, float], *, nan: bool = False) -> Callable[[], tuple]:
     names = ("words", "block 0", "block 1", "norm", "logits")
 
     def make() -> tuple:
-        theirs = {name: random(2, 3, 4, seed=i) for i, name in enumerate(names)}
+        theirs = {name: normal(2, 3, 4, seed=i) for i, name in enumerate(names)}
         mine = {name: states.clone() for name, states in theirs.items()}
         for name, change in changes.items():
             mine[name][1, 2, 3] += float("nan") if nan and change else change
@@ -823,20 +828,20 @@ def run(changes: dict[str, float], *, nan: bool = False) -> Callable[[], tuple]:
 
 
 def at_large_numbers() -> tuple:
-    """Off by more than is allowed, and by little for its size."""
+    """A difference above the tolerance, but small relative to the numbers."""
     theirs = {name: torch.full((2, 3), 1000.0) for name in ("words", "block", "out")}
     mine = theirs | {"block": theirs["block"] + 0.015, "out": theirs["out"] + 9.0}
     return mine, theirs, 0.01
 
 
 def small_everywhere() -> tuple:
-    """No number is off by more than is allowed; all together are."""
-    theirs = {name: random(4, 6, seed=i) for i, name in enumerate(("words", "out"))}
+    """No difference is above the tolerance, but their sum is."""
+    theirs = {name: normal(4, 6, seed=i) for i, name in enumerate(("words", "out"))}
     return {name: numbers + 5e-5 for name, numbers in theirs.items()}, theirs, 1e-4
 
 
 def in_the_first_number() -> tuple:
-    theirs = {name: random(2, 3, 4, seed=i) for i, name in enumerate(("words", "out"))}
+    theirs = {name: normal(2, 3, 4, seed=i) for i, name in enumerate(("words", "out"))}
     mine = {name: numbers.clone() for name, numbers in theirs.items()}
     mine["words"][0, 0, 0] += 0.1
     return mine, theirs, 1e-4
@@ -846,7 +851,7 @@ FIRST_DIFFERENCE = PlainExercise(
     name="first_difference",
     lesson=TOPIC,
     inputs=("mine", "theirs", "tolerance"),
-    reference=parting,
+    reference=first_difference,
     by_hand=ByHand(
         inputs={
             "mine": {
@@ -865,26 +870,26 @@ FIRST_DIFFERENCE = PlainExercise(
         says="`words` agrees. In `block` one number is 1 off, more than 0.1. What comes after is no news.",
     ),
     others=(
-        run({}),
-        run({"block 1": -0.3, "norm": 2.0, "logits": 7.0}),
-        run({"words": 2e-5, "logits": 1e-3}),
-        run({"block 0": 1.0, "block 1": 3.0, "norm": 1.0}, nan=True),
-        run({"norm": 3e-4}),
-        run({"words": 0.2, "norm": 0.5}),
+        stages_case({}),
+        stages_case({"block 1": -0.3, "norm": 2.0, "logits": 7.0}),
+        stages_case({"words": 2e-5, "logits": 1e-3}),
+        stages_case({"block 0": 1.0, "block 1": 3.0, "norm": 1.0}, nan=True),
+        stages_case({"norm": 3e-4}),
+        stages_case({"words": 0.2, "norm": 0.5}),
         at_large_numbers,
         small_everywhere,
         in_the_first_number,
     ),
     slips=(
-        Slip("last-one", last_parting, "that is the *last* stage that differs. Stop at the first one."),
+        Slip("last-one", last_difference, "that is the *last* stage that differs. Stop at the first one."),
         Slip(
             "largest",
-            largest,
+            largest_difference,
             "that is the stage that differs *most*. Mistakes grow on their way; the first one is wanted.",
         ),
         Slip(
             "sign-forgotten",
-            signed,
+            signed_difference,
             "a number that is too small goes unnoticed. Take the difference without its sign: `.abs()`.",
         ),
         Slip(
@@ -895,7 +900,7 @@ FIRST_DIFFERENCE = PlainExercise(
         ),
         Slip(
             "in-the-mean",
-            in_the_mean,
+            mean_difference,
             "the *mean* difference is compared, so one wrong number among many hides. Take the largest.",
         ),
         Slip(
@@ -906,7 +911,7 @@ FIRST_DIFFERENCE = PlainExercise(
         ),
         Slip(
             "bit-by-bit",
-            by_equal,
+            bit_by_bit,
             "it asks for the same bits. Rounding differs: up to `tolerance` is the same.",
         ),
     ),

@@ -20,7 +20,7 @@ After this lesson you can
 5. **show** that your Transformer and torch's are the same function.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup" name="setup" minutes=0.5
 import textwrap
 
 import torch
@@ -53,7 +53,7 @@ r"""
 Somebody has trained a translator and sends you a file. There is no code in it, only numbers with names. Let us open it.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code" name="file" minutes=1
 shipped = load_shipped("transformer")
 weights = {name: w.detach() for name, w in shipped.model.state_dict().items()}
 
@@ -64,7 +64,7 @@ for name, numbers in weights.items():
 total = sum(numbers.numel() for numbers in weights.values())
 print(f"… and four more blocks: {len(weights)} tensors, {total:,} numbers")
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" name="plan" minutes=0.5 hide_input=true
 PARTS = {
     "source": (0, 0), "words in": (1, 0), "encoder × 3": (2, 0), "last norm": (3, 0),
     "memory": (4, 0), "so far": (3, 1), "words in ": (4, 1), "decoder × 3": (5, 0.5),
@@ -75,15 +75,15 @@ ARROWS += [("encoder × 3", "last norm"), ("last norm", "memory")]
 ARROWS += [("memory", "decoder × 3")]
 ARROWS += [("so far", "words in "), ("words in ", "decoder × 3")]
 ARROWS += [("decoder × 3", "last norm "), ("last norm ", "logits")]
-LAMPS = {"source words": ["words in"], "encoder 2": ["encoder × 3"]}
-LAMPS |= {"memory": ["last norm", "memory"], "target words": ["words in "]}
-LAMPS |= {"decoder 2": ["decoder × 3"], "last norm": ["last norm "]}
-LAMPS |= {"logits": ["logits"]}
+PARTS_OF_STAGE = {"source words": ["words in"], "encoder 2": ["encoder × 3"]}
+PARTS_OF_STAGE |= {"memory": ["last norm", "memory"], "target words": ["words in "]}
+PARTS_OF_STAGE |= {"decoder 2": ["decoder × 3"], "last norm": ["last norm "]}
+PARTS_OF_STAGE |= {"logits": ["logits"]}
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-These 392,360 numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Above is the plan.
+These {printed:file/tensors} numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Above is the plan.
 
 The **Transformer** (Vaswani and others, 2017) reads the source once, in a stack of encoder blocks. What comes out is the {term:encoder memory|memory}: one vector for each source word. A second stack, the decoder, reads the target so far, looks at the memory in every block, and scores the next word.
 
@@ -143,7 +143,7 @@ $$ x_i = \sqrt{d_{\text{model}}}\; E[w_i] + p_i $$
 **By hand.** Width 4, so the root is 2. The row (1, 2, 3, 4) at position 0, which is (0, 1, 0, 1): 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see" name="size" minutes=0.5
 def size(numbers):
     """The root of the mean square."""
     return numbers.square().mean().sqrt()
@@ -192,7 +192,7 @@ r"""
 From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
 """
 
-# %% kind="code" minutes=0
+# %% kind="code" name="parts" minutes=0
 parts_of, embed = yours("parts_of"), yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
 many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
@@ -264,7 +264,7 @@ explain("14", "full-two-masks-more")
 
 # %% [markdown] kind="text" minutes=1 exercise="decoder_block"
 r"""
-**Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `seen(x, "attention")` and so on:
+**Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `normed(x, "attention")` and so on:
 
 1. **its own past:** `attention.w_query` and so on. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
 2. **across:** `cross.w_query` and so on. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `may_look`.
@@ -279,24 +279,24 @@ def decoder_block(x, memory, parts, n_heads, may_look=None):
 
     may_look (batch, 1, 1, n) or None: which words of the memory  ->  like x
     """
-    def seen(x, name):
+    def normed(x, name):
         w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
         return layer_norm(x, weight=w, bias=b)
 
     # solution
-    def look(x, source, name, mask):
+    def attend(x, source, name, mask):
         kinds = ("query", "key", "value", "output")
         matrices = [parts[f"{name}.w_{kind}"].T for kind in kinds]
         return many_heads(x, source, *matrices, n_heads, mask)[0]
 
     m = x.shape[1]
-    back = torch.ones(m, m).tril() == 1
-    asking = seen(x, "attention")
-    x = x + look(asking, asking, "attention", back)
-    x = x + look(seen(x, "cross"), memory, "cross", may_look)
+    causal = torch.ones(m, m).tril() == 1
+    queries = normed(x, "attention")
+    x = x + attend(queries, queries, "attention", causal)
+    x = x + attend(normed(x, "cross"), memory, "cross", may_look)
     inner, outer = (f"feed_forward.{name}" for name in ("inner", "outer"))
     return x + feed_forward(
-        seen(x, "feed_forward"), w_in=parts[f"{inner}.weight"],
+        normed(x, "feed_forward"), w_in=parts[f"{inner}.weight"],
         b_in=parts[f"{inner}.bias"], w_out=parts[f"{outer}.weight"],
         b_out=parts[f"{outer}.bias"],
     )
@@ -312,9 +312,9 @@ A little function inside helps: one that looks from `x` at a source, with the ma
 
 ---
 ### The recipe
-1. `asking = seen(x, "attention")`; `x = x + many_heads(asking, asking, …, n_heads, back)[0]` with `back = torch.ones(m, m).tril() == 1`.
-2. `x = x + many_heads(seen(x, "cross"), memory, …, n_heads, may_look)[0]`, with the matrices of `cross`.
-3. `x = x + feed_forward(seen(x, "feed_forward"), …)`.
+1. `queries = normed(x, "attention")`; `x = x + many_heads(queries, queries, …, n_heads, causal)[0]` with `causal = torch.ones(m, m).tril() == 1`.
+2. `x = x + many_heads(normed(x, "cross"), memory, …, n_heads, may_look)[0]`, with the matrices of `cross`.
+3. `x = x + feed_forward(normed(x, "feed_forward"), …)`.
 
 ---
 ### "Right by hand, wrong elsewhere"
@@ -332,14 +332,14 @@ def test_decoder(block):
     # solution
     x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
     before = block(x, memory)
-    for place in range(1, 4):
+    for position in range(1, 4):
         later = x.clone()
-        later[:, place] = torch.randn(8)
+        later[:, position] = torch.randn(8)
         after = block(later, memory)
-        assert torch.allclose(before[:, :place], after[:, :place], atol=1e-5)
-    for place in range(5):
+        assert torch.allclose(before[:, :position], after[:, :position], atol=1e-5)
+    for position in range(5):
         changed = memory.clone()
-        changed[:, place] = torch.randn(8)
+        changed[:, position] = torch.randn(8)
         first = block(x, changed)[:, 0]
         assert not torch.allclose(before[:, 0], first, atol=1e-5)
     # end solution
@@ -354,7 +354,7 @@ Call the block twice: once as it is, once with the last target word changed. Whi
 
 ---
 ### The recipe
-`x.clone()`, put `torch.randn(8)` in one place, compare `[:, :place]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
+`x.clone()`, put `torch.randn(8)` in one position, compare `[:, :position]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
 """
 
 # %% kind="code" minutes=0
@@ -431,7 +431,7 @@ Go through the stages in order; at each, the largest difference without its sign
 `gap = (mine[stage] - theirs[stage]).abs().max()`; return the name if **not** `gap <= tolerance`. Every comparison with `nan` is False, so this way round it is caught. After the loop: `return "nowhere"`.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code" name="batch" minutes=1
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
 french = {
@@ -450,7 +450,7 @@ masks = translator_masks(
 may_look = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
 print("source", tuple(batch.src.shape), "may_look", tuple(may_look.shape))
 
-# %% kind="see" minutes=1.5
+# %% kind="see" name="stages" minutes=1.5
 x = embed(batch.src, table)
 mine = {"source words": x}
 for i in range(3):
@@ -469,11 +469,11 @@ sizes = {"n_heads": 4, "n_layers": 3, "may_look": may_look}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
 lit = ["source", "so far"]
 for stage, numbers in mine.items():
-    alone = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
-    lamp = "on" if alone == "nowhere" else "OFF"
-    large = fixed(size(numbers), 1)
-    print(f"{stage:<14}{tuple(numbers.shape)!s:<15}{large:>5}  {lamp}")
-    lit += LAMPS.get(stage, []) if lamp == "on" else []
+    at = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
+    agrees = at == "nowhere"
+    shape, mean_size = str(tuple(numbers.shape)), fixed(size(numbers), 1)
+    print(f"{stage:<14}{shape:<15}{mean_size:>5}  {'on' if agrees else 'OFF'}")
+    lit += PARTS_OF_STAGE.get(stage, []) if agrees else []
 print("first difference:", first_difference(mine, theirs, 1e-3))
 views.diagram(PARTS, ARROWS, lit=lit, title="Each part that agrees is lit")
 
@@ -488,32 +488,34 @@ All lamps are lit; now see some go out. Six people assembled this Transformer, e
 > **Before you run it:** what kind of mistake would nobody notice from the translations?
 """
 
-# %% kind="break" minutes=2
-heard = splits(seed=0, sizes={"test": 40}).test
-pairs = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in heard]
-exam = make_batch(*zip(*pairs, strict=True))
-open_to = (exam.src != 0)[:, None, None]
+# %% kind="break" name="faults" minutes=2
+test_pairs = splits(seed=0, sizes={"test": 40}).test
+texts = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in test_pairs]
+exam = make_batch(*zip(*texts, strict=True))
+exam_mask = (exam.src != 0)[:, None, None]
 
 
-def words_said(source, seen, wiring):
-    said = by_parts.say(source, weights, n_heads=4, n_layers=3, max_len=30,
-                        may_look=seen, wiring=wiring)
-    return [shipped.tokenizer.decode(row).strip() for row in said.tolist()]
+def translations(source, mask, wiring):
+    words = by_parts.translate(source, weights, n_heads=4, n_layers=3, max_len=30,
+                               may_look=mask, wiring=wiring)
+    return [shipped.tokenizer.decode(row).strip() for row in words.tolist()]
 
 
-for patient, wiring in {"well": by_parts.RIGHT, **by_parts.PATIENTS}.items():
-    sick = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, wiring=wiring)
-    told = stage = first_difference(sick, theirs, 1e-3)
+results = {}
+for name, wiring in {"well": by_parts.RIGHT, **by_parts.FAULTY}.items():
+    states = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes, wiring=wiring)
+    where = stage = first_difference(states, theirs, 1e-3)
     if stage != "nowhere":
-        gap = (sick[stage] - theirs[stage]).abs().max()
-        told = f"first at {stage!r}, by {significant(gap, 1)}"
-    answers = words_said(exam.src, open_to, wiring)
-    right = sum(a == p.tgt_text for a, p in zip(answers, heard, strict=True))
-    print(f"{patient}: {told}; right {right} of 40")
-    print("  ", words_said(batch.src[:1], may_look[:1], wiring)[0])
+        gap = (states[stage] - theirs[stage]).abs().max()
+        where = f"first at {stage!r}, by {significant(gap, 1)}"
+    answers = translations(exam.src, exam_mask, wiring)
+    right = sum(a == p.tgt_text for a, p in zip(answers, test_pairs, strict=True))
+    results[name] = stage, right
+    print(f"{name}: {where}; right {right} of 40")
+    print("  ", translations(batch.src[:1], may_look[:1], wiring)[0])
 
 # %% kind="quiz" minutes=3.5
-quiz("14", "clinic")
+quiz("14", "diagnosis")
 
 # %% [markdown] kind="text" minutes=1
 r"""
@@ -521,7 +523,7 @@ C and E are easy: C lets the words in without the root, E begins with EOS in pla
 
 ## 6 · Where the parameters are
 
-Ours has 392,360. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
+Ours has {printed:file/tensors}. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
 """
 
 # %% kind="estimate" minutes=1.5
@@ -530,33 +532,35 @@ def count(*modules):
 
 
 with torch.device("meta"):  # shapes alone: no memory is taken
-    reads = torch.nn.TransformerEncoderLayer(512, 8, 2048)
-    says = torch.nn.TransformerDecoderLayer(512, 8, 2048)
+    encoder_layer = torch.nn.TransformerEncoderLayer(512, 8, 2048)
+    decoder_layer = torch.nn.TransformerDecoderLayer(512, 8, 2048)
     words = torch.nn.Embedding(37_000, 512)
-    bare = torch.nn.Transformer(batch_first=True)
+    without_words = torch.nn.Transformer(batch_first=True)
 
-base = 6 * (count(reads) + count(says)) + count(words)
+blocks = 6 * (count(encoder_layer) + count(decoder_layer))
+base = blocks + count(words)
 estimate("14", "full-base-count", lambda: base)
 
 # %% kind="predict" minutes=3
 predict("14", "full-largest-part", ParameterLedger())
 
 # %% kind="see" minutes=0.5
-print(f"one multi-head attention    {count(reads.self_attn):>12,}")
-print(f"one feed-forward layer      {count(reads.linear1, reads.linear2):>12,}")
-print(f"six blocks on each side     {base - count(words):>12,}")
+one_layer = encoder_layer.linear1, encoder_layer.linear2
+print(f"one multi-head attention    {count(encoder_layer.self_attn):>12,}")
+print(f"one feed-forward layer      {count(*one_layer):>12,}")
+print(f"six blocks on each side     {blocks:>12,}")
 print(f"and one table of words      {base:>12,}")
-print(f"torch's nn.Transformer()    {count(bare):>12,}")
+print(f"torch's nn.Transformer()    {count(without_words):>12,}")
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Most are in the feed-forward layers, 25.2 million; all attention together and the one table of words have 18.9 each. **What tying saves:** with three tables the base model would have 101 million, and more than half of all would be words. (The paper says 65 million, not what it counted.)
+Most are in the feed-forward layers, {result:lesson_14/parameters/feed-forward:.1f} million; all attention together and the one table of words have {result:lesson_14/parameters/attention:.1f} each. **What tying saves:** with three tables the base model would have {result:lesson_14/parameters/all, three tables:.0f} million, and more than half of all would be words. (The paper says 65 million, not what it counted.)
 
-`nn.Transformer()` has two last norms more than the paper, 2,048 numbers, and **no words at all**: whoever uses it brings tables and output along.
+`nn.Transformer()` has two last norms more than the paper, {result:lesson_14/parameters/last norms of torch, exactly:,.0f} numbers, and **no words at all**: whoever uses it brings tables and output along.
 
 ## 7 · Three uses in one sentence
 
-Back to the trained translator: below, each use of attention has a map, the mean of the last layer's heads. Rows ask, columns answer; across, a row is the word *about to be said*. One row of each: *it* asks mostly *water* and *was* (0.21 each). The decoder, having read *soif*, looks back at *parce* (0.43). About to say *chat*, it looks across at *cat* alone (1.00); about to say *il*, at *it* and *because* (0.42, 0.38).
+Back to the trained translator: below, each use of attention has a map, the mean of the last layer's heads. Rows ask, columns answer; across, a row is the word *about to be said*. One row of each: *it* asks mostly *water* and *was* ({result:lesson_14/weights/it to water:.2f} each). The decoder, having read *soif*, looks back at *parce* ({result:lesson_14/weights/soif to parce:.2f}). About to say *chat*, it looks across at *cat* alone ({result:lesson_14/weights/chat to cat:.2f}); about to say *il*, at *it* and *because* ({result:lesson_14/weights/il to it:.2f}, {result:lesson_14/weights/il to because:.2f}).
 
 The controls take something away in every layer of all three: numbers from each head's queries and keys ($d_k$, 16 when trained; the rest is set to 0, and scores are still divided by √16), heads, and sight by a mask.
 
@@ -572,7 +576,7 @@ Without the first or the third head both sentences survive, and even without bot
 
 Narrower keys: at $d_k$ = 10 both survive, at 8 the adjective loses its gender (*froid* for *froide*), at 6 the cat is lost. The weights get flatter meanwhile, but that is not what breaks it most. Divide all scores by 4 instead: the weights are flatter than at $d_k$ = 4, and all that is lost is the gender in *cold*. It was trained with 16; a model *trained* with fewer is another question.
 
-And where source words see only themselves, *was cold* becomes *felt cold* (lesson 09): not for the cat alone, but for all of 11 drinkers with 5 drinks.
+And where source words see only themselves, *was cold* becomes *felt cold* (lesson 09): not for the cat alone, but for all of {result:lesson_14/felt cold/drinkers:.0f} drinkers with {result:lesson_14/felt cold/drinks:.0f} drinks.
 
 ## 8 · It speaks
 
@@ -585,85 +589,85 @@ class MyTransformer:
 
     def encode(self, source, lengths):
         n = source.shape[1]
-        seen = translator_masks(lengths, lengths, n, n)[0][:, None]
-        return encode_source(source, weights, 4, 3, seen), seen
+        mask = translator_masks(lengths, lengths, n, n)[0][:, None]
+        return encode_source(source, weights, 4, 3, mask), mask
 
     def decode(self, memory, target):
-        states, seen = memory
-        return decode_logits(target, states, weights, 4, 3, seen), None
+        states, mask = memory
+        return decode_logits(target, states, weights, 4, 3, mask), None
 
     def start(self, memory):
-        return torch.zeros(1, 0, dtype=torch.long)  # nothing said yet
+        return torch.zeros(1, 0, dtype=torch.long)  # no word yet
 
-    def step(self, memory, said, tokens):
-        said = torch.cat([said, tokens[:, None]], dim=1)
-        logits, _ = self.decode(memory, said)
-        return logits[:, -1], said, None
+    def step(self, memory, target, tokens):
+        target = torch.cat([target, tokens[:, None]], dim=1)
+        logits, _ = self.decode(memory, target)
+        return logits[:, -1], target, None
 
 # %% [markdown] kind="text" minutes=0.5
 r"""
-Which words does it know? About 290 English ones; the next cell shows some. Then **put a sentence of your own into `MY_SENTENCE`**, of those words and no longer than twenty. Nobody has translated it before. The roll below lights every part of yours that was at work, by the lesson in which you wrote it. Run it.
+Which words does it know? About {result:lesson_14/English words, to the nearest ten:.0f} English ones; the next cell shows some. Then **put a sentence of your own into `MY_SENTENCE`**, of those words and no longer than twenty. Nobody has translated it before. The roll below lights every part of yours that was at work, by the lesson in which you wrote it. Run it.
 """
 
 # %% kind="see" minutes=1
 unseen = splits(seed=0, sizes={"test": 30}).test
-known = sorted({word for pair in unseen for word in pair.src})
-print(textwrap.fill(" ".join(known), 84))
+english_words = sorted({word for pair in unseen for word in pair.src})
+print(textwrap.fill(" ".join(english_words), 84))
 
 greedy_decode = yours("greedy_decode")
 
 
 def translate(english):
     plain = clean_text(english, shipped.tokenizer)  # small letters, no full stop
-    if strange := shipped.tokenizer.unknown(plain):
-        print("It does not know:", *strange)
+    if unknown := shipped.tokenizer.unknown(plain):
+        print("It does not know:", *unknown)
     with torch.no_grad():
-        said = greedy_decode(MyTransformer(), numbers_of(plain), 40)
-    return shipped.tokenizer.decode(said)
+        french_ids = greedy_decode(MyTransformer(), numbers_of(plain), 40)
+    return shipped.tokenizer.decode(french_ids)
 
-# %% kind="see" minutes=1.5
+# %% kind="see" name="speaks" minutes=1.5
 MY_SENTENCE = "The young queen sees three old horses near the bridge."
 
-ROAD = """greedy_decode
+NAMES = """greedy_decode
 masked_attention translator_masks
 angles sinusoids
 split_heads join_heads multi_head many_heads
 layer_norm feed_forward pre_norm encoder_block
 parts_of embed encode_source decoder_block decode_logits"""
-ROLL = {
+PLACED = {
     name: (x, y)
-    for x, line in enumerate(ROAD.splitlines())
+    for x, line in enumerate(NAMES.splitlines())
     for y, name in enumerate(line.split())
 }
 french_now, at_work = called(lambda: translate(MY_SENTENCE))
 print(MY_SENTENCE, "\n   →", french_now, "\n")
 for english in (thirsty, cold):
     print(english, "\n   →", translate(english), "\n")
-own = [name for name in ROLL if name in at_work]
-lent = "" if len(own) == len(ROLL) else " The others: idle, or the library's."
-print(f"{len(own)} of {len(ROLL)} parts were at work, and yours.{lent}")
-views.diagram(ROLL, [], lit=own, title="Your parts at work, lessons 04 and 10 to 14")
+own, n = [name for name in PLACED if name in at_work], len(PLACED)
+others = "" if len(own) == n else " The others: idle, or the library's."
+print(f"{len(own)} of {n} parts were at work, and yours.{others}")
+views.diagram(PLACED, [], lit=own, title="Your parts at work, lessons 04 and 10 to 14")
 
 # %% [markdown] kind="text" minutes=1
 r"""
 *Il avait soif*: the cat. *Elle était froide*: the water. The last English word decides between *il* and *elle*, which French says two words before the end. **If all lamps are lit, every one of those steps ran through code that you wrote.** You have built a Transformer. (Where one is dark, your code did not need it, or the library stood in; the part can still be written.)
 
-**And it is the Transformer.** `nn.Transformer` is what most people use. It keeps the matrices for queries, keys and values in one, has biases there (0 here), and calls its norms `norm1`, `norm2`, `norm3`. `by_parts.as_torchs` copies the weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
+**And it is the Transformer.** `nn.Transformer` is what most people use. It keeps the matrices for queries, keys and values in one, has biases there (0 here), and calls its norms `norm1`, `norm2`, `norm3`. `by_parts.to_torch` copies the weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
 """
 
 # %% kind="library" minutes=1.5
-said = [translate(pair.src_text) for pair in unseen]
-right = sum(a == pair.tgt_text for a, pair in zip(said, unseen, strict=True))
+answers = [translate(pair.src_text) for pair in unseen]
+right = sum(a == pair.tgt_text for a, pair in zip(answers, unseen, strict=True))
 print(f"30 sentences it was not trained on, right word for word: {right}")
 
-torchs = by_parts.as_torchs(weights, n_heads=4, n_layers=3)
+reference = by_parts.to_torch(weights, n_heads=4, n_layers=3)
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
-ahead = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
-hidden = ~may_look[:, 0, 0]
+later = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
+padding = ~may_look[:, 0, 0]
 with torch.no_grad():
-    out = torchs(
-        source, target, tgt_mask=ahead,
-        src_key_padding_mask=hidden, memory_key_padding_mask=hidden,
+    out = reference(
+        source, target, tgt_mask=later,
+        src_key_padding_mask=padding, memory_key_padding_mask=padding,
     )
 logits = out @ table.T + weights["words.output.bias"]
 assert torch.allclose(logits, mine["logits"], atol=1e-3)
@@ -690,7 +694,7 @@ r"""
 | "cross-attention needs a causal mask" | M25 | The source is there from the start; hide it, and *la chat* comes out. |
 | "all blocks share the source's keys" | M18 | `cross.w_key` is in the file three times. |
 | "√d_model undoes √d_k" | M09 | Two roots, two problems: sizes of words, spread of scores. |
-| "attention is most of the model" | – | The ledger: feed-forward 25.2 of 63 million. |
+| "attention is most of the model" | – | The ledger: feed-forward {result:lesson_14/parameters/feed-forward:.1f} of {result:lesson_14/parameters/all:.0f} million. |
 | "it translates, so it is right" | – | Patients D and F. |
 
 **If time is short**, leave out section 6 and the test; keep the build, the lights, the clinic, the moment.

@@ -1,12 +1,12 @@
-"""Shapes and parameters: what each stage of a Transformer hands on, and where its parameters are.
+"""Shapes and parameters: the output shape of each stage of a Transformer, and the parameters of each part.
 
     >>> compute(model=BASE, place=0, tables=ONE)["total"]
     63082496
 
-Counts are those of live modules, built without memory (torch's "meta" device): torch's own for the paper's
-two models, the course's for ours. The paper's models norm after each addition, so the last norm that torch
-puts behind each stack is not counted; torch's attention has biases, ours has none. One pair of sentences
-is traced: 10 source words, 12 target words, with their marks, in a batch of 2.
+Parameters are counted in real modules without memory (torch's "meta" device): torch's for the paper's two
+models, the course's for ours. The paper's models have post-norm, so the last norm that torch puts after each
+stack is not counted; torch's attention has biases, ours has none. Shapes are those of a batch of 2 with 10
+source tokens and 12 target tokens, BOS or EOS included.
 """
 
 from __future__ import annotations
@@ -52,67 +52,77 @@ def counts(model: str) -> dict[str, int]:
         if model == OURS:
             whole = Transformer(make_config("transformer", scale="toy", vocab_size=words))
             first, second = whole.encoder.blocks[0], whole.decoder.blocks[0]
-            looks = first.attention, second.attention, second.cross
-            thinks = first.feed_forward, second.feed_forward
+            attentions = first.attention, second.attention, second.cross
+            feed_forwards = first.feed_forward, second.feed_forward
             bias, last = words, n_parameters(whole.encoder.last_norm) + n_parameters(whole.decoder.last_norm)
         else:
             first = nn.TransformerEncoderLayer(width, n_heads, d_ff)
             second = nn.TransformerDecoderLayer(width, n_heads, d_ff)
-            looks = first.self_attn, second.self_attn, second.multihead_attn
-            thinks = first.linear1, first.linear2, second.linear1, second.linear2
+            attentions = first.self_attn, second.self_attn, second.multihead_attn
+            feed_forwards = first.linear1, first.linear2, second.linear1, second.linear2
             bias = last = 0
         table = n_parameters(nn.Embedding(words, width))
-    attention = [n_layers * n_parameters(look) for look in looks]
-    thinking = n_layers * sum(map(n_parameters, thinks))
-    norms = n_layers * (n_parameters(first) + n_parameters(second)) - sum(attention) - thinking + last
-    return dict(zip(PARTS, (table, *attention, thinking, norms, bias), strict=True))
+    attention = [n_layers * n_parameters(module) for module in attentions]
+    feed_forward = n_layers * sum(map(n_parameters, feed_forwards))
+    norms = n_layers * (n_parameters(first) + n_parameters(second)) - sum(attention) - feed_forward + last
+    return dict(zip(PARTS, (table, *attention, feed_forward, norms, bias), strict=True))
 
 
 def shapes(model: str) -> dict[str, tuple[int, ...]]:
-    """What each stage hands on."""
+    """The shape of what each stage hands on."""
     width, n_heads, d_ff, _, words = SIZES[model]
     source, target, in_heads = (BATCH, N_SRC), (BATCH, N_TGT), (BATCH, n_heads)
-    queries, asked = (*in_heads, N_SRC, width // n_heads), (*in_heads, N_TGT, width // n_heads)
-    found = [source, (*source, width), queries, (*in_heads, N_SRC, N_SRC), (*source, d_ff), (*source, width)]
-    found += [target, (*target, width), (*in_heads, N_TGT, N_TGT), asked, queries]
-    found += [(*in_heads, N_TGT, N_SRC), (*target, d_ff), (*target, words)]
-    return dict(zip(STAGES, found, strict=True))
+    source_queries, target_queries = (
+        (*in_heads, N_SRC, width // n_heads),
+        (*in_heads, N_TGT, width // n_heads),
+    )
+    stages = [
+        source,
+        (*source, width),
+        source_queries,
+        (*in_heads, N_SRC, N_SRC),
+        (*source, d_ff),
+        (*source, width),
+    ]
+    stages += [target, (*target, width), (*in_heads, N_TGT, N_TGT), target_queries, source_queries]
+    stages += [(*in_heads, N_TGT, N_SRC), (*target, d_ff), (*target, words)]
+    return dict(zip(STAGES, stages, strict=True))
 
 
 def compute(*, model: str, place: int, tables: str) -> Facts:
-    found = dict(counts(model))
+    by_part = dict(counts(model))
     if tables == THREE:
-        found["word tables"] *= 3
-    traced = shapes(model)
+        by_part["word tables"] *= 3
+    by_stage = shapes(model)
     return {
-        "counts": found,
-        "total": sum(found.values()),
-        "tables_share": found["word tables"] / sum(found.values()),
-        "shapes": traced,
+        "counts": by_part,
+        "total": sum(by_part.values()),
+        "tables_fraction": by_part["word tables"] / sum(by_part.values()),
+        "shapes": by_stage,
         "name": STAGES[place],
-        "shape": traced[STAGES[place]],
-        "numbers": int(np.prod(traced[STAGES[place]])),
+        "shape": by_stage[STAGES[place]],
+        "numbers": int(np.prod(by_stage[STAGES[place]])),
     }
 
 
-def written(shape: tuple[int, ...]) -> str:
+def shape_text(shape: tuple[int, ...]) -> str:
     return " × ".join(f"{size:,}" for size in shape)
 
 
 def draw_shapes(axes: Axes) -> Show:
     bare(axes, x=(0, 1), y=(len(STAGES), 0))
     rows = np.arange(len(STAGES))
-    lamp = Blocks(axes, 1, theme.BLUE)
+    highlight = Blocks(axes, 1, theme.BLUE)
     names = [quick_text(axes, 0.03, row + 0.5, va="center", size=9.5) for row in rows]
     sizes = [quick_text(axes, 0.97, row + 0.5, ha="right", va="center", size=9.5) for row in rows]
 
     def show(facts: Facts) -> None:
-        lit = facts["place"]
-        lamp.place(left=[0.0], right=[1.0], low=[lit + 0.04], high=[lit + 0.96])
-        bold = rows == lit
+        chosen = facts["place"]
+        highlight.place(left=[0.0], right=[1.0], low=[chosen + 0.04], high=[chosen + 0.96])
+        bold = rows == chosen
         inks = np.where(bold, theme.PAPER, theme.INK)
         write(names, facts["shapes"], inks, bold)
-        write(sizes, map(written, facts["shapes"].values()), inks, bold)
+        write(sizes, map(shape_text, facts["shapes"].values()), inks, bold)
 
     return show
 
@@ -124,8 +134,8 @@ def draw_counts(axes: Axes) -> Show:
     write(bars.words, PARTS)
 
     def show(facts: Facts) -> None:
-        found = np.array(list(facts["counts"].values()))
-        bars.show(found / facts["total"], [f"{n:,}" for n in found])
+        parameters = np.array(list(facts["counts"].values()))
+        bars.show(parameters / facts["total"], [f"{n:,}" for n in parameters])
 
     return show
 
@@ -158,7 +168,7 @@ class ParameterLedger(Explorable):
         return {
             "cross": now["place"] == CROSS,
             "most": now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values()),
-            "half": now["tables_share"] > 0.5,
+            "half": now["tables_fraction"] > 0.5,
         }
 
     @staticmethod
@@ -169,6 +179,6 @@ class ParameterLedger(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"{facts['model']}, word tables: {facts['tables']}. {facts['total']:,} parameters, "
-            f"{100 * facts['tables_share']:.0f}% of them in word tables. "
-            f"Lit: {facts['name']}, {written(facts['shape'])}."
+            f"{100 * facts['tables_fraction']:.0f}% of them in word tables. "
+            f"Lit: {facts['name']}, {shape_text(facts['shape'])}."
         )

@@ -13,8 +13,9 @@ from course_lib.translation.ablation import multi_heads
 from course_lib.translation.shipped import shared
 from lessons.l09_self_attention.interventions import listen_alone
 from lessons.l09_self_attention.pronoun import listen
-from lessons.l14_the_transformer import parameter_ledger, three_uses
+from lessons.l14_the_transformer import ParameterLedger, ThreeUses, parameter_ledger, three_uses
 from lessons.l14_the_transformer.parameter_ledger import BASE, BATCH, BIG, N_SRC, N_TGT, ONE, OURS, THREE
+from tests.explore.stops import opened
 
 
 def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS_TRAINED) -> dict:
@@ -23,60 +24,62 @@ def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS
 
 def test_masks_do_what_the_interventions_do():
     system = shared("transformer")
-    for place, pair in enumerate(three_uses.PAIR):
+    for i, pair in enumerate(three_uses.PAIR):
         hidden = listen(system, pair.src_text, closed=[8], to="decoder").french
         expected = {three_uses.AS_TRAINED: system(pair.src_text).target, three_uses.HIDDEN: hidden}
         expected[three_uses.ALONE] = listen_alone(system, pair.src_text).french
-        assert {mask: " ".join(uses(mask=mask)["said"][place]) for mask in expected} == expected
-    assert uses()["right"] == (True, True)
+        assert {mask: " ".join(uses(mask=mask)["translations"][i]) for mask in expected} == expected
+    assert uses()["is_right"] == (True, True)
 
 
-def test_what_lesson_14_tells():
-    alone = uses(mask=three_uses.ALONE)
-    assert alone["right"] == (True, False) and " ".join(alone["said"][1]).endswith("il avait froid")
-    assert uses(width=10)["right"] == (True, True) and uses(heads="1 3 4")["right"] == (True, False)
-    assert " ".join(uses(width=8)["said"][1]).endswith("elle était froid")
-    assert not any("chat" in words for words in uses(width=6)["said"])
-    survive = {"2 3 4": 2, "1 3 4": 1, "1 2 4": 2, "1 2 3": 0, "2 4": 2}
-    assert {heads: sum(uses(heads=heads)["right"]) for heads in survive} == survive
-    assert " ".join(uses(heads="1 2 3")["said"][0]).endswith("elle avait soif")
-    source, target, following = three_uses.SOURCE, three_uses.TARGET, three_uses.NEXT
-    for use, word, looked, share in [
-        ("encoder", "it", "water", "0.21"),
-        ("encoder", "it", "was", "0.21"),
-        ("decoder", "soif", "parce", "0.43"),
-        ("cross", "chat", "cat", "1.00"),
-        ("cross", "il", "it", "0.42"),
-        ("cross", "il", "because", "0.38"),
-    ]:
-        rows = {"encoder": source, "decoder": target, "cross": following}[use]
-        columns = target if use == "decoder" else source
-        weights = uses()["weights"][use][rows.index(word)]
-        assert f"{weights[columns.index(looked)]:.2f}" == share, (use, word, looked)
-    assert f"{uses()['weights']['encoder'][source.index('it')].max():.2f}" == "0.21"
+def endings(translations: tuple[tuple[str, ...], ...], n_words: int = 3) -> list[str]:
+    return [" ".join(words[-n_words:]) for words in translations]
+
+
+def test_source_words_that_see_only_themselves_lose_cold():
+    facts = uses(mask=three_uses.ALONE)
+    assert facts["is_right"] == (True, False) and endings(facts["translations"])[1] == "il avait froid"
+
+
+def test_narrower_keys():
+    assert uses(width=10)["is_right"] == (True, True)
+    assert endings(uses(width=8)["translations"])[1] == "elle était froid", "the gender is lost"
+    assert not any("chat" in words for words in uses(width=6)["translations"]), "the cat is lost"
+
+
+def test_which_heads_the_pair_needs():
+    n_right = {"2 3 4": 2, "1 3 4": 1, "1 2 4": 2, "1 2 3": 0, "2 4": 2}
+    assert {heads: sum(uses(heads=heads)["is_right"]) for heads in n_right} == n_right
+    assert uses(heads="1 3 4")["is_right"] == (True, False), "without the second, cold is wrong"
+
+
+def test_the_prediction_of_one_head_less():
+    asked, _, _, after = opened("14", "full-one-head-less", ThreeUses)
+    assert after["heads"] == "1 2 3" and after["is_right"] == (False, False) and asked.right == [2]
+    assert endings(after["translations"])[0] == "elle avait soif"
 
 
 def test_flat_weights_alone_break_less_than_lost_numbers():
-    """All scores a quarter as large: flatter than at d_k 4, and only the gender of cold is lost."""
-    looks = [look for _, _, look in multi_heads(shared("transformer").model)]
+    """With scores divided by 4 the weights are flatter than at d_k 4; only the gender of cold is lost."""
+    attentions = [attention for _, _, attention in multi_heads(shared("transformer").model)]
     with torch.no_grad():
-        for look in looks:
-            look.w_query.mul_(0.25)
+        for attention in attentions:
+            attention.w_query.mul_(0.25)
     try:
         flat = three_uses.outcomes.__wrapped__()[16, three_uses.ALL, three_uses.AS_TRAINED]
     finally:
         with torch.no_grad():
-            for look in looks:
-                look.w_query.mul_(4.0)
+            for attention in attentions:
+                attention.w_query.mul_(4.0)
     narrow = uses(width=4)
-    assert (flat["entropy"] > narrow["entropy"]).all() and narrow["right"] == (False, False)
-    assert flat["said"][0] == three_uses.PAIR[0].tgt
-    assert " ".join(flat["said"][1]).endswith("parce qu' il était froid")
+    assert (flat["entropy"] > narrow["entropy"]).all() and narrow["is_right"] == (False, False)
+    assert flat["translations"][0] == three_uses.PAIR[0].tgt
+    assert endings(flat["translations"])[1] == "il était froid"
 
 
-def test_the_maps_are_of_heads_that_are_heard_sum_to_one_and_never_look_ahead():
+def test_the_maps_are_of_kept_heads_sum_to_one_and_obey_the_masks():
     assert not any(table.any() for table in uses(heads="none")["weights"].values())
-    maps = [uses(heads=heads)["weights"]["cross"] for heads in three_uses.HEARD[1:5]]
+    maps = [uses(heads=heads)["weights"]["cross"] for heads in three_uses.KEPT_HEADS[1:5]]
     assert np.abs(maps[0] - maps[3]).max() > 0.1
     for width, mask in ((16, three_uses.AS_TRAINED), (4, three_uses.HIDDEN), (0, three_uses.ALONE)):
         maps += uses(width=width, mask=mask)["weights"].values()
@@ -85,7 +88,7 @@ def test_the_maps_are_of_heads_that_are_heard_sum_to_one_and_never_look_ahead():
     assert np.allclose(uses(mask=three_uses.HIDDEN)["weights"]["cross"][:, 8], 0)
     assert np.allclose(uses(mask=three_uses.ALONE)["weights"]["encoder"], np.eye(10))
     bits = np.array([uses(width=width)["entropy"] for width in reversed(three_uses.WIDTHS)])
-    assert (np.diff(bits, axis=0) > 0).all(), "narrower keys share out more evenly"
+    assert (np.diff(bits, axis=0) > 0).all(), "narrower keys give more even weights"
     assert bits[0, 2] < 1 and abs(bits[-1, 2] - np.log2(10)) < 1e-3
 
 
@@ -94,46 +97,62 @@ def total(model: str, tables: str = ONE) -> int:
 
 
 def test_the_ledger_counts_as_torch_counts():
-    found = parameter_ledger.counts(BASE)
-    assert found["encoder: attention"] == found["cross-attention"] == 6 * 1_050_624
-    assert found["feed-forward"] == 12 * 2_099_712
+    by_part = parameter_ledger.counts(BASE)
+    assert by_part["encoder: attention"] == by_part["cross-attention"] == 6 * 1_050_624
+    assert by_part["feed-forward"] == 12 * 2_099_712
     with torch.device("meta"):
         layers = nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)
         assert [n_parameters(layer) for layer in layers] == [3_152_384, 4_204_032]
-        assert n_parameters(nn.Transformer(batch_first=True)) == total(BASE) - found["word tables"] + 2 * 1024
+        assert (
+            n_parameters(nn.Transformer(batch_first=True)) == total(BASE) - by_part["word tables"] + 2 * 1024
+        )
     assert total(BASE) == 63_082_496 and total(BIG) == 214_245_376
     assert total(OURS) == n_parameters(shared("transformer").model) == 392_360
     assert total(BASE, THREE) - total(BASE) == 37_888_000
-    shares = [parameter_ledger.compute(model=m, place=0, tables=THREE)["tables_share"] for m in (BASE, BIG)]
-    assert shares[0] > 0.5 > shares[1]
+    fractions = [
+        parameter_ledger.compute(model=m, place=0, tables=THREE)["tables_fraction"] for m in (BASE, BIG)
+    ]
+    assert fractions[0] > 0.5 > fractions[1]
+
+
+def test_the_shape_of_the_cross_scores():
     facts = parameter_ledger.compute(model=BASE, place=parameter_ledger.CROSS, tables=ONE)
-    assert facts["shape"] == (BATCH, 8, N_TGT, N_SRC) and facts["name"] == "cross: scores"
+    assert facts["shape"] == (BATCH, 8, N_TGT, N_SRC)
+
+
+def test_the_prediction_of_the_largest_part():
+    asked, _, _, after = opened("14", "full-largest-part", ParameterLedger)
+    attention = sum(n for part, n in after["counts"].items() if "attention" in part)
+    in_order = [attention, *(after["counts"][part] for part in ("feed-forward", "word tables", "norms"))]
+    assert after["model"] == BASE and asked.right == [in_order.index(max(in_order))]
 
 
 @pytest.mark.parametrize("name", parameter_ledger.SIZES)
 def test_shapes_are_those_of_a_live_model(name):
-    """On the meta device: shapes without numbers."""
+    """On the meta device, which computes shapes and no numbers."""
     sizes = zip(("d_model", "n_heads", "d_ff", "n_layers"), parameter_ledger.SIZES[name], strict=False)
     config = make_config("transformer", scale="toy", vocab_size=parameter_ledger.SIZES[name][-1])
     with torch.device("meta"):
         model = Transformer(type(config)(**{**vars(config), **dict(sizes)})).eval()
         source, target = (torch.zeros(BATCH, n, dtype=torch.long) for n in (N_SRC, N_TGT))
-        x, _, looked = model.encoder(model.words.source(source), with_weights=True)
+        x, _, of_encoder = model.encoder(model.words.source(source), with_weights=True)
         memory = model.decoder.read_source(x)
         memory |= {"may_look": torch.ones(BATCH, 1, 1, N_SRC, dtype=torch.bool)}
         words = model.words.target(target)
-        y, _, weights = model.decoder(words, causal=True, source=memory, with_weights=True)
-        live_ones = {
+        y, _, of_decoder = model.decoder(words, causal=True, source=memory, with_weights=True)
+        states = {
             "source words": x,
             "memory": x,
-            "encoder: scores": looked["own"][:, 0],
-            "decoder: scores": weights["own"][:, 0],
-            "cross: scores": weights["cross"][:, 0],
+            "encoder: scores": of_encoder["own"][:, 0],
+            "decoder: scores": of_decoder["own"][:, 0],
+            "cross: scores": of_decoder["cross"][:, 0],
             "cross: keys": memory["keys"][:, 0],
             "encoder: widened": model.encoder.blocks[0].feed_forward.inner(x),
             "target words": y,
             "logits": model.words.logits(y),
         }
-    found = parameter_ledger.shapes(name)
-    assert tuple(found) == parameter_ledger.STAGES
-    assert {stage: found[stage] for stage in live_ones} == {s: tuple(v.shape) for s, v in live_ones.items()}
+    shapes = parameter_ledger.shapes(name)
+    assert tuple(shapes) == parameter_ledger.STAGES
+    assert {stage: shapes[stage] for stage in states} == {
+        stage: tuple(x.shape) for stage, x in states.items()
+    }

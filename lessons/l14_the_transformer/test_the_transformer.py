@@ -1,182 +1,259 @@
-"""Figures and claims of lesson 14 are what was measured."""
+"""The claims of lesson 14, against the shipped Transformer."""
 
 from __future__ import annotations
 
+import ast
 import json
-import re
 from functools import cache
 
 import pytest
 import torch
 
 from course_lib.layers.positions import sinusoids
+from course_lib.runtime import data_path
 from course_lib.teaching import yours
+from course_lib.teaching.contents import lesson
 from course_lib.teaching.exercises.any_exercise import judge
 from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD, spoken
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.shipped import shared
-from lessons.l09_self_attention.interventions import listen_alone
 from lessons.l14_the_transformer import by_parts
-from lessons.l14_the_transformer.by_parts import PATIENTS, RIGHT, Wiring
-from lessons.l14_the_transformer.parameter_ledger import BASE, ONE, THREE, compute, counts
-from tests.lessons.told import Told, drawn
+from lessons.l14_the_transformer import measurements as m
+from lessons.l14_the_transformer.by_parts import FAULTY, RIGHT, Wiring
+from tests.lessons.told import drawn, n_right
+from tools.authoring.source import read_cells
 
-L = Told("the_transformer")
-SIZES = {"n_heads": 4, "n_layers": 3}
+ASKED = questions("14")
+FIRST_STAGES = {
+    "A": "encoder 0",
+    "B": "memory",
+    "C": "source words",
+    "D": "logits",
+    "E": "target words",
+    "F": "encoder 0",
+}
 
 
 @cache
-def weights() -> dict[str, torch.Tensor]:
-    return {name: w.detach() for name, w in shared("transformer").model.state_dict().items()}
+def measured() -> dict:
+    return m.measure()
 
 
-def encode(text: str) -> list[int]:
-    return shared("transformer").tokenizer.encode(text)
+@cache
+def named_cells() -> dict[str, str]:
+    """The code cells of the lesson that have a name."""
+    cells = read_cells((lesson("the_transformer").folder / "lesson.py").read_text(encoding="utf-8"))
+    return {cell.options["name"]: cell.text for cell in cells if "name" in cell.options}
 
 
-def said_by(wiring: Wiring, texts: list[str]) -> list[str]:
-    """In one batch, as in the clinic."""
-    src = make_batch([encode(text) for text in texts], [[]] * len(texts)).src
-    given = {**SIZES, "max_len": 30, "may_look": (src != PAD)[:, None, None], "wiring": wiring}
-    found = by_parts.say(src, weights(), **given)
-    return [shared("transformer").tokenizer.decode(list(spoken(row, 680))) for row in found.tolist()]
+def test_the_stored_numbers_are_measured_again():
+    stored = json.loads(data_path("results", "lesson_14.json").read_text(encoding="utf-8"))
+    for name, numbers in measured().items():
+        assert numbers == pytest.approx(stored[name], rel=0.01, abs=1e-4), name
 
 
-def answer_to(question: str) -> str:
-    (found,) = [one for one in json.loads(L.quiz)["questions"] if one["id"] == question]
-    (right,) = [option["text"] for option in found["options"] if option["correct"]]
-    return right
+# ---- the file
 
 
-def test_the_file_is_as_told():
+def test_the_shipped_model_is_as_described():
     config = shared("transformer").model.config
     assert (config.d_model, config.n_heads, config.d_ff, config.n_layers) == (64, 4, 256, 3)
     assert config.pre_norm and config.tied and config.positions == "sinusoidal"
-    assert len(weights()) == 96 and sum(w.numel() for w in weights().values()) == 392_360
-    L.says("392,360")
-    row = weights()["words.output.weight"].square().mean().sqrt().item()
-    position = sinusoids(20, 64).square().mean().sqrt().item()  # a row of words is a fifth of it
-    assert 0.17 < row / position < 0.25 and 8 * row > 1.5 * position
+    names = set(m.weights())
+    assert "words.output.bias" in names and "encoder.last_norm.weight" in names, "as the table says"
+    assert not any(name.startswith("encoder.blocks.0.attention.b") for name in names), (
+        "no biases in attention"
+    )
+    assert sum("cross.w_key" in name for name in names) == 3
 
 
-def test_who_the_patients_are():
+def test_rows_of_the_table_are_small_and_lead_after_scaling():
+    row = m.weights()["words.output.weight"].square().mean().sqrt().item()
+    position = sinusoids(20, 64).square().mean().sqrt().item()
+    assert 0.17 < row / position < 0.25, "about a fifth"
+    assert 8 * row > 1.5 * position
+
+
+def test_states_grow_from_block_to_block_and_the_last_norms_bring_them_back():
+    batch = m.lesson_batch()
+    mask = (batch.src != PAD)[:, None, None]
+    states = by_parts.stages(batch.src, batch.tgt_in, m.weights(), **m.SIZES, may_look=mask)
+    sizes = {stage: state.square().mean().sqrt().item() for stage, state in states.items()}
+    for side in ("encoder", "decoder"):
+        assert sizes[f"{side} 0"] < sizes[f"{side} 1"] < sizes[f"{side} 2"]
+    assert all(0.7 < sizes[stage] < 1.5 < sizes["encoder 2"] for stage in ("memory", "last norm"))
+
+
+# ---- faulty Transformers
+
+
+def translations(wiring: Wiring, texts: list[str]) -> list[str]:
+    """Of all sentences in one batch, with padding."""
+    tokenizer = shared("transformer").tokenizer
+    src = make_batch([tokenizer.encode(text) for text in texts], [[]] * len(texts)).src
+    mask = (src != PAD)[:, None, None]
+    ids = by_parts.translate(src, m.weights(), **m.SIZES, max_len=30, may_look=mask, wiring=wiring)
+    return [tokenizer.decode(list(spoken(row, 680))) for row in ids.tolist()]
+
+
+@cache
+def right_of_40(name: str) -> int:
+    wiring = FAULTY.get(name, RIGHT)
+    return n_right(translations(wiring, [pair.src_text for pair in drawn(40)]), drawn(40))
+
+
+def test_which_mistake_each_faulty_one_has():
     assert {
         "A": Wiring(masked=False),
         "B": Wiring(last_norm=False),
         "C": Wiring(scaled=False),
         "D": Wiring(bias=False),
-        "E": Wiring(starts=False),
+        "E": Wiring(starts_with_bos=False),
         "F": Wiring(eps=1e-3),
-    } == PATIENTS
-    for patient, told in (("a", "padding"), ("b", "last norm"), ("d", "bias"), ("f", "0.001")):
-        assert told in answer_to(f"full-patient-{patient}")
+    } == FAULTY
+    right = {letter: ASKED[f"full-patient-{letter}"].right for letter in "abdf"}
+    assert right == {"a": [1], "b": [0], "d": [0], "f": [1]}
 
 
-def test_a_causal_mask_across_spoils_the_article(monkeypatch):
-    look = by_parts.look
+def test_only_the_stages_reveal_d_and_f():
+    assert right_of_40("D") == right_of_40("F") == right_of_40("well") >= 38
+    assert ASKED["full-later-stages"].right == [1]
 
-    def causal_look(x, source, parts, which, *, n_heads, may_look):
+
+def test_a_fails_with_padding_only_and_c_and_e_always():
+    pair = running_pair()[0]
+    assert translations(FAULTY["A"], [pair.src_text]) == [pair.tgt_text]
+    assert right_of_40("A") < right_of_40("well") - 2
+    assert right_of_40("B") < 20
+    for name in "CE":
+        assert right_of_40(name) == 0 and translations(FAULTY[name], [pair.src_text]) != [pair.tgt_text]
+
+
+@pytest.mark.parametrize(("name", "first"), FIRST_STAGES.items())
+def test_where_each_faulty_one_differs_first(name, first):
+    assert next(stage for stage, gap in m.gaps(FAULTY[name]).items() if gap > 1e-3) == first
+
+
+def test_the_gaps_that_the_quiz_relies_on():
+    of_f, of_d = m.gaps(FAULTY["F"]), m.gaps(FAULTY["D"])
+    assert of_f["source words"] == of_f["target words"] == 0 and 0.001 < of_f["encoder 0"] < 0.01
+    assert 0.1 < of_d["logits"] < 1, "off by less than 1"
+    numbers = m.weights()["words.output.weight"][m.lesson_batch().src].flatten()
+    rounded = torch.tensor([float(f"{number:.1e}") for number in numbers.tolist()])
+    assert (8 * (rounded - numbers)).abs().max() > 0.001, "rounding would show in the words"
+
+
+def test_a_causal_mask_on_cross_attention_spoils_the_article(monkeypatch):
+    right = by_parts.multi_head_attention
+
+    def with_causal_cross(x, source, parts, name, *, n_heads, may_look):
         causal = torch.ones(x.shape[1], source.shape[1], dtype=torch.bool).tril()
-        mask = causal if which == "cross" else may_look
-        return look(x, source, parts, which, n_heads=n_heads, may_look=mask)
+        mask = causal if name == "cross" else may_look
+        return right(x, source, parts, name, n_heads=n_heads, may_look=mask)
 
-    monkeypatch.setattr(by_parts, "look", causal_look)
-    found = said_by(RIGHT, [pair.src_text for pair in running_pair()])
-    assert all(text.startswith("la chat") for text in found)  # what the instructor's edition tells
+    monkeypatch.setattr(by_parts, "multi_head_attention", with_causal_cross)
+    spoilt = translations(RIGHT, [pair.src_text for pair in running_pair()])
+    assert all(text.split()[:2] == ["la", "chat"] for text in spoilt)
 
 
-def by_mine(mine, theirs, tolerance):
+# ---- the lesson's cells
+
+
+def first_in_mine(mine, theirs, tolerance):
     for stage in mine:
         if not (mine[stage] - theirs[stage]).abs().max() <= tolerance:
             return stage
     return "nowhere"
 
 
-def by_zip(mine, theirs, tolerance):
+def first_by_zip(mine, theirs, tolerance):
     for (stage, own), right in zip(mine.items(), theirs.values(), strict=True):
         if not (own - right).abs().max() <= tolerance:
             return stage
     return "nowhere"
 
 
-def test_any_finder_that_passes_gets_through_the_lights_and_the_clinic(capsys, monkeypatch):
-    """Whether it goes through the stages of the one or of both side by side. Each patient is heard once."""
-    heard: dict = {}
+def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
+    """Whether it goes through the stages of one or of both. Each faulty one translates only once."""
+    translate, cached, space = by_parts.translate, {}, {}
 
-    def say(src, *parts, wiring, **given):
+    def translate_once(src, *weights, wiring, **options):
         key = wiring, tuple(src.shape)
-        if key not in heard:
-            heard[key] = by_parts_say(src, *parts, wiring=wiring, **given)
-        return heard[key]
+        if key not in cached:
+            cached[key] = translate(src, *weights, wiring=wiring, **options)
+        return cached[key]
 
-    by_parts_say, space = by_parts.say, {}
-    monkeypatch.setattr(by_parts, "say", say)
-    setup = L.cells("import textwrap", "shipped =", "PARTS =", "def size", "parts_of, embed")
-    exec(setup.replace("start_lesson(", "(lambda *a, **b: None)("), space)
+    monkeypatch.setattr(by_parts, "translate", translate_once)
+    monkeypatch.setattr("course_lib.teaching.start_lesson", lambda *args, **options: None)
+    for name in ("setup", "file", "plan", "size", "parts"):
+        exec(named_cells()[name], space)
     space["decoder_block"] = yours("decoder_block")
-    exec(L.cells("thirsty ="), space)
-    for finder in (by_mine, by_zip):
+    exec(named_cells()["batch"], space)
+    for finder in (first_in_mine, first_by_zip):
         assert judge(exercise_called("first_difference"), finder).status == "passed"
         space["first_difference"] = finder
-        capsys.readouterr()
-        exec(L.cells("x = embed(batch.src", "heard ="), space)
-        told = capsys.readouterr().out
-        assert "OFF" not in told and "first difference: nowhere" in told
-        assert "last norm" in told and "well: nowhere; right 39 of 40" in told
-        assert "F: first at 'encoder 0', by 0.005; right 39 of 40" in told
-        stages = [line.split("'")[1] for line in told.splitlines() if "first at" in line]
-        assert stages == ["encoder 0", "memory", "source words", "logits", "target words", "encoder 0"]
+        exec(named_cells()["stages"], space)
+        assert set(space["lit"]) == set(space["PARTS"]), "every part agrees"
+        exec(named_cells()["faults"], space)
+        expected = {"well": "nowhere", **FIRST_STAGES}
+        assert space["results"] == {name: (stage, right_of_40(name)) for name, stage in expected.items()}
 
 
-def test_the_roll_names_exercises():
-    (road,) = re.findall(r'ROAD = """(.+?)"""', L.source, re.DOTALL)
-    names = road.split()
+def test_the_parts_of_the_roll_are_exercises():
+    (assigned,) = (
+        node.value.value
+        for node in ast.parse(named_cells()["speaks"]).body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "NAMES"
+    )
+    names = assigned.split()
     assert len(names) == len(set(names)) == 18
     assert all(exercise_called(name).name == name for name in names)
 
 
 @pytest.mark.parametrize("name", ["encode_source", "decoder_block", "decode_logits"])
-def test_what_is_lent_does_what_is_asked_for(name):
-    task = exercise_called(name)
-    assert judge(task, task.library).status == "passed"
+def test_the_library_version_passes_the_check(name):
+    exercise = exercise_called(name)
+    assert judge(exercise, exercise.library).status == "passed"
 
 
-def test_patient_f():
-    src = make_batch([encode(pair.src_text) for pair in running_pair()], [[7, 8]] * 2)
-    given = {**SIZES, "may_look": (src.src != PAD)[:, None, None]}
-    well = by_parts.stages(src.src, src.tgt_in, weights(), **given)
-    sick = by_parts.stages(src.src, src.tgt_in, weights(), **given, wiring=PATIENTS["F"])
-    gaps = {stage: (sick[stage] - well[stage]).abs().max().item() for stage in well}
-    assert gaps["source words"] == gaps["target words"] == 0 and gaps["encoder 0"] > 0.001
-    numbers = weights()["words.output.weight"][src.src].flatten()
-    rounded = torch.tensor([float(f"{number:.1e}") for number in numbers.tolist()])
-    assert (8 * (rounded - numbers)).abs().max() > 0.001  # two digits: the words would tell
+# ---- numbers in the text
 
 
-def test_alone_every_cold_is_felt():
-    drinkers = ["cat", "dog", "cow", "girl", "boy", "horse", "goat", "hen", "mouse", "woman", "bird"]
-    drinks = ["water", "juice", "milk", "soup", "tea"]
-    for one in drinkers:
-        for drink in drinks:
-            text = f"the {one} drank the {drink} because it was cold"
-            assert listen_alone(shared("transformer"), text).french.endswith("avait froid")
-    L.says(f"all of {len(drinkers)} drinkers with {len(drinks)} drinks")
-
-
-def test_its_words_are_about_290():
-    assert 280 <= len({word for pair in drawn(3000) for word in pair.src}) <= 300
+def test_words_and_lengths():
+    assert measured()["English words, to the nearest ten"] == 290
     assert max(len(pair.src) for pair in drawn(3000)) == 20
 
 
-def test_the_ledger():
-    found = counts(BASE)
-    attention = found["encoder: attention"] + found["decoder: attention"] + found["cross-attention"]
-    millions = [f"{n / 1e6:.1f}" for n in (found["feed-forward"], attention, found["word tables"])]
-    assert millions == ["25.2", "18.9", "18.9"] and attention < found["word tables"]
-    base, wide = (compute(model=BASE, place=0, tables=tables) for tables in (ONE, THREE))
-    assert f"{base['total'] / 1e6:.1f}" == "63.1" and round(wide["total"] / 1e6) == 101
-    assert f"{(wide['total'] - base['total']) / 1e6:.1f}" == "37.9" and wide["tables_share"] > 0.5
-    assert 44_140_544 - (base["total"] - found["word tables"]) == 2_048  # torch's own, as printed
-    L.says("25.2 million", "18.9 each", "101 million")
+def test_where_source_words_see_only_themselves_cold_is_always_felt():
+    numbers = measured()["felt cold"]
+    assert numbers["sentences"] == numbers["drinkers"] * numbers["drinks"]
+
+
+def test_the_weights_quoted_are_the_largest_of_their_rows():
+    weights = measured()["weights"]
+    assert weights["it to was"] == pytest.approx(weights["it to water"], abs=0.005), "each"
+    facts = m.three_uses.compute(width=16, heads=m.three_uses.ALL, mask=m.three_uses.AS_TRAINED)
+    rows = {
+        ("encoder", "it"): ["it to water", "it to was"],
+        ("decoder", "soif"): ["soif to parce"],
+        ("cross", "chat"): ["chat to cat"],
+        ("cross", "il"): ["il to it", "il to because"],
+    }
+    for (use, word), quoted in rows.items():
+        largest = sorted(facts["weights"][use][m.ROWS_AND_COLUMNS[use][0].index(word)])[-len(quoted) :]
+        assert sorted(weights[name] for name in quoted) == pytest.approx(largest), (use, word)
+
+
+def test_the_parameters_of_the_base_model():
+    millions = measured()["parameters"]
+    assert millions["feed-forward"] == max(
+        millions["feed-forward"], millions["attention"], millions["word table"]
+    )
+    assert millions["attention"] == pytest.approx(millions["word table"], abs=0.05), "18.9 each"
+    assert 3 * millions["word table"] > millions["all, three tables"] / 2, "more than half are words"
+    assert millions["last norms of torch, exactly"] == 2 * 2 * 512, "two norms, a scale and a shift each"
+    assert ASKED["full-largest-part"].right == [1] == ASKED["full-later-largest"].right
+    assert ASKED["full-tied-saves"].answer == 2 * 10_000 * 300 / 1e6

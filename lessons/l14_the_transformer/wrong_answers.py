@@ -1,13 +1,77 @@
-"""Answers to the exercises of lesson 14, as learners write them: wrong, with what must be said, and right.
+"""Wrong and right answers to the exercises of lesson 14, as learners write them.
 
-After each come the slip that must be named, or a part of the text; None where no slip may be named.
+A row of WRONG: the answer and what its verdict must contain, the name of a slip or a part of the text; None
+if the verdict may name no slip.
 """
 
 import torch
 import torch.nn.functional as F
 
+from course_lib.layers.feed_forward import feed_forward
 from course_lib.layers.positions import sinusoids
 from lessons.l14_the_transformer import by_parts
+
+# ---- what the answers share
+
+TABLE, BIAS = "words.output.weight", "words.output.bias"
+
+
+def words(source, weights):
+    return by_parts.embed(source, weights[TABLE])
+
+
+def blocks(x, weights, n_heads, may_look, layers):
+    for i in layers:
+        parts = by_parts.parts_of(weights, f"encoder.blocks.{i}")
+        x, _ = by_parts.block(x, parts, n_heads=n_heads, self_mask=may_look)
+    return x
+
+
+def last(x, weights, side="encoder"):
+    return by_parts.norm(x, weights, f"{side}.last_norm")
+
+
+def normed(x, parts, name):
+    return by_parts.norm(x, parts, f"around_{name}.norm")
+
+
+def attended(x, source, parts, name, n_heads, mask):
+    return by_parts.multi_head_attention(x, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+
+
+def fed(x, parts):
+    return feed_forward(x, **by_parts.feed_forward_weights(parts))
+
+
+def triangle(x, diagonal=0):
+    return torch.ones(x.shape[1], x.shape[1]).tril(diagonal) == 1
+
+
+def decode_block(x, memory, parts, n_heads, *, mask=None, across=None, source=None):
+    mask = triangle(x) if mask is None else mask
+    seen = normed(x, parts, "attention")
+    x = x + attended(seen, seen, parts, "attention", n_heads, mask)
+    seen = normed(x, parts, "cross")
+    x = x + attended(seen, memory if source is None else source(seen), parts, "cross", n_heads, across)
+    return x + fed(normed(x, parts, "feed_forward"), parts)
+
+
+def states(target, memory, weights, n_heads, n_layers, may_look, start=by_parts.embed):
+    x = start(target, weights[TABLE])
+    for i in range(n_layers):
+        x = dec_plain(x, memory, by_parts.parts_of(weights, f"decoder.blocks.{i}"), n_heads, may_look)
+    return x
+
+
+def random_words():
+    return torch.randn(1, 4, 8), torch.randn(1, 5, 8)
+
+
+def changed(tensor, position, by=None):
+    tensor = tensor.clone()
+    tensor[:, position] = torch.randn(8) if by is None else tensor[:, position] + by
+    return tensor
+
 
 # ---- parts_of
 
@@ -128,205 +192,152 @@ def embed_table_first(tokens, table):
 # ---- encode_source
 
 
-def blocks(x, weights, n_heads, n_layers, may_look):
-    for i in range(n_layers):
-        parts = by_parts.parts_of(weights, f"encoder.blocks.{i}")
-        x, _ = by_parts.block(x, parts, n_heads=n_heads, own=may_look)
-    return x
-
-
-def last(x, weights, side="encoder"):
-    w, b = (weights[f"{side}.last_norm.{kind}"] for kind in ("weight", "bias"))
-    return F.layer_norm(x, w.shape, w, b)
-
-
 def encode_no_norm(source, weights, n_heads, n_layers, may_look=None):
-    return blocks(
-        by_parts.embed(source, weights["words.output.weight"]), weights, n_heads, n_layers, may_look
-    )
+    return blocks(words(source, weights), weights, n_heads, may_look, range(n_layers))
 
 
 def encode_no_mask(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    return last(blocks(x, weights, n_heads, n_layers, None), weights)
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, None, range(n_layers)), weights)
 
 
 def encode_no_root(source, weights, n_heads, n_layers, may_look=None):
-    x = embed_plain(source, weights["words.output.weight"])
-    return last(blocks(x, weights, n_heads, n_layers, may_look), weights)
+    x = embed_plain(source, weights[TABLE])
+    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights)
 
 
 def encode_one_block(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    return last(blocks(x, weights, n_heads, 1, may_look), weights)
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, may_look, range(1)), weights)
 
 
 def encode_first_weights(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    parts = by_parts.parts_of(weights, "encoder.blocks.0")
-    for _ in range(n_layers):
-        x, _ = by_parts.block(x, parts, n_heads=n_heads, own=may_look)
-    return last(x, weights)
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, may_look, [0] * n_layers), weights)
 
 
 def encode_norm_each(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
+    x = words(source, weights)
     for i in range(n_layers):
-        x, _ = by_parts.block(
-            x, by_parts.parts_of(weights, f"encoder.blocks.{i}"), n_heads=n_heads, own=may_look
-        )
-        x = last(x, weights)
+        x = last(blocks(x, weights, n_heads, may_look, [i]), weights)
     return x
 
 
 def encode_decoders_norm(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    return last(blocks(x, weights, n_heads, n_layers, may_look), weights, "decoder")
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights, "decoder")
 
 
 def encode_from_behind(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    for i in reversed(range(n_layers)):
-        parts = by_parts.parts_of(weights, f"encoder.blocks.{i}")
-        x, _ = by_parts.block(x, parts, n_heads=n_heads, own=may_look)
-    return last(x, weights)
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, may_look, reversed(range(n_layers))), weights)
 
 
 def encode_plain(source, weights, n_heads, n_layers, may_look=None):
-    x = by_parts.embed(source, weights["words.output.weight"])
-    return last(blocks(x, weights, n_heads, n_layers, may_look), weights)
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights)
 
 
 def encode_recursive(source, weights, n_heads, n_layers, may_look=None):
     def upto(i):
         if i == 0:
-            return by_parts.embed(source, weights["words.output.weight"])
-        parts = by_parts.parts_of(weights, f"encoder.blocks.{i - 1}")
-        return by_parts.block(upto(i - 1), parts, n_heads=n_heads, own=may_look)[0]
+            return words(source, weights)
+        return blocks(upto(i - 1), weights, n_heads, may_look, [i - 1])
 
     return last(upto(n_layers), weights)
 
 
 def encode_by_stages(source, weights, n_heads, n_layers, may_look=None):
-    found, _ = by_parts.encoder_stages(source, weights, n_heads=n_heads, n_layers=n_layers, may_look=may_look)
-    return found["memory"]
+    stages, _ = by_parts.encoder_stages(
+        source, weights, n_heads=n_heads, n_layers=n_layers, may_look=may_look
+    )
+    return stages["memory"]
 
 
 # ---- decoder_block
 
 
-def normal(x, parts, name):
-    w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
-    return F.layer_norm(x, w.shape, w, b)
-
-
-def look(x, source, parts, name, n_heads, mask):
-    return by_parts.look(x, source, parts, name, n_heads=n_heads, may_look=mask)[0]
-
-
-def think(x, parts):
-    wide = F.relu(F.linear(x, parts["feed_forward.inner.weight"], parts["feed_forward.inner.bias"]))
-    return F.linear(wide, parts["feed_forward.outer.weight"], parts["feed_forward.outer.bias"])
-
-
-def decode_block(x, memory, parts, n_heads, may_look, *, mask=None, across=None, source=None):
-    m = x.shape[1]
-    mask = torch.ones(m, m).tril() == 1 if mask is None else mask
-    seen = normal(x, parts, "attention")
-    x = x + look(seen, seen, parts, "attention", n_heads, mask)
-    seen = normal(x, parts, "cross")
-    x = x + look(seen, memory if source is None else source(seen), parts, "cross", n_heads, across)
-    return x + think(normal(x, parts, "feed_forward"), parts)
-
-
 def dec_open(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    return decode_block(x, memory, parts, n_heads, may_look, mask=torch.ones(m, m) == 1, across=may_look)
+    return decode_block(x, memory, parts, n_heads, mask=triangle(x, x.shape[1]), across=may_look)
 
 
 def dec_next(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    mask = torch.ones(m, m).tril(1) == 1
-    return decode_block(x, memory, parts, n_heads, may_look, mask=mask, across=may_look)
+    return decode_block(x, memory, parts, n_heads, mask=triangle(x, 1), across=may_look)
 
 
 def dec_triu(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    mask = torch.ones(m, m).triu() == 1
-    return decode_block(x, memory, parts, n_heads, may_look, mask=mask, across=may_look)
+    mask = triangle(x).T
+    return decode_block(x, memory, parts, n_heads, mask=mask, across=may_look)
 
 
 def dec_from_itself(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, may_look, source=lambda seen: seen)
+    return decode_block(x, memory, parts, n_heads, source=lambda seen: seen)
 
 
 def dec_causal_across(x, memory, parts, n_heads, may_look=None):
     across = torch.ones(x.shape[1], memory.shape[1]).tril() == 1
-    return decode_block(x, memory, parts, n_heads, may_look, across=across)
+    return decode_block(x, memory, parts, n_heads, across=across)
 
 
 def dec_unmasked(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, may_look)
+    return decode_block(x, memory, parts, n_heads)
 
 
 def dec_memory_normed(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, normal(memory, parts, "cross"), parts, n_heads, may_look, across=may_look)
+    return decode_block(x, normed(memory, parts, "cross"), parts, n_heads, across=may_look)
 
 
 def dec_swapped_order(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    x = x + look(normal(x, parts, "cross"), memory, parts, "cross", n_heads, may_look)
-    seen = normal(x, parts, "attention")
-    x = x + look(seen, seen, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
-    return x + think(normal(x, parts, "feed_forward"), parts)
+    x = x + attended(normed(x, parts, "cross"), memory, parts, "cross", n_heads, may_look)
+    seen = normed(x, parts, "attention")
+    x = x + attended(seen, seen, parts, "attention", n_heads, triangle(x))
+    return x + fed(normed(x, parts, "feed_forward"), parts)
 
 
 def dec_not_turned(x, memory, parts, n_heads, may_look=None):
     turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
-    return decode_block(x, memory, turned, n_heads, may_look, across=may_look)
+    return decode_block(x, memory, turned, n_heads, across=may_look)
 
 
 def dec_strictly_before(x, memory, parts, n_heads, may_look=None):
-    place = torch.arange(x.shape[1])
-    return decode_block(x, memory, parts, n_heads, may_look, mask=place[:, None] > place, across=may_look)
+    position = torch.arange(x.shape[1])
+    return decode_block(x, memory, parts, n_heads, mask=position[:, None] > position, across=may_look)
 
 
 def dec_path_normed(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    x = normal(x, parts, "attention")
-    x = x + look(x, x, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
-    x = normal(x, parts, "cross")
-    x = x + look(x, memory, parts, "cross", n_heads, may_look)
-    x = normal(x, parts, "feed_forward")
-    return x + think(x, parts)
+    x = normed(x, parts, "attention")
+    x = x + attended(x, x, parts, "attention", n_heads, triangle(x))
+    x = normed(x, parts, "cross")
+    x = x + attended(x, memory, parts, "cross", n_heads, may_look)
+    x = normed(x, parts, "feed_forward")
+    return x + fed(x, parts)
 
 
 def dec_keys_for_values(x, memory, parts, n_heads, may_look=None):
     swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
-    return decode_block(x, memory, parts | swapped, n_heads, may_look, across=may_look)
+    return decode_block(x, memory, parts | swapped, n_heads, across=may_look)
 
 
 def dec_one_norm(x, memory, parts, n_heads, may_look=None):
-    m = x.shape[1]
-    seen = normal(x, parts, "attention")
-    x = x + look(seen, seen, parts, "attention", n_heads, torch.ones(m, m).tril() == 1)
-    x = x + look(normal(x, parts, "attention"), memory, parts, "cross", n_heads, may_look)
-    return x + think(normal(x, parts, "feed_forward"), parts)
+    seen = normed(x, parts, "attention")
+    x = x + attended(seen, seen, parts, "attention", n_heads, triangle(x))
+    x = x + attended(normed(x, parts, "attention"), memory, parts, "cross", n_heads, may_look)
+    return x + fed(normed(x, parts, "feed_forward"), parts)
 
 
 def dec_plain(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, may_look, across=may_look)
+    return decode_block(x, memory, parts, n_heads, across=may_look)
 
 
 def dec_arange(x, memory, parts, n_heads, may_look=None):
-    place = torch.arange(x.shape[1])
-    return decode_block(x, memory, parts, n_heads, may_look, mask=place[:, None] >= place, across=may_look)
+    position = torch.arange(x.shape[1])
+    return decode_block(x, memory, parts, n_heads, mask=position[:, None] >= position, across=may_look)
 
 
 def dec_four_axes(x, memory, parts, n_heads, may_look=None):
     m = x.shape[1]
     mask = ~torch.ones(m, m, dtype=torch.bool).triu(1)[None, None]
-    return decode_block(x, memory, parts, n_heads, may_look, mask=mask, across=may_look)
+    return decode_block(x, memory, parts, n_heads, mask=mask, across=may_look)
 
 
 # ---- test_decoder
@@ -342,42 +353,36 @@ def test_never(block):
 
 
 def test_last_only(block):
-    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-    y = x.clone()
-    y[:, -1] = torch.randn(8)
+    x, memory = random_words()
+    y = changed(x, -1)
     assert torch.allclose(block(x, memory)[:, 0], block(y, memory)[:, 0], atol=1e-5)
 
 
 def test_no_memory(block):
-    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-    for place in range(1, 4):
-        y = x.clone()
-        y[:, place] = torch.randn(8)
-        assert torch.allclose(block(x, memory)[:, :place], block(y, memory)[:, :place], atol=1e-5)
+    x, memory = random_words()
+    for position in range(1, 4):
+        y = changed(x, position)
+        assert torch.allclose(block(x, memory)[:, :position], block(y, memory)[:, :position], atol=1e-5)
 
 
 def test_by_a_constant(block):
-    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-    for place in range(1, 4):
-        y = x.clone()
-        y[:, place] += 1
-        assert torch.allclose(block(x, memory)[:, :place], block(y, memory)[:, :place], atol=1e-5)
-    other = memory.clone()
-    other[:, -1] += 1
+    x, memory = random_words()
+    for position in range(1, 4):
+        y = changed(x, position, by=1)
+        assert torch.allclose(block(x, memory)[:, :position], block(y, memory)[:, :position], atol=1e-5)
+    other = changed(memory, -1, by=1)
     assert not torch.allclose(block(x, memory)[:, 0], block(x, other)[:, 0], atol=1e-5)
 
 
 def test_memory_only(block):
-    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-    other = memory.clone()
-    other[:, -1] += 1
+    x, memory = random_words()
+    other = changed(memory, -1, by=1)
     assert not torch.allclose(block(x, memory)[:, 0], block(x, other)[:, 0], atol=1e-5)
 
 
 def test_too_strict(block):
-    x, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-    y = x.clone()
-    y[:, -1] = torch.randn(8)
+    x, memory = random_words()
+    y = changed(x, -1)
     assert torch.allclose(block(x, memory), block(y, memory))
 
 
@@ -386,57 +391,50 @@ def test_by_prefix(block):
     whole = block(x, memory)
     for n in range(1, 5):
         assert torch.allclose(block(x[:, :n], memory), whole[:, :n], atol=1e-5)
-    other = memory.clone()
-    other[:, 4] += 1
+    other = changed(memory, 4, by=1)
     assert (block(x, other)[:, 0] - whole[:, 0]).abs().max() > 1e-5
 
 
 def test_by_gradient(block):
     x, memory = torch.randn(1, 4, 8, requires_grad=True), torch.randn(1, 5, 8, requires_grad=True)
-    for place in range(4):
+    for position in range(4):
         to_x, to_memory = torch.autograd.grad(
-            block(x, memory)[0, place].square().sum(), (x, memory), materialize_grads=True
+            block(x, memory)[0, position].square().sum(), (x, memory), materialize_grads=True
         )
-        assert to_x[0, place + 1 :].abs().sum() == 0
+        assert to_x[0, position + 1 :].abs().sum() == 0
         assert (to_memory[0].abs().sum(-1) > 0).all()
 
 
-def test_all_places(block):
+def test_all_positions(block):
     x, memory = torch.randn(2, 4, 8), torch.randn(2, 6, 8)
     before = block(x, memory)
-    for place in range(6):
-        other = memory.clone()
-        other[:, place] -= 2
+    for position in range(6):
+        other = changed(memory, position, by=-2)
         assert not torch.allclose(before[:, 0], block(x, other)[:, 0], atol=1e-4)
-    for place in range(1, 4):
+    for position in range(1, 4):
         other = x.clone()
-        other[:, place:] = 0
-        torch.testing.assert_close(block(other, memory)[:, :place], before[:, :place], atol=1e-4, rtol=0)
+        other[:, position:] = 0
+        torch.testing.assert_close(
+            block(other, memory)[:, :position], before[:, :position], atol=1e-4, rtol=0
+        )
 
 
 # ---- decode_logits
 
 
-def states(target, memory, weights, n_heads, n_layers, may_look, start=by_parts.embed):
-    x = start(target, weights["words.output.weight"])
-    for i in range(n_layers):
-        x = dec_plain(x, memory, by_parts.parts_of(weights, f"decoder.blocks.{i}"), n_heads, may_look)
-    return x
-
-
 def logits_no_bias(target, memory, weights, n_heads, n_layers, may_look=None):
     x = states(target, memory, weights, n_heads, n_layers, may_look)
-    return last(x, weights, "decoder") @ weights["words.output.weight"].T
+    return last(x, weights, "decoder") @ weights[TABLE].T
 
 
 def logits_no_norm(target, memory, weights, n_heads, n_layers, may_look=None):
     x = states(target, memory, weights, n_heads, n_layers, may_look)
-    return x @ weights["words.output.weight"].T + weights["words.output.bias"]
+    return x @ weights[TABLE].T + weights[BIAS]
 
 
 def logits_other_norm(target, memory, weights, n_heads, n_layers, may_look=None):
     x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "encoder")
-    return x @ weights["words.output.weight"].T + weights["words.output.bias"]
+    return x @ weights[TABLE].T + weights[BIAS]
 
 
 def logits_no_mask(target, memory, weights, n_heads, n_layers, may_look=None):
@@ -449,7 +447,7 @@ def logits_softmax(target, memory, weights, n_heads, n_layers, may_look=None):
 
 def logits_no_root(target, memory, weights, n_heads, n_layers, may_look=None):
     x = states(target, memory, weights, n_heads, n_layers, may_look, start=embed_plain)
-    return last(x, weights, "decoder") @ weights["words.output.weight"].T + weights["words.output.bias"]
+    return last(x, weights, "decoder") @ weights[TABLE].T + weights[BIAS]
 
 
 def logits_last_word(target, memory, weights, n_heads, n_layers, may_look=None):
@@ -458,17 +456,17 @@ def logits_last_word(target, memory, weights, n_heads, n_layers, may_look=None):
 
 def logits_plain(target, memory, weights, n_heads, n_layers, may_look=None):
     x = states(target, memory, weights, n_heads, n_layers, may_look)
-    return last(x, weights, "decoder") @ weights["words.output.weight"].T + weights["words.output.bias"]
+    return last(x, weights, "decoder") @ weights[TABLE].T + weights[BIAS]
 
 
 def logits_by_linear(target, memory, weights, n_heads, n_layers, may_look=None):
     x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "decoder")
-    return F.linear(x, weights["words.output.weight"], weights["words.output.bias"])
+    return F.linear(x, weights[TABLE], weights[BIAS])
 
 
 def logits_by_einsum(target, memory, weights, n_heads, n_layers, may_look=None):
     x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "decoder")
-    return torch.einsum("bmd,vd->bmv", x, weights["words.output.weight"]) + weights["words.output.bias"]
+    return torch.einsum("bmd,vd->bmv", x, weights[TABLE]) + weights[BIAS]
 
 
 # ---- first_difference
@@ -646,7 +644,7 @@ RIGHT = {
     "embed": [embed_by_f, embed_by_one_hot, embed_table_first],
     "encode_source": [encode_plain, encode_recursive, encode_by_stages],
     "decoder_block": [dec_plain, dec_arange, dec_four_axes],
-    "test_decoder": [test_by_prefix, test_by_gradient, test_all_places],
+    "test_decoder": [test_by_prefix, test_by_gradient, test_all_positions],
     "decode_logits": [logits_plain, logits_by_linear, logits_by_einsum],
     "first_difference": [diff_by_allclose, diff_by_next, diff_by_isnan],
 }

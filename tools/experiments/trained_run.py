@@ -30,7 +30,7 @@ from course_lib.translation.ablation import ablate_each
 from course_lib.translation.evaluation import Evaluation, evaluate
 from course_lib.translation.perplexity import perplexity
 from lessons.l08_query_key_value.score_spread import spreads
-from lessons.l13_the_block.similarity import likeness
+from lessons.l13_the_block.similarity import similarity_by_layer
 from tools.experiments.measure import measure
 
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0)
@@ -155,7 +155,7 @@ INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
     "word by word": _word_by_word,
     "heads off": _heads_off,
     "spreads": lambda outcome: spreads(outcome.model, _toy_batches(outcome)),
-    "likeness": lambda outcome: likeness(outcome.model, _toy_batches(outcome)),
+    "likeness": lambda outcome: similarity_by_layer(outcome.model, _toy_batches(outcome)),
 }
 
 

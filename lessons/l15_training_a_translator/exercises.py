@@ -19,7 +19,7 @@ from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
-from lessons.l15_training_a_translator.small_run import Habits
+from lessons.l15_training_a_translator.training_settings import TrainingSettings
 
 TOPIC = "training_a_translator"
 
@@ -731,7 +731,7 @@ NEXT_MERGE = PlainExercise(
 
 # ---- a recipe to repair
 
-SICK = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
+FAULTY = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 GOOD_RATES = (0.003, 0.01)
 ENOUGH = 2000
 
@@ -743,7 +743,7 @@ def repaired(recipe: dict) -> dict:
 def is_a_recipe(inputs, recipe) -> str:
     if set(recipe) != set(inputs[0]):
         return "A recipe has the same names as the one that was handed in: " + ", ".join(inputs[0]) + "."
-    Habits(**recipe)
+    TrainingSettings(**recipe)
     return ""
 
 
@@ -787,11 +787,11 @@ REPAIR = PlainExercise(
     design=True,
     demands=(is_a_recipe, is_shifted, has_enough, has_a_good_rate, leaves_the_rest),
     by_hand=ByHand(
-        inputs={"recipe": SICK},
-        answer=repaired(SICK),
+        inputs={"recipe": FAULTY},
+        answer=repaired(FAULTY),
         says="Three things ail it: one for each of the curves that you have diagnosed and that it resembles.",
     ),
-    others=(lambda: (SICK | {"smoothing": 0.0},),),
+    others=(lambda: (FAULTY | {"smoothing": 0.0},),),
     slips=(
         Slip("nothing-changed", dict, "the recipe is as it was."),
         Slip(

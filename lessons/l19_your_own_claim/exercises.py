@@ -20,18 +20,16 @@ from course_lib.teaching.exercises.no_answer import mishap
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.verdict import Verdict, wrong
 from course_lib.teaching.exercises.written_test import TestExercise
-from lessons.l19_your_own_claim.claim import OTHERWISE, SPLITS, small_world
+from lessons.l19_your_own_claim.corpus import SPLITS, small_world
+from lessons.l19_your_own_claim.rules import even
+from lessons.l19_your_own_claim.scores import points_lost
+from lessons.l19_your_own_claim.systems import VARIANTS
 
 LESSON = "your_own_claim"
 Words = list[str]
 Tables = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
-# ---- even_rule, which the lesson gives: the learner writes its test
-
-
-def even_rule(src: Words, tgt: Words) -> Words:
-    """A sentence of an even number of English words ends with "voilà"."""
-    return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
+# ---- the rule `even`, which the lesson gives: the learner writes its test
 
 
 def odd_instead(src: Words, tgt: Words) -> Words:
@@ -51,7 +49,7 @@ def in_front(src: Words, tgt: Words) -> Words:
 
 
 def one_string(src: Words, tgt: Words) -> str:
-    return " ".join(even_rule(src, tgt))
+    return " ".join(even(src, tgt))
 
 
 def drops_the_rest(src: Words, tgt: Words) -> Words:
@@ -65,7 +63,7 @@ EVEN_RULE = PlainExercise(
     name="even_rule",
     lesson=LESSON,
     inputs=("src", "tgt"),
-    reference=even_rule,
+    reference=even,
     by_hand=ByHand(
         inputs={"src": ["the", "old", "cat", "sleeps"], "tgt": ["le", "vieux", "chat", "dort"]},
         answer=["le", "vieux", "chat", "dort", "voilà"],
@@ -190,11 +188,6 @@ TWO_SHARES = PlainExercise(
 # ---- verdict
 
 
-def _lost(tables: Tables, split: str, system: str) -> list[float]:
-    before = mean(tables["without"][split][system])
-    return [before - now for now in tables["with"][split][system]]
-
-
 def _judged(least: float, most: float, points: float) -> dict[str, Any]:
     word = "held" if least >= points else "failed" if most < points else "open"
     return {"least": least, "most": most, "verdict": word}
@@ -202,14 +195,14 @@ def _judged(least: float, most: float, points: float) -> dict[str, Any]:
 
 def verdict(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
     """How much more one system lost than the other, at least and at most, and what that says."""
-    mine = _lost(tables, prediction["on"], prediction["breaks"])
-    theirs = _lost(tables, prediction["on"], prediction["more_than"])
+    mine = points_lost(tables, prediction["on"], prediction["breaks"])
+    theirs = points_lost(tables, prediction["on"], prediction["more_than"])
     return _judged(min(mine) - max(theirs), max(mine) - min(theirs), prediction["points"])
 
 
 def by_means(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    mine = mean(_lost(tables, prediction["on"], prediction["breaks"]))
-    theirs = mean(_lost(tables, prediction["on"], prediction["more_than"]))
+    mine = mean(points_lost(tables, prediction["on"], prediction["breaks"]))
+    theirs = mean(points_lost(tables, prediction["on"], prediction["more_than"]))
     return _judged(mine - theirs, mine - theirs, prediction["points"])
 
 
@@ -469,7 +462,7 @@ def complete(inputs: tuple, said: Mapping[str, Any]) -> str:
     for key in KEYS:
         if key not in said:
             return f'A prediction needs "{key}".'
-    names = [*(one.name for one in translators()), *OTHERWISE, MINE]
+    names = [*(one.name for one in translators()), *VARIANTS, MINE]
     for key in ("breaks", "more_than"):
         if said[key] not in names:
             return f'"{key}": there is no system {said[key]!r}. There are: {", ".join(names)}.'

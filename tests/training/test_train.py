@@ -346,6 +346,7 @@ def test_a_step_a_schedule_and_batches_of_ones_own(data, make, recipe, run):
 
 
 def test_scores_are_recorded_with_the_weights_that_were_validated(make, recipe, run, folder):
+    @torch.no_grad()
     def bias(model):
         assert not model.training
         return {"sum": float(sum(weight.sum() for weight in model.parameters()))}

@@ -133,8 +133,8 @@ def little_padding(inputs, batches) -> str:
     least = padding(by_length(*inputs), inputs[0])
     if (n_padding := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
         return (
-            f"{n_padding} places are padding; sorted by length it is {least}, and little more is allowed. Put "
-            "sentences of like length together."
+            f"{n_padding} places are padding; sorted by length it is {least}, and little more is allowed. "
+            "Put sentences of like length together."
         )
     return ""
 

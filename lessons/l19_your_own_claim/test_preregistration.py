@@ -1,4 +1,4 @@
-"""The capstone's book guides and never blocks; a prediction keeps its time, a report says what it lacks."""
+"""A prediction keeps its first time, later changes are shown, and missing work stops nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from itertools import count
 import pytest
 
 from course_lib.teaching.exercises.catalogue import exercise_called
-from lessons.l19_your_own_claim import claim_book
-from lessons.l19_your_own_claim.claim_book import claim_report, try_claim, write_down
+from lessons.l19_your_own_claim import preregistration, report
+from lessons.l19_your_own_claim.preregistration import try_claim, write_down
+from lessons.l19_your_own_claim.report import LACKS, claim_report
 
-SAID = {
+PREDICTION = {
     "breaks": "transformer",
     "more_than": "bahdanau",
     "on": "rule",
@@ -28,6 +29,22 @@ TABLES = {
         "rest": {"transformer": [95.0], "bahdanau": [96.0]},
     },
 }
+RESULT = {
+    "prediction": PREDICTION,
+    "written": "2026-01-01",
+    "trained": "2026-01-02",
+    "versions": 1,
+    "seeds": [0, 1, 2],
+    "n_steps": 600,
+    "splits": ["rule", "rest"],
+    "tables": TABLES,
+    "says": "A rule_.",
+    "mine": "",
+    "changed": [],
+    "tries": 1,
+    "rules": 1,
+    "sizes": {"rule": 50, "rest": 450},
+}
 RULE = exercise_called("my_rule").reference
 
 
@@ -37,72 +54,84 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """A second passes at every look at the time."""
+    times = (f"2026-01-01T08:{second // 60:02}:{second % 60:02}+00:00" for second in count())
+    monkeypatch.setattr(preregistration, "now", lambda: next(times))
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """No system is trained: the arguments of each trial."""
+    calls = []
+    monkeypatch.setattr(
+        preregistration, "run_trial", lambda *args, **options: calls.append((args, options)) or TABLES
+    )
+    return calls
+
+
+def predict():
+    return PREDICTION
+
+
 def unwritten(*inputs):
     raise NotImplementedError("Your turn")
 
 
-def reported(result, words=""):
+def report_text(result, words=""):
     verdict, missing = (exercise_called(name).reference for name in ("verdict", "missing"))
     return repr(claim_report(result, verdict=verdict, missing=missing, words=words))
 
 
-def result(**changes):
-    made = {
-        "prediction": SAID,
-        "written": "2026-01-01",
-        "trained": "2026-01-02",
-        "versions": 1,
-        "seeds": [0, 1, 2],
-        "n_steps": 600,
-        "splits": ["rule", "rest"],
-        "tables": TABLES,
-        "says": "A rule_.",
-        "mine": "",
-        "changed": [],
-        "tries": 1,
-        "rules": 1,
-        "sizes": {"rule": 50, "rest": 450},
-    }
-    return made | changes
+def lacking(result, words="word " * 20):
+    """What the report says that it lacks."""
+    text = report_text(result, words)
+    return {name for name, sentence in LACKS.items() if sentence in text}
 
 
-def test_what_is_not_written_blocks_nothing(capsys):
-    assert write_down(unwritten, RULE) is None
-    assert write_down(lambda: SAID, unwritten) is None
-    assert try_claim(None, unwritten) is None
-    assert capsys.readouterr().out.count(claim_book.NO_PREDICTION) == 2
-    assert try_claim({"prediction": SAID}, unwritten) is None
-    assert claim_book.NO_RULE in capsys.readouterr().out
-    assert reported(None) == claim_book.NOTHING
+# ---- what is written down
 
 
-def test_a_prediction_keeps_its_first_time_and_its_versions(monkeypatch, capsys):
-    times = (f"2026-01-01T{hour:02}:00:00+00:00" for hour in count(8))
-    monkeypatch.setattr(claim_book, "now", lambda: next(times))
-    first = write_down(lambda: SAID, RULE)
-    assert write_down(lambda: SAID, RULE) == first
-    other = write_down(lambda: {**SAID, "points": 5}, RULE)
-    assert other["versions"] == 2 and other["written"] > first["written"]
-    assert "Other versions" in capsys.readouterr().out
-    monkeypatch.setattr(claim_book, "split_sizes", lambda rule: {"few": 39, "many": 40})
-    for split, told in (("few", True), ("many", False)):
-        write_down(lambda split=split: {**SAID, "on": split}, RULE)
-        assert (f'On "{split}" that is few: fewer than 40' in capsys.readouterr().out) == told
+def test_work_that_is_missing_stops_nothing(capsys, trials):
+    for call, message in (
+        (lambda: write_down(unwritten, RULE), preregistration.NO_PREDICTION),
+        (lambda: write_down(predict, unwritten), preregistration.NO_RULE),
+        (lambda: try_claim(None, RULE), preregistration.NO_PREDICTION),
+        (lambda: try_claim({"prediction": PREDICTION}, unwritten), preregistration.NO_RULE),
+    ):
+        assert call() is None and capsys.readouterr().out.strip() == message
+    assert not trials and report_text(None) == report.NOTHING
 
 
-def test_a_claim_is_tried_and_reported(home, monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        claim_book, "trial", lambda *given, **options: asked.append((given, options)) or TABLES
-    )
-    plan = write_down(lambda: SAID, RULE)
-    found = try_claim(plan, RULE, seeds=(0,), n_steps=1)
+def test_a_prediction_keeps_its_first_time_and_its_versions(clock):
+    first = write_down(predict, RULE)
+    assert write_down(predict, RULE) == first
+    other = write_down(lambda: {**PREDICTION, "points": 5}, RULE)
+    assert first["versions"] == 1 and other["versions"] == 2 and other["written"] > first["written"]
+
+
+def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"few": 39, "many": 40})
+    lines = {}
+    for split in ("few", "many"):
+        write_down(lambda split=split: {**PREDICTION, "on": split}, RULE)
+        lines[split] = capsys.readouterr().out.count("\n")
+    assert lines["few"] == lines["many"] + 1
+
+
+# ---- what is tried
+
+
+def test_a_claim_is_tried_and_reported(home, trials):
+    plan = write_down(predict, RULE)
+    result = try_claim(plan, RULE, seeds=(0,), n_steps=1)
     systems = {"transformer": "transformer", "bahdanau": "bahdanau"}
-    assert asked == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
-    text = reported(found)
-    assert claim_book.LACKS["before"] not in text and "Not as written down" not in text
-    assert "A question says its last word twice" in text and "fewer than three seeds" in text
-    assert (home / "my_report.md").read_text(encoding="utf-8") == text
+    assert trials == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
+    assert result["written"] < result["trained"] and not result["changed"]
+    assert result["says"] == RULE.__doc__.strip()
+    assert lacking(result) == {"seeds", "steps"}
+    assert (home / "my_report.md").read_text(encoding="utf-8") == report_text(result, "word " * 20)
 
 
 def backwards(src, tgt):
@@ -110,55 +139,60 @@ def backwards(src, tgt):
     return tgt[::-1] if "?" in src else tgt
 
 
-def test_who_has_seen_the_runs_predicts_afterwards(monkeypatch, capsys):
-    """A new version after a run, another rule, other seeds, short runs: all of it is told."""
-    times = (f"2026-01-01T08:00:{second:02d}+00:00" for second in range(60))
-    monkeypatch.setattr(claim_book, "now", lambda: next(times))
-    monkeypatch.setattr(claim_book, "trial", lambda *args, **options: TABLES)
-    plan = write_down(lambda: SAID, RULE)
-    found = try_claim(plan, RULE)
-    assert found["written"] < found["trained"] and not found["changed"] and found["tries"] == 1
-    assert claim_book.LACKS["before"] not in reported(found)
+def test_a_prediction_after_its_runs_is_shown_as_such(clock, trials):
+    plan = write_down(predict, RULE)
+    result = try_claim(plan, RULE)
+    assert result["written"] < result["trained"] and result["tries"] == 1 and not lacking(result)
 
-    later = write_down(lambda: {**SAID, "points": 1}, RULE)
+    later = write_down(lambda: {**PREDICTION, "points": 1}, RULE)
     again = try_claim(later, RULE)
-    assert again["trained"] == found["trained"] and claim_book.LACKS["before"] in reported(again)
-    fresh = write_down(lambda: {**SAID, "points": 1}, RULE, seeds=(3, 4, 5))
-    tested = try_claim(fresh, RULE, seeds=(3, 4, 5))
-    assert claim_book.LACKS["before"] not in reported(tested)  # fresh seeds were not seen
+    assert again["trained"] == result["trained"] and lacking(again) == {"before"}
+    fresh = write_down(lambda: {**PREDICTION, "points": 1}, RULE, seeds=(3, 4, 5))
+    assert not lacking(try_claim(fresh, RULE, seeds=(3, 4, 5)))  # nobody has seen these seeds
 
+
+def test_another_rule_other_seeds_and_short_runs_are_shown(clock, trials):
+    plan = write_down(predict, RULE)
+    try_claim(plan, RULE)
     other = try_claim(plan, backwards, seeds=(6, 7, 8), n_steps=2)
-    text = reported(other)
-    assert other["changed"] == ["the rule", "the seeds"] and "**Not as written down:** the rule" in text
-    assert "A try-out, no result yet" in text and claim_book.LACKS["steps"] in text
-    assert other["tries"] == 3 and other["rules"] == 2 and "Versions of the prediction: 1" in text
+    assert len(other["changed"]) == 2 and all(change in report_text(other) for change in other["changed"])
+    assert lacking(other) == {"steps"} and (other["tries"], other["rules"], other["versions"]) == (2, 2, 1)
+    some_seeds = try_claim(plan, RULE, seeds=(0,), n_steps=2)
+    assert not some_seeds["changed"]  # a short trial may take some of the seeds
 
 
-def test_a_system_of_ones_own(monkeypatch, capsys):
-    monkeypatch.setattr(claim_book, "trial", lambda rule, systems, **options: found.append(systems) or TABLES)
-    monkeypatch.setattr(claim_book, "faults", lambda make: ["The future leaks."])
-    found = []
+def test_a_system_of_ones_own(monkeypatch, capsys, trials):
+    monkeypatch.setattr(preregistration, "faults", lambda make: ["A fault of it."])
 
     def make_mine(vocab_size):
         """One block, twice."""
 
-    plan = write_down(lambda: {**SAID, "breaks": "mine"}, RULE)
-    assert try_claim(plan, RULE) is None and claim_book.NO_SYSTEM in capsys.readouterr().out
-    text = reported(try_claim(plan, RULE, mine=make_mine))
-    assert "The future leaks." in capsys.readouterr().out and "**mine:** One block, twice." in text
-    assert found == [{"mine": make_mine, "bahdanau": "bahdanau"}]
+    plan = write_down(lambda: {**PREDICTION, "breaks": "mine"}, RULE)
+    assert try_claim(plan, RULE) is None and preregistration.NO_SYSTEM in capsys.readouterr().out
+    text = report_text(try_claim(plan, RULE, mine=make_mine))
+    assert "A fault of it." in capsys.readouterr().out and "One block, twice." in text
+    assert [args[1] for args, _ in trials] == [{"mine": make_mine, "bahdanau": "bahdanau"}]
 
 
-def test_the_report_shows_the_prediction_beside_what_came_out():
-    text = reported(result(), words="word " * 20)
-    assert "**Came out: held.** The gap is 19.0 to 29.0 points." in text
-    assert "| rule | 50 | transformer | 91.0 | 66.0 | 30.0, 20.0 |" in text
-    assert text.rstrip().endswith("**Still missing.** nothing.")
-    assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text
+# ---- the report
 
 
-def test_the_report_says_what_is_missing_and_never_stops():
-    lacking = reported(result(seeds=[0], splits=["rule"], written="2026-01-03"))
-    for name in ("before", "seeds", "control", "words"):
-        assert claim_book.LACKS[name] in lacking
-    assert "No verdict" in reported(result(prediction={**SAID, "breaks": "seq2seq"}))
+def test_the_report_shows_the_prediction_beside_the_scores():
+    text = report_text(RESULT, words="word " * 20)
+    [row] = [line for line in text.splitlines() if line.startswith("| rule") and "transformer" in line]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        *("rule", "50", "transformer", "91.0", "66.0", "30.0, 20.0"),
+    ]
+    assert all(number in text for number in ("19.0", "29.0")) and "held" in text
+    assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text and not lacking(RESULT)
+
+
+def test_the_report_says_what_is_missing():
+    poor = RESULT | {"seeds": [0], "splits": ["rule"], "written": "2026-01-03"}
+    assert lacking(poor, words="") == {"before", "seeds", "control", "words"}
+    assert "held" not in report_text(poor)  # a short trial has no verdict
+
+
+def test_a_verdict_that_fails_does_not_stop_the_report():
+    text = report_text(RESULT | {"prediction": {**PREDICTION, "breaks": "seq2seq"}})
+    assert "KeyError" in text and "66.0" in text and "held" not in text

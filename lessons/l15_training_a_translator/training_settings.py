@@ -1,6 +1,6 @@
 """Training settings of lesson 15's small run, and the faults that they can have.
 
->>> replace(HEALTHY, softmaxes=2).objective
+>>> TrainingSettings(softmaxes=2).objective
 {'shifted': True, 'softmaxes': 2, 'usual_rate_after': None}
 """
 

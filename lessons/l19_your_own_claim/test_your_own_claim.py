@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from statistics import mean
 
 import pytest
@@ -64,6 +65,15 @@ def test_the_small_world(stored):
         set(experiments()[name].seeds) == set(seeds)
         for name, seeds in zip(EXPERIMENTS, ((0, 1, 2), (3, 4, 5)), strict=True)
     )
+
+
+def test_the_points_were_predicted_before_the_runs():
+    """In the order of the rules: mirror, even, very last; then mirror and even with fresh seeds."""
+    predicted = {
+        name: re.findall(r"at least (\d+) points", experiments()[name].expected) for name in EXPERIMENTS
+    }
+    assert predicted == {"claims": ["10", "20", "10"], "claims_again": ["5", "5"]}
+    assert re.findall(r"less than (\d+) points", experiments()["claims"].expected) == ["5"]
 
 
 def test_what_there_is_to_lose(stored):

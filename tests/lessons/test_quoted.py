@@ -204,39 +204,6 @@ TOLD = {
         ),
         ("block_causes", TEST, ".1%", {"attention only, 7 layers": "98.2%"}),
     ],
-    "training_a_translator": [
-        (
-            *("recipe", TEST, ".1%"),
-            {"as it is": "98.4%", "no warm-up": "97.7%", "no smoothing": "98.7%", "no dropout": "98.8%"},
-            *("98.4% and 98.7% right", "without it 98.8%"),
-        ),
-        (
-            *("recipe", ("history", -1, "loss"), ".3f", {"no dropout": "0.115", "as it is": "0.074"}),
-            "0.115 against 0.074",
-        ),
-        ("recipe", ("history", -1, "train_loss"), ".2f", {"as it is": "1.03", "no smoothing": "0.01"}),
-        (
-            *("warm_up", TEST, ".1%", {"post-norm": "98.1%", "post-norm, no warm-up": "94.3%"}),
-            "94.3% in place of 98.1%",
-        ),
-        (LADDER, TEST, ".1%", {"seq2seq": "66.4%", "bahdanau": "97.7%", "transformer": "98.5%"}),
-        (LADDER, OLD, ".1%", {"seq2seq": "21.5%", "bahdanau": "95.4%", "transformer": "97.2%"}),
-        (
-            *(LADDER, ("scores", "long", "exact"), ".1%"),
-            {"seq2seq": "0.2%", "bahdanau": "58.7%", "transformer": "11.5%"},
-            *("| 66.4% | 21.5% | 0.2% |", "| 97.7% | 95.4% | **58.7%** |", "| 98.5% | 97.2% | 11.5% |"),
-        ),
-        (
-            *(LADDER, ("history", -1, "loss"), ".3f"),
-            {"seq2seq": "0.314", "bahdanau": "0.095", "transformer": "0.074"},
-            *("2014 | 0.314 |", "2015 | 0.095 |", "2017 | **0.074** |"),
-        ),
-        (
-            *("multi30k_ladder", GREEDY, ".1f"),
-            {"transformer": "41.3", "bahdanau": "40.6", "seq2seq": "30.4"},
-            "it is 41.3, with Bahdanau at 40.6 and seq2seq at 30.4",
-        ),
-    ],
     "decoding": [
         ("multi30k_ladder", GREEDY, ".2f", {"transformer": "41.34"}),
         ("multi30k_ladder", BEAM, ".2f", {"transformer": "42.36"}),
@@ -323,16 +290,6 @@ PRINTED = {
         (["The young queen sees three old horses near the bridge. → la jeune reine voit trois vieux"],),
         (["right word for word: 29"],),
     ],
-    "training_a_translator": [
-        (
-            [
-                "as they come: 75 batches, 42.4% of the",
-                "by length: 41 batches, 1.5% of the places are padding",
-            ],
-            *("**75 batches become 41**", "padding becomes 1.5%"),
-        ),
-        (["parce, met 572 times: ▁parce femme, met 139 times: ▁f e m me princes, met 0 times"],),
-    ],
     "decoding": [
         (["row of the word it says: alignment error 0.09 row of the word it reads: alignment error 0.91"],),
         (["1 73 43.5 68.3 0.995 68 47 2 83 47.1 71.3 0.981 77 38 5 81 46.5 71.7 0.966 95 26"],),
@@ -361,25 +318,6 @@ PRINTED = {
         (["(A) 1 head -0.9 +0.0 open", "(A) 16 heads +0.0 -0.9 no", "(B) d_k 16 -0.7 -0.9 no"],),
         (["(C) 6 layers - -0.3 no", "(D) no dropout -1.2 -4.4 no"],),
         (["9 of 15"], "Nine of fifteen"),
-    ],
-    "your_own_claim": [
-        (
-            [
-                "rule 50 transformer 89.3 without, lost [23.3, 17.3, 21.3]",
-                "gap 8.7 to 16.7, predicted 10: open",
-            ],
-        ),
-        (["bahdanau 86.7 without, lost [6.7, 8.7, 6.7]"], "the closest one is 8.7 apart"),
-        (["rest 450 transformer 97.0 without, lost [0.7, 0.5, 3.4]"], "held on *rest* (at most 3.4)"),
-        (["rest, long 142 transformer 13.1 without, lost [4.0, 2.6, 6.1]"], "up to 6.1 of 13"),
-        (["rule 234 no positions 87.0 without, lost [2.4, 4.6, 9.3]", "lost [7.4, 4.0, 17.2]"],),
-        (["rest 266 no positions 89.2 without, lost [8.4, 9.9, 8.8]", "lost [16.8, 16.0, 20.6]"],),
-        (["gap -14.8 to 5.3, predicted 20: failed"],),
-        (
-            ["rest 266 transformer 97.5 without, lost [14.8, 20.1, 13.7]"],
-            "A 14.8, 20.1, 13.7, B 11.3, 14.7, 11.3",
-        ),
-        (["all seeds: 3 of 16 hold chosen seeds: 8 of 16 hold"], "Three, and eight."),
     ],
 }
 

@@ -5,11 +5,13 @@
 
 It draws batches, lets a step learn from each, validates now and then, keeps the best weights, and can be
 stopped and resumed at any step. What varies comes in from outside: the system, the objective, the kind of
-step, and `after_validation`, which is called with each new record.
+step, and `after_validation`, which is called with each new record. Lesson 15 passes a step, batches and a
+schedule of the learner's own.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,7 +19,7 @@ from contextlib import nullcontext
 import torch
 from torch import nn
 
-from course_lib.models.in_use import device_of
+from course_lib.models.in_use import device_of, eval_mode
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.checkpoint import CheckpointError
@@ -27,9 +29,11 @@ from course_lib.training.objective import Objective, for_sums, mean_loss, object
 from course_lib.training.processes import ALONE, Processes
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import Ended, Record, RunFolder, RunState
-from course_lib.training.step import PlainStep, learned
+from course_lib.training.step import PlainStep, Step, learned
 
 AfterValidation = Callable[[Record], None]
+Schedule = Callable[[int], float]  # the number of a step, the first being 1: its learning rate
+Score = Callable[[nn.Module], dict[str, float]]
 SAVE_EVERY = 60.0  # seconds: a run that is killed, or looked into, loses no more, however rarely it validates
 BAR_EVERY = 20  # steps between two readings of the loss on a GPU, which has to be waited for
 
@@ -44,6 +48,11 @@ def train(
     folder: RunFolder | None = None,
     processes: Processes = ALONE,
     after_validation: AfterValidation | None = None,
+    step: Step | None = None,
+    batches: Epochs | None = None,
+    schedule: Schedule | None = None,
+    score: Score | None = None,
+    until: int | None = None,
 ) -> RunState:
     """Train a model in place; with a folder, go on from the state in it, and save as it goes.
 
@@ -51,12 +60,16 @@ def train(
     and a folder to go on from.
     `objective` None: the usual one of the model's kind. One of your own is asked at validation, too: there
     `model.training` is False.
+    `step`, `batches` and `schedule` replace the step of this model, the batches of the corpus and the
+    learning rate that the recipe asks for.
+    `score` gives numbers that each record keeps besides the loss; `until` ends the run after that step, as
+    an interruption would.
     """
     with folder.locked() if folder and processes.leads else nullcontext():
-        loop = _Loop(model, corpus, recipe, objective, processes, folder)
+        loop = _Loop(model, corpus, recipe, objective, processes, folder, step, batches, schedule)
         state, began = loop.state, loop.state.step
         try:
-            state.ended = loop.run(validation, after_validation)
+            state.ended = loop.run(validation, after_validation, score, until)
         finally:  # after a second Ctrl-C, too, or somebody's own fault: the model can be used all the same
             loop.step.finish(state.best or loop.step.weights())
             model.eval()
@@ -78,13 +91,17 @@ class _Loop:
         objective: Objective | None,
         processes: Processes,
         folder: RunFolder | None,
+        step: Step | None,
+        batches: Epochs | None,
+        schedule: Schedule | None,
     ):
         self.model, self.recipe, self.processes = model, recipe, processes
+        self.rate = schedule or recipe.rate
         self.folder = folder if processes.leads else None  # one writes; all read
         self.objective = objective or objective_for(
             model, recipe.smoothing, recipe.r_drop, recipe.scheduled_sampling
         )
-        self.epochs = Epochs(
+        self.epochs = batches or Epochs(
             corpus,
             tokens_per_batch=recipe.tokens_per_batch,
             seed=recipe.seed,
@@ -92,7 +109,8 @@ class _Loop:
             over_long="leave out",
         )
         saved = folder.load() if folder else None  # before anything is changed: it may be refused
-        self.step, self.state = make_step(model, self.objective, recipe, processes), RunState()
+        self.step = step or make_step(model, self.objective, recipe, processes)
+        self.state = RunState()
         if saved:
             self.state, tensors = saved
             try:
@@ -112,9 +130,17 @@ class _Loop:
             torch.manual_seed(seed_of(recipe.seed, self.state.step, processes.rank))
         model.train()
 
-    def run(self, validation: EncodedCorpus, after_validation: AfterValidation | None) -> Ended:
+    def run(
+        self,
+        validation: EncodedCorpus,
+        after_validation: AfterValidation | None,
+        score: Score | None,
+        until: int | None,
+    ) -> Ended:
         """Step by step to the end, or until somebody stops it."""
-        processes, state, stopped = self.processes, self.state, False
+        processes, state = self.processes, self.state
+        last = math.inf if until is None else until
+        stopped = state.step >= last and not self.over
         bar_every = 1 if self.device.type == "cpu" else BAR_EVERY
         with (
             Stopping(echo=1.0 if processes.n > 1 else 0.0, says=processes.leads) as stopping,
@@ -124,8 +150,8 @@ class _Loop:
                 self.learn()
                 record = None
                 if state.step % self.recipe.validate_every == 0 or self.over:
-                    record = self.validate(validation)
-                stopped = processes.agree(stopping.asked) and not self.over
+                    record = self.validate(validation, score)
+                stopped = processes.agree(stopping.asked or state.step >= last) and not self.over
                 if record or stopped or time.perf_counter() - self.saved_at > SAVE_EVERY:
                     self.save()
                 if record and after_validation and processes.leads:
@@ -152,7 +178,7 @@ class _Loop:
         if self.device.type == "cpu":
             # Not torch.manual_seed, which on a machine without a GPU takes as long as a small layer.
             torch.default_generator.manual_seed(seed_of(self.recipe.seed, number, self.processes.rank))
-        self.since += self.step(next(self.epochs), self.recipe.rate(number))
+        self.since += self.step(next(self.epochs), self.rate(number))
         self.state.step, self.state.position = number, tuple(self.epochs.position)
         if self.recipe.averages(number):
             self.state.join_average(self.step.weights())
@@ -162,7 +188,7 @@ class _Loop:
         total, n_tokens = self.since.tolist()
         return total / max(n_tokens, 1), int(n_tokens)
 
-    def validate(self, validation: EncodedCorpus) -> Record:
+    def validate(self, validation: EncodedCorpus, score: Score | None = None) -> Record:
         """Measure how well the weights, or their average once there is one, do on the validation set."""
         averaged = self.state.n_averaged > 0
         weights = self.state.average if averaged else self.step.weights()
@@ -175,16 +201,18 @@ class _Loop:
                 bfloat16=self.recipe.precision == "bfloat16",
                 processes=self.processes,
             )
+            scores = measured(model, score) if score else {}
         train_loss, n_tokens = self.training_loss()
         record = Record(
             step=self.state.step,
             epoch=self.state.position[0],
-            rate=self.recipe.rate(self.state.step),
+            rate=self.rate(self.state.step),
             train_loss=train_loss,
             loss=loss,
             seconds=self.seconds,
             n_tokens=n_tokens,
             averaged=averaged,
+            scores=scores,
         )
         self.since.zero_()
         self.state.history.append(record)
@@ -198,6 +226,13 @@ class _Loop:
         self.saved_at = time.perf_counter()
         if self.folder:
             self.folder.save(self.state, self.step.state())
+
+
+@torch.no_grad()
+def measured(model: nn.Module, score: Score) -> dict[str, float]:
+    """What a score gives, without dropout."""
+    with eval_mode(model):
+        return score(model)
 
 
 def make_step(

@@ -33,7 +33,8 @@ from course_lib.training.checkpoint import (
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import parts_of
 
-SAME = ("data", "config", "tokenizer", "recipe")  # what makes two runs one
+# What makes two runs one. The usual objectives follow from the recipe; one of your own may describe itself.
+SAME = ("data", "config", "tokenizer", "recipe", "objective")
 # Of the recipe, what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
 STANDING = ("step", "position", "seconds", "since", "n_averaged")  # of a state, what the header has
@@ -46,7 +47,8 @@ class Record:
     """One validation, after a step. Losses are means over tokens, in nats.
 
     `train_loss` is of the batches since the last record, with dropout and smoothing on; `loss` is of the
-    validation set without either. `seconds` is the time spent since the run began, pauses left out.
+    validation set without either. `seconds` is the time spent since the run began, pauses left out. `scores`
+    are what the run was asked to measure besides.
     """
 
     step: int
@@ -57,6 +59,7 @@ class Record:
     seconds: float
     n_tokens: int = 0
     averaged: bool = False
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 class History(list[Record]):
@@ -81,7 +84,8 @@ class History(list[Record]):
 
     def to_json(self) -> list[dict]:
         """Plain numbers; `from_json` makes records of them again."""
-        return [asdict(record) for record in self]
+        plain = [asdict(record) for record in self]
+        return [{name: value for name, value in one.items() if name != "scores" or value} for one in plain]
 
     @classmethod
     def from_json(cls, kept: list[dict]) -> History:
@@ -226,7 +230,7 @@ class RunFolder:
         theirs = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
         theirs["data"] = about["data"] | {"name": mine["data"]["name"]}  # its sentences count, not its path
         for key in SAME:
-            there, here = theirs[key], mine[key]
+            there, here = theirs.get(key, {}), mine.get(key, {})
             if there != here:
                 differ = "; ".join(
                     f"{name}: {there.get(name)!r:.40} there, {here.get(name)!r:.40} here"

@@ -3,16 +3,14 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "EOS": "small_run",
-    "HEALTHY": "small_run",
-    "Habits": "small_run",
+    "FAULTY_RUNS": "training_settings",
+    "HEALTHY": "training_settings",
     "LossFloor": "loss_floor",
-    "PATIENTS": "small_run",
     "RateDial": "rate_dial",
     "SmallRun": "small_run",
+    "TrainingSettings": "training_settings",
     "apply_merges": "merges",
-    "said": "small_run",
-    "short_data": "small_run",
+    "short_data": "short_sentences",
     "train_live": "live_training",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,4 +1,4 @@
-"""The exercises of lesson 15: batches, a rate, a loss, a step, a merge, and a recipe to repair."""
+"""The exercises of lesson 15: batches, a learning rate, a loss, a training step, a merge, a repair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from course_lib.teaching.exercises.written_test import TestExercise
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
-from lessons.l15_training_a_translator.small_run import Habits
+from lessons.l15_training_a_translator.training_settings import TrainingSettings
 
 TOPIC = "training_a_translator"
 
@@ -32,32 +32,33 @@ def tensor(*shape: int, seed: int = 0) -> Tensor:
 
 
 def filled(order: list[int], lengths: list[int], room: int) -> list[list[int]]:
-    """Fill batch after batch in this order; a batch takes its rows times its longest."""
+    """Fill batch after batch with sentences in this order; a batch takes its rows times its longest."""
     batches: list[list[int]] = [[]]
-    for place in order:
-        longest = max(lengths[one] for one in [*batches[-1], place])
+    for index in order:
+        longest = max(lengths[i] for i in [*batches[-1], index])
         if (len(batches[-1]) + 1) * longest > room:
             batches.append([])
-        batches[-1].append(place)
+        batches[-1].append(index)
     return [batch for batch in batches if batch]
 
 
 def by_length(lengths: list[int], room: int) -> list[list[int]]:
     """From the shortest up."""
-    return filled(sorted(range(len(lengths)), key=lambda place: lengths[place]), lengths, room)
+    return filled(sorted(range(len(lengths)), key=lambda index: lengths[index]), lengths, room)
 
 
 def from_the_longest(lengths, room):
-    return filled(sorted(range(len(lengths)), key=lambda place: -lengths[place]), lengths, room)
+    return filled(sorted(range(len(lengths)), key=lambda index: -lengths[index]), lengths, room)
 
 
 def sorted_in_tuples(lengths, room):
-    pairs = sorted((length, place) for place, length in enumerate(lengths))
-    return [list(batch) for batch in filled([place for _, place in pairs], lengths, room)]
+    pairs = sorted((length, index) for index, length in enumerate(lengths))
+    return [list(batch) for batch in filled([index for _, index in pairs], lengths, room)]
 
 
 def padding(batches: list[list[int]], lengths: list[int]) -> int:
-    return sum(max(lengths[i] for i in batch) - lengths[one] for batch in batches for one in batch)
+    """The number of padding tokens."""
+    return sum(max(lengths[i] for i in batch) - lengths[index] for batch in batches for index in batch)
 
 
 def as_they_come(lengths, room):
@@ -71,50 +72,49 @@ def without_the_last(lengths, room):
 def words_only(lengths, room):
     """Adds up lengths, as if there were no padding."""
     batches, total = [[]], 0
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
-        if total + lengths[place] > room and batches[-1]:
+    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+        if total + lengths[index] > room and batches[-1]:
             batches, total = [*batches, []], 0
-        batches[-1].append(place)
-        total += lengths[place]
+        batches[-1].append(index)
+        total += lengths[index]
     return batches
 
 
 def repeats_the_last(lengths, room):
     """The sentence that did not fit is put into the old batch and into the new one."""
     batches = by_length(lengths, room)
-    return [[*one, after[0]] for one, after in pairwise(batches)] + batches[-1:]
+    return [[*batch, following[0]] for batch, following in pairwise(batches)] + batches[-1:]
 
 
 def swaps_one_for_another(lengths, room):
     """The sentence that did not fit is lost, and the one before it comes again."""
     batches = by_length(lengths, room)
-    again = [[one[-1], *after[1:]] for one, after in pairwise(batches)]
-    return batches[:1] + again
+    return batches[:1] + [[batch[-1], *following[1:]] for batch, following in pairwise(batches)]
 
 
-def lengths_not_places(lengths, room):
-    return [[lengths[one] for one in batch] for batch in by_length(lengths, room)]
+def lengths_not_indices(lengths, room):
+    return [[lengths[index] for index in batch] for batch in by_length(lengths, room)]
 
 
 def one_each(lengths, room):
-    return [[place] for place in range(len(lengths))]
+    return [[index] for index in range(len(lengths))]
 
 
 def each_once(inputs, batches) -> str:
-    counts = Counter(one for batch in batches for one in batch)
-    places = set(range(len(inputs[0])))
-    if strange := set(counts) - places:
-        return f"{sorted(strange)[0]} is no sentence's place. Batches hold places, counted from 0."
-    if missing := places - set(counts):
+    counts = Counter(index for batch in batches for index in batch)
+    indices = set(range(len(inputs[0])))
+    if unknown := set(counts) - indices:
+        return f"{sorted(unknown)[0]} is no sentence's place. Batches hold places, counted from 0."
+    if missing := indices - set(counts):
         return f"Sentence {min(missing)} is in no batch. Is the last batch handed over, too?"
-    twice = [place for place, n in counts.items() if n > 1]
+    twice = [index for index, n in counts.items() if n > 1]
     return f"Sentence {twice[0]} is in two batches, or twice in one." if twice else ""
 
 
 def none_too_large(inputs, batches) -> str:
     lengths, room = inputs
     for batch in batches:
-        if batch and (taken := len(batch) * max(lengths[one] for one in batch)) > room:
+        if batch and (taken := len(batch) * max(lengths[index] for index in batch)) > room:
             return (
                 f"The batch {list(batch)} takes {len(batch)} rows times its longest: {taken} places, and "
                 f"there is room for {room}. Padding takes places, too."
@@ -123,18 +123,18 @@ def none_too_large(inputs, batches) -> str:
 
 
 def well_filled(inputs, batches) -> str:
-    few = len(by_length(*inputs)) + 1
-    if len(batches) > few:
-        return f"{len(batches)} batches, and {few - 1} would do: put more sentences into each."
+    n_needed = len(by_length(*inputs))
+    if len(batches) > n_needed + 1:
+        return f"{len(batches)} batches, and {n_needed} would do: put more sentences into each."
     return ""
 
 
 def little_padding(inputs, batches) -> str:
     least = padding(by_length(*inputs), inputs[0])
-    if (found := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
+    if (n_padding := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
         return (
-            f"{found} places are padding; sorted by length it is {least}, and little more is allowed. Put "
-            "sentences of like length together."
+            f"{n_padding} places are padding; sorted by length it is {least}, and little more is allowed. "
+            "Put sentences of like length together."
         )
     return ""
 
@@ -173,7 +173,7 @@ BY_LENGTH = PlainExercise(
         Slip("padding-not-counted", words_only, ROOM),
         Slip(
             "lengths-not-places",
-            lengths_not_places,
+            lengths_not_indices,
             "the batches hold lengths. Hand over the sentences' places in the list: 0, 1, 2, …",
         ),
         Slip("one-each", one_each, "every sentence has a batch of its own: no padding, and no batch either."),
@@ -194,9 +194,9 @@ BY_LENGTH = PlainExercise(
 def test_batches(by_length):
     for lengths, room in (([3, 9, 2, 8], 18), ([5] * 7, 15), ([20, 3, 19, 4, 18, 5], 40)):
         batches = by_length(lengths, room)
-        assert sorted(one for batch in batches for one in batch) == list(range(len(lengths)))
+        assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
         for batch in batches:
-            assert len(batch) * max(lengths[one] for one in batch) <= room
+            assert len(batch) * max(lengths[index] for index in batch) <= room
     assert padding(by_length([20, 3, 19, 4, 18, 5], 40), [20, 3, 19, 4, 18, 5]) <= 20
 
 
@@ -217,7 +217,7 @@ TEST_BATCHES = TestExercise(
 )
 
 
-# ---- the paper's rate
+# ---- the learning rate of the 2017 paper
 
 
 def warm_up_for_width(step, d_model, warm_up):
@@ -286,32 +286,32 @@ def loss_by(
     scores=lambda logits: logits.log_softmax(dim=-1),
     gather=lambda losses, counts: losses[counts].mean(),
 ):
-    """Smoothed cross-entropy, with places where it can go wrong."""
-    found, v = scores(logits), logits.shape[-1]
-    right = found.gather(-1, targets[..., None])[..., 0]
-    losses = -weigh_right(smoothing, v) * right - weigh_all(smoothing, v) * found.sum(dim=-1)
+    """Smoothed cross-entropy; each keyword argument replaces a part that learners get wrong."""
+    log_probs, v = scores(logits), logits.shape[-1]
+    right = log_probs.gather(-1, targets[..., None])[..., 0]
+    losses = -weigh_right(smoothing, v) * right - weigh_all(smoothing, v) * log_probs.sum(dim=-1)
     return gather(losses, targets != pad)
 
 
 def others_only(logits, targets, smoothing):
     """ε over the other words alone."""
-    found, v = logits.log_softmax(dim=-1), logits.shape[-1]
-    right = found.gather(-1, targets[..., None])[..., 0]
-    losses = -(1 - smoothing) * right - smoothing / (v - 1) * (found.sum(dim=-1) - right)
+    log_probs, v = logits.log_softmax(dim=-1), logits.shape[-1]
+    right = log_probs.gather(-1, targets[..., None])[..., 0]
+    losses = -(1 - smoothing) * right - smoothing / (v - 1) * (log_probs.sum(dim=-1) - right)
     return losses[targets != PAD].mean()
 
 
 def without_the_padding_word(logits, targets, smoothing):
     """ε over the words alone, not over PAD."""
-    found = logits.log_softmax(dim=-1)
-    right = found.gather(-1, targets[..., None])[..., 0]
-    losses = -(1 - smoothing) * right - smoothing * found[..., 1:].mean(dim=-1)
+    log_probs = logits.log_softmax(dim=-1)
+    right = log_probs.gather(-1, targets[..., None])[..., 0]
+    losses = -(1 - smoothing) * right - smoothing * log_probs[..., 1:].mean(dim=-1)
     return losses[targets != PAD].mean()
 
 
 def mean_of_sentences(losses, counts):
-    kept = torch.where(counts, losses, 0.0)
-    return (kept.sum(dim=-1) / counts.sum(dim=-1)).mean()
+    counted = torch.where(counts, losses, 0.0)
+    return (counted.sum(dim=-1) / counts.sum(dim=-1)).mean()
 
 
 def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Callable[[], tuple]:
@@ -323,21 +323,21 @@ def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Ca
 
 
 class WithGradient(PlainExercise):
-    """What comes back must hang together with what was handed in, or nothing can be learned from it."""
+    """The answer must depend on the input by a gradient, or nothing can be learned from it."""
 
     def read(self, value, case):
         if isinstance(value, Tensor) and not value.requires_grad and not case.by_hand:
-            told = "No gradient flows through this tensor: it is cut off from the logits."
-            return wrong(told, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
+            message = "No gradient flows through this tensor: it is cut off from the logits."
+            return wrong(message, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
         return super().read(value, case)
 
 
 def is_a_tensor(inputs, loss) -> str:
-    told = "It returned a plain number. Hand back the tensor: the gradient flows through it."
-    return "" if isinstance(loss, Tensor) else told
+    message = "It returned a plain number. Hand back the tensor: the gradient flows through it."
+    return "" if isinstance(loss, Tensor) else message
 
 
-SHARES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
+PROBABILITIES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
 BY_HAND_LOSS = 0.8 * math.log(2) + 0.2 * (2 * math.log(8) + math.log(2) + math.log(4)) / 4
 SMOOTHED_LOSS = WithGradient(
     name="smoothed_loss",
@@ -347,7 +347,7 @@ SMOOTHED_LOSS = WithGradient(
     demands=(is_a_tensor,),
     by_hand=ByHand(
         inputs={
-            "logits": torch.stack([SHARES.log(), torch.zeros(4)])[None],
+            "logits": torch.stack([PROBABILITIES.log(), torch.zeros(4)])[None],
             "targets": torch.tensor([[2, 0]]),
             "smoothing": 0.2,
         },
@@ -444,7 +444,7 @@ def step_by(
     keeps: Callable = lambda old, new, fair: new,
     fresh: Callable[[Tensor, Tensor, float], Tensor] = lambda old, new, b: b * old + (1 - b) * new,
 ):
-    """A training step, with places where it can go wrong."""
+    """A training step; each keyword argument replaces a part that learners get wrong."""
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
     loss = loss_of(ready)
     gradients = clip(list(torch.autograd.grad(loss, list(ready.values()))))
@@ -545,9 +545,7 @@ TRAINING_STEP = PlainExercise(
         ),
         Slip(
             "clipped-one-by-one",
-            partial(
-                step_by, clip=lambda gradients: [one for g in gradients for one in library.clipped([g], 1.0)]
-            ),
+            partial(step_by, clip=lambda gradients: [library.clipped([g], 1.0)[0] for g in gradients]),
             "every gradient is clipped by itself. All together get a length of at most 1 (lesson 02).",
         ),
         Slip(
@@ -612,11 +610,11 @@ def first_in_the_alphabet(counts: dict[tuple[str, str], int]) -> tuple[str, str]
 
 
 def merged_by(words, *, count=count_pairs, choose=first_in_the_alphabet, glue=merge):
-    """The best pair, and the words with it glued together; with places where it can go wrong."""
-    pair, found = choose(count(words)), Counter()
+    """The best pair, and the words with it merged; a keyword argument replaces a part that can be wrong."""
+    pair, merged = choose(count(words)), Counter()
     for word, times in words.items():
-        found[glue(word, pair)] += times
-    return pair, dict(found)
+        merged[glue(word, pair)] += times
+    return pair, dict(merged)
 
 
 def next_merge(words: dict[tuple[str, ...], int]) -> tuple[tuple[str, str], dict[tuple[str, ...], int]]:
@@ -638,7 +636,7 @@ def replaced_as_text(word, pair):
     return tuple(" ".join(word).replace(" ".join(pair), "".join(pair)).split(" "))
 
 
-def first_place_only(word, pair):
+def first_occurrence_only(word, pair):
     for i in range(len(word) - 1):
         if word[i : i + 2] == pair:
             return (*word[:i], "".join(pair), *word[i + 2 :])
@@ -712,7 +710,7 @@ NEXT_MERGE = PlainExercise(
         ),
         Slip(
             "only-once-in-a-word",
-            partial(merged_by, glue=first_place_only),
+            partial(merged_by, glue=first_occurrence_only),
             "the pair is glued together once in each word. *papa* has *pa* twice.",
         ),
         Slip(
@@ -731,7 +729,7 @@ NEXT_MERGE = PlainExercise(
 
 # ---- a recipe to repair
 
-SICK = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
+FAULTY = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 GOOD_RATES = (0.003, 0.01)
 ENOUGH = 2000
 
@@ -743,17 +741,15 @@ def repaired(recipe: dict) -> dict:
 def is_a_recipe(inputs, recipe) -> str:
     if set(recipe) != set(inputs[0]):
         return "A recipe has the same names as the one that was handed in: " + ", ".join(inputs[0]) + "."
-    Habits(**recipe)
+    TrainingSettings(**recipe)
     return ""
 
 
 def is_shifted(inputs, recipe) -> str:
-    told = (
-        "The decoder still reads the very word that it is to say: the loss falls to its floor at once, and "
-    )
+    copies = "The decoder still reads the very word that it is to say: the loss falls to its floor at once, "
     if recipe["shifted"] not in (True, False):
         return f"`shifted` is {recipe['shifted']!r}. It is True or False."
-    return "" if recipe["shifted"] else told + "it has learned to copy. What must be shifted?"
+    return "" if recipe["shifted"] else copies + "and it has learned to copy. What must be shifted?"
 
 
 def has_enough(inputs, recipe) -> str:
@@ -787,11 +783,11 @@ REPAIR = PlainExercise(
     design=True,
     demands=(is_a_recipe, is_shifted, has_enough, has_a_good_rate, leaves_the_rest),
     by_hand=ByHand(
-        inputs={"recipe": SICK},
-        answer=repaired(SICK),
+        inputs={"recipe": FAULTY},
+        answer=repaired(FAULTY),
         says="Three things ail it: one for each of the curves that you have diagnosed and that it resembles.",
     ),
-    others=(lambda: (SICK | {"smoothing": 0.0},),),
+    others=(lambda: (FAULTY | {"smoothing": 0.0},),),
     slips=(
         Slip("nothing-changed", dict, "the recipe is as it was."),
         Slip(

@@ -33,11 +33,11 @@ from course_lib.results import mean_over_seeds, runs
 from course_lib.runtime import user_folder
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import splits
+from course_lib.text import EOS, splits
 from course_lib.training import Job, run_job
 from course_lib.translation import evaluate
-from lessons.l15_training_a_translator import EOS, HEALTHY, PATIENTS, Habits, LossFloor
-from lessons.l15_training_a_translator import RateDial, SmallRun, apply_merges, said
+from lessons.l15_training_a_translator import FAULTY_RUNS, HEALTHY, LossFloor, RateDial
+from lessons.l15_training_a_translator import SmallRun, TrainingSettings, apply_merges
 from lessons.l15_training_a_translator import short_data, train_live
 
 start_lesson("training_a_translator", seed=15)
@@ -73,7 +73,7 @@ A network learns from many sentences at a time, a **batch**, and a batch is a re
 
 **By hand.** Four sentences of 3, 9, 2 and 8 words, two to a batch. As they come: (3, 9) takes 2 · 9 = 18 places, (2, 8) takes 16, together 34 for 22 words. Sorted: (2, 3) takes 6, (8, 9) takes 18, together 24 for 22 words. The part of all places that holds no word is the {term:padding share}: 12 of 34, or 2 of 24.
 
-How much is it on our corpus? The toy sentences have 3 to 20 English words; with the end mark, the longer side of a pair has 13 on average, and 26 at most. Take 40 pairs at a time, as they come: about 930 places a batch.
+How much is it on our corpus? The toy sentences have 3 to 20 English words; with the end mark, the longer side of a pair has {result:lesson_15/padding/mean length:.0f} on average, and {result:lesson_15/padding/longest:.0f} at most. Take 40 pairs at a time, as they come: about {result:lesson_15/padding/tokens in a batch:.0f} places a batch.
 """
 
 # %% kind="estimate" minutes=1.5
@@ -82,9 +82,9 @@ lengths = [max(len(pair.src), len(pair.tgt)) + 1 for pair in sentences]  # with 
 
 
 def padding_share(batches):
-    """Batches of places in `lengths` -> the part of the rectangles that is padding."""
-    places = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
-    return 1 - sum(lengths[i] for batch in batches for i in batch) / places
+    """Batches of indices into `lengths` -> the padded part of the rectangles."""
+    area = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
+    return 1 - sum(lengths[i] for batch in batches for i in batch) / area
 
 
 as_they_come = [range(first, first + 40) for first in range(0, 3000, 40)]
@@ -124,7 +124,7 @@ r"""
 3. Does that fit into `room`? Add it to the last batch. Else begin a new one with it.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see" minutes=0.5 name="padding"
 by_length = yours("by_length")
 ways = {"as they come": as_they_come, "by length": by_length(lengths, 1024)}
 for name, batches in ways.items():
@@ -133,7 +133,7 @@ for name, batches in ways.items():
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**75 batches become 41**, for the same words. This is {term:batching by length}. (*Bucketing* is its rougher kin: a few ranges of lengths, and a batch from one of them.) Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
+**{printed:padding/as they come} batches become {printed:padding/by length}**, for the same words. This is {term:batching by length}. (*Bucketing* is its rougher kin: a few ranges of lengths, and a batch from one of them.) Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
 
 A batcher that loses sentences raises no error: the network merely never sees them. **If you like**, a test.
 """
@@ -233,28 +233,28 @@ The factor in front is $1/\sqrt{d_{\text{model}}}$. Where the two are equal, nob
 predict("15", "train-warm-up-twice", RateDial())
 
 # %% kind="predict" minutes=2
-def of_record(experiment, variant, which, upto):
-    found = [run["history"] for run in runs(experiment) if run["variant"] == variant]
-    steps = [look["step"] for look in found[0] if look["step"] <= upto]
-    return steps, [mean(run[i][which] for run in found) for i in range(len(steps))]
+def recorded_curve(experiment, variant, which, upto):
+    seeds = [run["history"] for run in runs(experiment) if run["variant"] == variant]
+    steps = [record["step"] for record in seeds[0] if record["step"] <= upto]
+    return steps, [mean(seed[i][which] for seed in seeds) for i in range(len(steps))]
 
 
 BY_LENGTH = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
 
 
-def by_words(experiment, variant):
-    kept = [run["scores"] for run in runs(experiment) if run["variant"] == variant]
-    kept = [scores["test"]["by_length"] for scores in kept]
-    return [mean(100 * one[n]["exact"] for one in kept) for n in BY_LENGTH]
+def exact_by_length(experiment, variant):
+    seeds = [run["scores"] for run in runs(experiment) if run["variant"] == variant]
+    seeds = [scores["test"]["by_length"] for scores in seeds]
+    return [mean(100 * scores[n]["exact"] for scores in seeds) for n in BY_LENGTH]
 
 
-with_and_without = {"warm-up": "post-norm", "no warm-up": "post-norm, no warm-up"}
-every = {k: of_record("warm_up", v, "loss", 1000) for k, v in with_and_without.items()}
-losses = {k: v[1] for k, v in every.items()}
-ends = {k: by_words("warm_up", v) for k, v in with_and_without.items()}
+variants = {"warm-up": "post-norm", "no warm-up": "post-norm, no warm-up"}
+curves = {k: recorded_curve("warm_up", v, "loss", 1000) for k, v in variants.items()}
+losses = {k: loss for k, (_, loss) in curves.items()}
+exact = {k: exact_by_length("warm_up", v) for k, v in variants.items()}
 predict("15", "train-post-norm-warm-up", views.panels(
-    [views.Part("Norms last: loss", every["warm-up"][0], losses, "loss"),
-     views.Part("Right at the end", list(BY_LENGTH.values()), ends, "%")],
+    [views.Part("Norms last: loss", curves["warm-up"][0], losses, "loss"),
+     views.Part("Right at the end", list(BY_LENGTH.values()), exact, "%")],
     x_name="step (left), words (right)",
     alt="Loss with and without warm-up, and exact match by length, for post-norm.",
 ))
@@ -267,10 +267,10 @@ The peak of the paper's schedule is at $1/\sqrt{d_{\text{model}} \cdot \text{war
 
 | test sentences right | with warm-up | without |
 |---|---|---|
-| norms last (post-norm, the paper's) | 97.7 to 98.4% | **93.7 to 94.9%** |
-| norms first (pre-norm, ours) | 98.1 to 98.6% | 97.4 to 97.9% |
+| norms last (post-norm, the paper's) | {result:min warm_up/post-norm/scores/test/exact:.1p} to {result:max warm_up/post-norm/scores/test/exact:.1%} | **{result:min warm_up/post-norm, no warm-up/scores/test/exact:.1p} to {result:max warm_up/post-norm, no warm-up/scores/test/exact:.1%}** |
+| norms first (pre-norm, ours) | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
-Without it both are *ahead* at step 50, of course: the other run is still at an eighth of its rate. Then post-norm stalls, with a loss of 2.4 at step 400 against 1.2. It recovers, and four points are missing at the end. Pre-norm lacks less than one, and other small changes do as much (a cosine as the way down: 96.9 to 98.4%). Xiong and others (2020) give the reason: with norms last the gradients near the output start out large. Nor does warm-up save everything: lesson 13's twelve post-norm layers learned nothing even with it. Neither superstition nor law: say for which model.
+Without it both are *ahead* at step 50, of course: the other run is still at an eighth of its rate. Then post-norm stalls, with a loss of {result:warm_up/post-norm, no warm-up/history/7/loss:.1f} at step 400 against {result:warm_up/post-norm/history/7/loss:.1f}. It recovers, and four points are missing at the end. Pre-norm lacks less than one, and other small changes do as much (a cosine as the way down: {result:min recipe/cosine decay/scores/test/exact:.1p} to {result:max recipe/cosine decay/scores/test/exact:.1%}). Xiong and others (2020) give the reason: with norms last the gradients near the output start out large. Nor does warm-up save everything: lesson 13's twelve post-norm layers learned nothing even with it. Neither superstition nor law: say for which model.
 
 ## 3 · What to aim at
 
@@ -315,8 +315,8 @@ Two parts, each of shape (batch, n): $\ln p$ of the right word, and the mean of 
 # %% kind="library" minutes=0.5
 smoothed_loss, clip_gradients = yours("smoothed_loss"), yours("clip_gradients")
 logits, targets = torch.randn(4, 7, 50), torch.randint(0, 50, (4, 7))
-theirs = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
-assert torch.isclose(smoothed_loss(logits, targets, 0.1), theirs)
+expected = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
+assert torch.isclose(smoothed_loss(logits, targets, 0.1), expected)
 print("the same as torch's cross_entropy: it takes logits, and does the softmax itself")
 
 # %% kind="predict" minutes=3
@@ -328,7 +328,7 @@ r"""
 
 **A softmax too many** also has a floor, $\ln(e + V - 1) - 1$: 8.21 with 10,000 words. `cross_entropy` expects logits; hand it shares, and they go through a second softmax, which makes them nearly equal.
 
-Our record `recipe`, three seeds: with smoothing the *training* loss ends at 1.03, just above its floor of 0.98 for 680 words (so did lesson 13's healthy one); without at 0.01. And the translations? 98.4% and 98.7% right: on 20,000 clean toy sentences smoothing does not help, nor does dropout (lesson 13): without it 98.8%. Yet without dropout the validation loss is *worse*, 0.115 against 0.074. Loss and translations need not agree; remember it for the clinic.
+Our record `recipe`, three seeds: with smoothing the *training* loss ends at {result:recipe/as it is/history/-1/train_loss:.2f}, just above its floor of 0.98 for 680 words (so did lesson 13's healthy one); without at {result:recipe/no smoothing/history/-1/train_loss:.2f}. And the translations? {result:recipe/as it is/scores/test/exact:.1%} and {result:recipe/no smoothing/scores/test/exact:.1%} right: on 20,000 clean toy sentences smoothing does not help, nor does dropout (lesson 13): without it {result:recipe/no dropout/scores/test/exact:.1%}. Yet without dropout the validation loss is *worse*, {result:recipe/no dropout/history/-1/loss:.3f} against {result:recipe/as it is/history/-1/loss:.3f}. Loss and translations need not agree; remember it for the clinic.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -400,21 +400,21 @@ training_step, paper_rate = yours("training_step"), yours("paper_rate")
 small = short_data()
 
 
-def mine(weights, source, target, may_look):
+def mine(weights, source, target, mask):
     """Your Transformer: four heads, one block on each side."""
-    read = encode_source(source, weights, 4, 1, may_look)
-    return decode_logits(target, read, weights, 4, 1, may_look)
+    memory = encode_source(source, weights, 4, 1, mask)
+    return decode_logits(target, memory, weights, 4, 1, mask)
 
 
-def my_run(habits=HEALTHY, data=small, n_steps=240):
+def my_run(settings=HEALTHY, data=small, n_steps=240):
     parts = {"forward": mine, "loss": smoothed_loss, "step": training_step}
     parts |= {"batcher": by_length, "schedule": paper_rate}
-    return SmallRun(data, habits, n_steps=n_steps, **parts)
+    return SmallRun(data, settings, n_steps=n_steps, **parts)
 
 
-numbers = sum(w.numel() for w in my_run().weights.values())
+n_weights = sum(w.numel() for w in my_run().model.parameters())
 n_words = small.tokenizer.vocab_size
-print(f"{numbers:,} numbers to train, {n_words} words of both languages")
+print(f"{n_weights:,} numbers to train, {n_words} words of both languages")
 lit = [part for part in PARTS if part not in ("sentences", "weights", "checkpoint")]
 views.diagram(PARTS, ARROWS, lit=lit, title="What is lit is yours")
 
@@ -433,10 +433,10 @@ Then translate sentences of your own: `run.translate("…")`, with words such as
 
 # %% kind="train" minutes=1.5 ignore_output=true
 run = train_live(my_run(), "lesson_15")
-last = run.history[-1]
-if run.n_done == run.n_steps:  # else you have stopped it
-    assert last["exact"] > 0.8, "more than nine in ten are expected"
-print(f"right, word for word: {fixed(100 * last['exact'], 0)}% of 200 sentences")
+exact = run.history[-1].scores["exact"]
+if run.finished:  # else you have stopped it
+    assert exact > 0.8, "more than nine in ten are expected"
+print(f"right, word for word: {fixed(100 * exact, 0)}% of 200 sentences")
 for english in ("the queen slept", "the little cow is very old", "a sad king ran"):
     print(f"{english}  →  {run.translate(english)}")
 
@@ -460,20 +460,22 @@ Remember three numbers for 195 words. Whoever knows nothing has a loss of ln 195
 """
 
 # %% kind="see" minutes=1.5
-def clinic(which, times=1):
-    """The recorded curves of a healthy run and of five patients, A to E."""
-    every = {k: of_record("sick", v, which, 240) for k, v in PATIENTS.items()}
-    return every["healthy"][0], {k: [times * y for y in v[1]] for k, v in every.items()}
+def compared(which, scale=1):
+    """The recorded curves of a healthy run and of five faulty ones, A to E."""
+    variants = {"healthy": "healthy"} | FAULTY_RUNS
+    curves = {k: recorded_curve("sick", v, which, 240) for k, v in variants.items()}
+    scaled = {k: [scale * y for y in v[1]] for k, v in curves.items()}
+    return curves["healthy"][0], scaled
 
 
 views.panels(
     [
-        views.Part("Training", *clinic("train_loss"), "loss", y_limits=(0, 6.5)),
-        views.Part("Validation", *clinic("loss"), "loss", y_limits=(0, 6.5)),
-        views.Part("Right by itself", *clinic("exact", 100), "%", y_limits=(-3, 103)),
+        views.Part("Training", *compared("train_loss"), "loss", y_limits=(0, 6.5)),
+        views.Part("Validation", *compared("loss"), "loss", y_limits=(0, 6.5)),
+        views.Part("Right by itself", *compared("exact", 100), "%", y_limits=(-3, 103)),
     ],
     x_name="step",
-    alt="Both losses and exact match of a healthy run and five sick ones.",
+    alt="Both losses and exact match of a healthy run and five faulty ones.",
 )
 
 # %% kind="quiz" minutes=4
@@ -481,36 +483,30 @@ quiz("15", "clinic")
 
 # %% [markdown] kind="text" minutes=2
 r"""
-**A** has 100 sentences, and knows them by heart: overfitting (lesson 01). Its validation loss is lowest after 72 steps; to stop there is called {term:early stopping}. But look to the right: from there on its *translations* still get better, from 10.5 to 14% (two seeds of three). The loss punishes a wrong answer that is too sure of itself; the translations do not. Stop by what you care for.
+**A** has 100 sentences, and knows them by heart: overfitting (lesson 01). Its validation loss is lowest after 72 steps; to stop there is called {term:early stopping}. But look to the right: from there on its *translations* still get better, from {result:sick/100 sentences/history/2/exact:.1p} to {result:sick/100 sentences/history/-1/exact:.0%} (two seeds of three). The loss punishes a wrong answer that is too sure of itself; the translations do not. Stop by what you care for.
 
-**B** takes the softmax twice. A small slope is not the reason, for Adam divides it away. The doubled loss is nearly a constant minus the share of the right word, so it pays to bet all on the most frequent one. After 24 steps B says *end* at every place, with a share of 0.997, and 18.7% of the words are ends: $\ln(e + 194) - 0.187 = 5.09$, its plateau. There the first softmax is saturated (lesson 08) and passes no slope on.
+**B** takes the softmax twice. A small slope is not the reason, for Adam divides it away. The doubled loss is nearly a constant minus the share of the right word, so it pays to bet all on the most frequent one. After 24 steps B says *end* at every place, with a share of {result:lesson_15/softmax twice/probability of EOS:.3f}, and {result:lesson_15/softmax twice/fraction of EOS:.1%} of the words are ends: $\ln(e + 194) - {result:lesson_15/softmax twice/fraction of EOS:.3f} = {result:lesson_15/softmax twice/loss:.2f}$, its plateau. There the first softmax is saturated (lesson 08) and passes no slope on.
 
-**C** has the high rate. Its first steps do damage: after 48 its weights are three to four times as large as the healthy ones, and the largest attention weight of a word is 0.99 on average (healthy: 0.68). Saturated, again. **A good rate does not save it:** with 0.005 from step 49 on it ends with 0 to 1% right, and a loss *above* C's own. One cannot repair this patient, only begin again.
+**C** has the high rate. Its first steps do damage: after 48 its weights are three to four times as large as the healthy ones, and the largest attention weight of a word is {result:lesson_15/high rate/largest attention weight:.3f} on average (healthy: {result:lesson_15/healthy/largest attention weight:.3f}). Saturated, again. **A good rate does not save it:** with 0.005 from step 49 on it ends with {result:min sick/rate 20 times too high, healthy after 48/ends/exact:.0p} to {result:max sick/rate 20 times too high, healthy after 48/ends/exact:.0%} right, and a loss *above* C's own. One cannot repair this patient, only begin again.
 
-**D** is the most flattering, best in both losses, and says nothing right. The target is not shifted: the leak of lessons 04 and 10, by another door. (In lesson 10's long run it did not show in the loss at all; here it even flatters.) **E**, the small rate, is not ill, only slow. And no warm-up, with one block and norms first, does not show: 92 to 94% right, against 93 to 93.5%.
+**D** is the most flattering, best in both losses, and says nothing right. The target is not shifted: the leak of lessons 04 and 10, by another door. (In lesson 10's long run it did not show in the loss at all; here it even flatters.) **E**, the small rate, is not ill, only slow. And no warm-up, with one block and norms first, does not show: {result:min sick/no warm-up/ends/exact:.0p} to {result:max sick/no warm-up/ends/exact:.0%} right, against {result:min sick/healthy/ends/exact:.0p} to {result:max sick/healthy/ends/exact:.1%}.
 
 Verify two of them with your own code: D for 72 steps, B for 24.
 """
 
 # %% kind="break" minutes=1.5
-def watch(habits, n_steps):
-    trained = my_run(habits, n_steps=n_steps)
-    while trained.n_done < n_steps:
-        trained.learn()
-    return trained
-
-
-copying, doubled = watch(Habits(shifted=False), 72), watch(Habits(softmaxes=2), 24)
-look = copying.history[-1]
-assert look["loss"] < 0.3 and look["exact"] == 0
-print("D: loss on validation below 0.3, and right:", fixed(100 * look["exact"], 0), "%")
-first_words = said(doubled.weights, doubled.exam.src, 1, mine)
-ends = (first_words == EOS).float().mean()
-print("B: of 200 translations, so many end before their first word:", int(200 * ends))
+copying = my_run(TrainingSettings(shifted=False), n_steps=72).train()
+record = copying.history[-1]
+right = record.scores["exact"]
+assert record.loss < 0.3 and right == 0
+print("D: loss on validation below 0.3, and right:", fixed(100 * right, 0), "%")
+doubled = my_run(TrainingSettings(softmaxes=2), n_steps=24).train()
+n_empty = int((doubled.outputs(max_len=1) == EOS).sum())
+print("B: of 200 translations, so many end before their first word:", n_empty)
 
 # %% [markdown] kind="text" minutes=0.5 exercise="repair"
 r"""
-Now a patient with **three** things wrong at once. Here is its recipe; the names are those of `Habits`:
+Now a patient with **three** things wrong at once. Here is its recipe; the names are those of `TrainingSettings`:
 
     {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 
@@ -538,25 +534,25 @@ Compare with the healthy run: 3,000 sentences, a rate of 0.005. And which of the
 """
 
 # %% kind="train" minutes=1 ignore_output=true
-sick = {"rate": 0.1, "warm_up": 24, "n_sentences": 100}
-sick |= {"shifted": False, "softmaxes": 1, "smoothing": 0.1}
-habits = Habits(**yours("repair")(sick))
-well = my_run(habits, short_data(n_train=habits.n_sentences))
-train_live(well, "lesson_15_repaired", anew=True)
-print(f"right: {fixed(100 * well.history[-1]['exact'], 0)}%")
+faulty = {"rate": 0.1, "warm_up": 24, "n_sentences": 100}
+faulty |= {"shifted": False, "softmaxes": 1, "smoothing": 0.1}
+settings = TrainingSettings(**yours("repair")(faulty))
+repaired = my_run(settings, short_data(n_train=settings.n_sentences))
+train_live(repaired, "lesson_15_repaired", anew=True)
+print(f"right: {fixed(100 * repaired.history[-1].scores['exact'], 0)}%")
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
 ## 6 · The whole language
 
-The library's loop does what yours does, only faster; it knows several GPUs, and ends with the mean of its last weights. The whole toy language is 20,000 sentences of up to 20 words. On **two cores of a CPU** (an ARM machine, one run each, `cpu/quick.json`) a network of your kind, three layers of width 64, took **189 seconds**: 97.6% of 1,000 test sentences right, word for word. The *quick recipe*, another network (two layers of width 80, rotary positions, half as many tokens a batch), took **111 seconds**: 97.5%. The next cell is the quick one. It waits for `FULL = True`, and can be stopped and taken up like yours.
+The library's loop does what yours does, only faster; it knows several GPUs, and ends with the mean of its last weights. The whole toy language is 20,000 sentences of up to 20 words. On **two cores of a CPU** (an ARM machine, one run each, `cpu/quick.json`) a network of your kind, three layers of width 64, took **{result:cpu/quick/1024 tokens, 2000 steps/seconds:.0f} seconds**: {result:cpu/quick/1024 tokens, 2000 steps/scores/test/exact:.1%} of 1,000 test sentences right, word for word. The *quick recipe*, another network (two layers of width 80, rotary positions, half as many tokens a batch), took **{result:cpu/quick/512 tokens, 2000 steps, rotary, 2 layers of width 80/seconds:.0f} seconds**: {result:cpu/quick/512 tokens, 2000 steps, rotary, 2 layers of width 80/scores/test/exact:.1%}. The next cell is the quick one. It waits for `FULL = True`, and can be stopped and taken up like yours.
 
 On a GPU **the same call** finds the GPU by itself:
 
     python3 -m course_lib train transformer --quick      # what the next cell does
     python3 -m course_lib train transformer              # three layers, four times the tokens
 
-On one H200 the quick recipe took about 3 seconds (5.8 the first time), with 97.0 to 97.3% right (`gpu/quick.json`). This whole lesson ran there, too (`gpu/lessons.txt`): nothing but last digits differed. Your small run stays on the CPU, for a GPU would only wait for its tiny steps.
+On one H200 the quick recipe took about 3 seconds ({result:max gpu/quick/512 tokens, 2000 steps, rotary, 2 layers of width 80/seconds:.1f} the first time), with {result:min gpu/quick/512 tokens, 2000 steps, rotary, 2 layers of width 80/scores/test/exact:.1p} to {result:max gpu/quick/512 tokens, 2000 steps, rotary, 2 layers of width 80/scores/test/exact:.1%} right (`gpu/quick.json`). This whole lesson ran there, too (`gpu/lessons.txt`): nothing but last digits differed. Your small run stays on the CPU, for a GPU would only wait for its tiny steps.
 
 **Three generations on one chart** come after it: seq2seq (lesson 04), Bahdanau (06) and the Transformer, about 395,000 parameters each, the same recipe, the same 4,000 steps, three seeds.
 """
@@ -574,20 +570,19 @@ if FULL:
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
 
 
-def share(run, length):
-    found = run["scores"]
-    short = found["test"]["by_length"].get(length)
-    return 100 * (short or found["long"])["exact"]
+def exact_at(run, length):
+    short = run["scores"]["test"]["by_length"].get(length)
+    return 100 * (short or run["scores"]["long"])["exact"]
 
 
-steps = of_record("toy_ladder", "seq2seq", "loss", 4000)[0]
-learned = {one: of_record("toy_ladder", one, "loss", 4000)[1] for one in SYSTEMS}
-right = {length: mean_over_seeds("toy_ladder", lambda run, n=length: share(run, n))
+curves = {name: recorded_curve("toy_ladder", name, "loss", 4000) for name in SYSTEMS}
+steps, losses = curves["seq2seq"][0], {k: loss for k, (_, loss) in curves.items()}
+means = {length: mean_over_seeds("toy_ladder", lambda run, n=length: exact_at(run, n))
          for length in (*BY_LENGTH, "21–40")}
-right = {one: [right[length][one] for length in right] for one in SYSTEMS}
+right = {name: [means[length][name] for length in means] for name in SYSTEMS}
 middles = [3, 8, 13, 18, 30]
 figure = views.panels(
-    [views.Part("Loss on validation", steps, learned, "loss", log_y=True),
+    [views.Part("Loss on validation", steps, losses, "loss", log_y=True),
      views.Part("Right (trained to 20)", middles, right, "%", y_limits=(-3, 103))],
     x_name="step (left), words (right)",
     alt="Validation loss over steps, and exact match by length, for three systems.",
@@ -598,11 +593,11 @@ predict("15", "train-early-leader", figure)
 r"""
 | | validation loss | test | 16 to 20 words | 21 to 40 words |
 |---|---|---|---|---|
-| seq2seq, 2014 | 0.314 | 66.4% | 21.5% | 0.2% |
-| Bahdanau, 2015 | 0.095 | 97.7% | 95.4% | **58.7%** |
-| Transformer, 2017 | **0.074** | 98.5% | 97.2% | 11.5% |
+| seq2seq, 2014 | {result:toy_ladder/seq2seq/history/-1/loss:.3f} | {result:toy_ladder/seq2seq/scores/test/exact:.1%} | {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.1%} | {result:toy_ladder/seq2seq/scores/long/exact:.1%} |
+| Bahdanau, 2015 | {result:toy_ladder/bahdanau/history/-1/loss:.3f} | {result:toy_ladder/bahdanau/scores/test/exact:.1%} | {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.1%} | **{result:toy_ladder/bahdanau/scores/long/exact:.1%}** |
+| Transformer, 2017 | **{result:toy_ladder/transformer/history/-1/loss:.3f}** | {result:toy_ladder/transformer/scores/test/exact:.1%} | {result:toy_ladder/transformer/scores/test/by_length/16–20/exact:.1%} | {result:toy_ladder/transformer/scores/long/exact:.1%} |
 
-Up to the lengths they were trained on, Transformer and Bahdanau are level: 98.1 to 98.7% against 96.1 to 98.6%, a lead that three seeds do not carry (lesson 18). Only the Transformer's loss is lower with every seed. (98.4% in section 2 and 98.5% here are the same recipe, trained three times each.) Beyond those lengths it falls far behind; lesson 11 says what is known of the reason. It is faster to train: on two cores of a CPU 10,600 words a second against Bahdanau's 6,400, in one run (`bench_training_cpu.txt`).
+Up to the lengths they were trained on, Transformer and Bahdanau are level: {result:min toy_ladder/transformer/scores/test/exact:.1p} to {result:max toy_ladder/transformer/scores/test/exact:.1%} against {result:min toy_ladder/bahdanau/scores/test/exact:.1p} to {result:max toy_ladder/bahdanau/scores/test/exact:.1%}, a lead that three seeds do not carry (lesson 18). Only the Transformer's loss is lower with every seed. ({result:recipe/as it is/scores/test/exact:.1%} in section 2 and {result:toy_ladder/transformer/scores/test/exact:.1%} here are the same recipe, trained three times each.) Beyond those lengths it falls far behind; lesson 11 says what is known of the reason. It is faster to train: on two cores of a CPU {result:lesson_15/tokens a second/transformer:,.0f} words a second against Bahdanau's {result:lesson_15/tokens a second/bahdanau:,.0f}, in one run (`bench_training_cpu.txt`).
 
 ## 7 · Real words
 
@@ -653,17 +648,17 @@ Two halves: count, then glue. For counting, `word[i : i + 2]` is a pair of neigh
 3. For each word a new tuple. `while rest:` take two tokens and join them where `rest[:2]` is the pair, else one.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1 name="merges"
 next_merge = yours("next_merge")
-met = Counter(word for pair in sentences for word in pair.tgt)
-pieces, merges = {("▁", *word): n for word, n in met.items()}, []
+counts = Counter(word for pair in sentences for word in pair.tgt)
+pieces, merges = {("▁", *word): n for word, n in counts.items()}, []
 while len(merges) < 80:
     pair, pieces = next_merge(pieces)
     merges.append(pair)
 print("the first merges:", " ".join("".join(pair) for pair in merges[:16]))
 for word in ("parce", "femme", "princes", "fantôme"):
     cut = " ".join(apply_merges("▁" + word, merges))
-    print(f"{word:>8}, met {met.get(word, 0):>4} times:  {cut}")
+    print(f"{word:>8}, met {counts.get(word, 0):>4} times:  {cut}")
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
@@ -675,7 +670,7 @@ r"""
     python3 -m course_lib train transformer --data multi30k --from de --to en
     python3 -m course_lib evaluate --checkpoint runs/multi30k-de-en_transformer_0
 
-What to expect: on one H200 everything together, learning the pieces and scoring included, took 28.6 s, with a BLEU of 41.2 (lesson 16 says what that is; `clock.json`). Over three seeds it is 41.3, with Bahdanau at 40.6 and seq2seq at 30.4, all greedy, and none of them the best there (lesson 18; `multi30k_ladder`). On a CPU expect hours: 9.4 million parameters, 20 epochs; nobody has measured it here. Ctrl-C stops it, the same line goes on.
+What to expect: on one H200 everything together, learning the pieces and scoring included, took {result:clock/seconds:.1f} s, with a BLEU of {result:clock/bleu/value:.1f} (lesson 16 says what that is; `clock.json`). Over three seeds it is {result:multi30k_ladder/transformer/scores/test/greedy:.1f}, with Bahdanau at {result:multi30k_ladder/bahdanau/scores/test/greedy:.1f} and seq2seq at {result:multi30k_ladder/seq2seq/scores/test/greedy:.1f}, all greedy, and none of them the best there (lesson 18; `multi30k_ladder`). On a CPU expect hours: 9.4 million parameters, 20 epochs; nobody has measured it here. Ctrl-C stops it, the same line goes on.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -713,7 +708,7 @@ r"""
 
 | name | what it is |
 |---|---|
-| `by_length` | sentences to batches: 42% padding becomes 1.5% |
+| `by_length` | sentences to batches: {result:lesson_15/padding/as they come:.0%} padding becomes {printed:padding/by length/2} |
 | `paper_rate` | up in a straight line, down with the root of the step |
 | `smoothed_loss` | $1 - \varepsilon$ of the right word, $\varepsilon$ of all; padding does not count |
 | `training_step` | loss, gradient, clip, Adam |

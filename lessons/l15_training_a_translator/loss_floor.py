@@ -5,8 +5,8 @@
     >>> round(compute(smoothing=0.0, words=10_000, softmax="twice")["floor"], 2)
     8.21
 
-The model gives the share p to the right word and the rest to all others evenly: no better shape is possible,
-since the target treats them alike.
+The model gives the right word the probability p and the others equal parts of the rest. No other distribution
+has a lower loss, since the target treats the other words alike.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from course_lib.views.quick_text import quick_text
 
 SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 WORDS = (10, 195, 680, 2000, 10_000, 37_000)
-SURE = np.concatenate([np.linspace(0.002, 0.98, 180), 1 - np.geomspace(0.02, 1e-6, 60)])
+PROBABILITIES = np.concatenate([np.linspace(0.002, 0.98, 180), 1 - np.geomspace(0.02, 1e-6, 60)])
 HIGHEST = 11.0  # ln 37,000 is 10.5
 
 
 def losses(p: np.ndarray, *, smoothing: float, words: int, softmax: str) -> np.ndarray:
-    """The loss where the right word gets p and each of the others an equal part of what is left."""
+    """The loss when the right word gets p and the others equal parts of the rest."""
     right, other = 1 - smoothing + smoothing / words, smoothing / words
     each = (1 - p) / (words - 1)
     if softmax == "once":
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = np.where(other > 0, (words - 1) * other * np.log(each), 0.0)
         return -right * np.log(p) - rest
-    total = np.log(np.exp(p) + (words - 1) * np.exp(each))  # the shares go into a second softmax as scores
+    total = np.log(np.exp(p) + (words - 1) * np.exp(each))  # probabilities go into a second softmax
     return total - right * p - (words - 1) * other * each
 
 
 def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
-    """Everything the picture shows at one setting."""
+    """Everything that the panels show at one setting."""
     sizes = {"smoothing": smoothing, "words": words, "softmax": softmax}
     right = 1 - smoothing + smoothing / words
     best = right if softmax == "once" else 1.0
@@ -49,7 +49,7 @@ def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
         "best": best,
         "floor": max(floor, 0.0),
         "perplexity": float(np.exp(floor)),
-        "losses": losses(SURE, **sizes),
+        "losses": losses(PROBABILITIES, **sizes),
     }
 
 
@@ -61,8 +61,8 @@ def draw_target(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
-        share = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "nothing"
-        each.set_text(f"each other word: {share}")
+        target = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "nothing"
+        each.set_text(f"each other word: {target}")
 
     return show
 
@@ -73,15 +73,15 @@ def draw_losses(axes: Axes) -> Show:
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "0.25", "0.5", "0.75", "1"))
     axes.grid(axis="y")
     [floor] = axes.plot([0, 1.02], [0, 0], color=theme.ORANGE, linewidth=1.4, linestyle=(0, (4, 2)))
-    [curve] = axes.plot(SURE, SURE, color=theme.BLUE, linewidth=2)
+    [curve] = axes.plot(PROBABILITIES, PROBABILITIES, color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
-    told = quick_text(axes, 0.97, 0.96, of="axes", ha="right", va="top", size=11, weight="bold")
+    lowest = quick_text(axes, 0.97, 0.96, of="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         floor.set_ydata([facts["floor"]] * 2)
         curve.set_ydata(facts["losses"])
         dot.set(data=([facts["best"]], [facts["floor"]]), markerfacecolor=theme.ORANGE)
-        told.set(text=f"lowest {fixed(facts['floor'], 2)}", color=theme.ORANGE)
+        lowest.set(text=f"lowest {fixed(facts['floor'], 2)}", color=theme.ORANGE)
 
     return show
 

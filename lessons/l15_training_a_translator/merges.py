@@ -8,8 +8,8 @@
     >>> apply_merges("▁lowest", [("l", "o"), ("▁", "lo"), ("▁lo", "w")])
     ['▁low', 'e', 's', 't']
 
-Start with letters. Count the neighbours, glue the most frequent pair together everywhere, and again: lesson
-15 learns its merges so.
+Lesson 15 learns its merges this way: it starts with letters, counts the pairs of neighbours, merges the most
+frequent pair everywhere, and repeats.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Split = tuple[str, ...]
 
 
 def count_pairs(words: dict[Split, int]) -> dict[Neighbours, int]:
-    """How often each two tokens stand side by side within a word.
+    """How often each pair of neighbouring tokens occurs within words.
 
     >>> count_pairs({("l", "o", "w"): 2, ("l", "o"): 1})
     {('l', 'o'): 3, ('o', 'w'): 2}
@@ -36,25 +36,25 @@ def count_pairs(words: dict[Split, int]) -> dict[Neighbours, int]:
 
 
 def merge(word: Split, pair: Neighbours) -> Split:
-    """Glue the pair together wherever it stands, from left to right.
+    """Merge the pair wherever it occurs, from left to right.
 
     >>> merge(("a", "a", "a", "b"), ("a", "a"))
     ('aa', 'a', 'b')
     """
     merged: list[str] = []
-    place = 0
-    while place < len(word):
-        if word[place : place + 2] == pair:
+    index = 0
+    while index < len(word):
+        if word[index : index + 2] == pair:
             merged.append("".join(pair))
-            place += 2
+            index += 2
         else:
-            merged.append(word[place])
-            place += 1
+            merged.append(word[index])
+            index += 1
     return tuple(merged)
 
 
 def apply_merges(piece: str, merges: Iterable[Neighbours]) -> list[str]:
-    """Cut a word, met or not, with merges learned before: the same merges in the same order.
+    """Split a word, seen in training or not, by the merges in the order in which they were learned.
 
     >>> apply_merges("▁low", [("l", "o"), ("▁", "lo")])
     ['▁lo', 'w']

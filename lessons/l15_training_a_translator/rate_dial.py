@@ -1,7 +1,7 @@
 """The learning rate of the 2017 paper, up during warm-up and then down.
 
->>> found = compute(warm_up=4000, d_model=512, step=100_000)
->>> f"{found['peak']:.3e}", f"{found['rate']:.3e}"
+>>> facts = compute(warm_up=4000, d_model=512, step=100_000)
+>>> f"{facts['peak']:.3e}", f"{facts['rate']:.3e}"
 ('6.988e-04', '1.398e-04')
 """
 
@@ -19,8 +19,8 @@ from course_lib.views.quick_text import quick_text
 WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
 WIDTHS = (128, 256, 512, 1024)
 STEPS = (1, 10, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 100_000)
-EVEN = np.linspace(1, 100_000, 400)
-BY_TENS = np.geomspace(1, 100_000, 60)
+LINEAR_STEPS = np.linspace(1, 100_000, 400)
+LOG_STEPS = np.geomspace(1, 100_000, 60)
 
 
 def rates(steps: np.ndarray, *, warm_up: int, d_model: int) -> np.ndarray:
@@ -29,50 +29,50 @@ def rates(steps: np.ndarray, *, warm_up: int, d_model: int) -> np.ndarray:
 
 
 def compute(*, warm_up: int, d_model: int, step: int) -> Facts:
-    """Everything the picture shows at one setting."""
+    """Everything that the panels show at one setting."""
     sizes = {"d_model": d_model, "warm_up": warm_up}
     return {
         "rate": paper_rate(step, **sizes),
         "peak": paper_rate(warm_up, **sizes),
-        "even": rates(np.append(EVEN, warm_up), **sizes),
-        "by_tens": rates(np.append(BY_TENS, warm_up), **sizes),
+        "linear": rates(np.append(LINEAR_STEPS, warm_up), **sizes),
+        "logarithmic": rates(np.append(LOG_STEPS, warm_up), **sizes),
     }
 
 
-def draw_even(axes: Axes) -> Show:
+def draw_linear(axes: Axes) -> Show:
     axes.set(xlabel="step", ylabel="learning rate, thousandths", xlim=(-2500, 102_500), ylim=(-0.08, 2.15))
     axes.set_xticks((0, 25_000, 50_000, 75_000, 100_000), ("0", "25,000", "50,000", "75,000", "100,000"))
-    show = curve_and_dot(axes, EVEN, "even", times=1000)
+    show = curve_and_dot(axes, LINEAR_STEPS, "linear", scale=1000)
     peak = quick_text(axes, 0.97, 0.93, of="axes", ha="right", va="top", size=11, weight="bold")
 
     def show_all(facts: Facts) -> None:
         show(facts)
-        now = {-1: "on the way up", 0: "at the peak", 1: "on the way down"}
-        side = np.sign(facts["step"] - facts["warm_up"])
-        peak.set_text(f"peak {significant(facts['peak'], 3)}; now {now[int(side)]}")
+        phases = {-1: "on the way up", 0: "at the peak", 1: "on the way down"}
+        phase = phases[int(np.sign(facts["step"] - facts["warm_up"]))]
+        peak.set_text(f"peak {significant(facts['peak'], 3)}; now {phase}")
 
     return show_all
 
 
-def draw_by_tens(axes: Axes) -> Show:
+def draw_logarithmic(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="step", ylabel="learning rate")
     axes.set(xlim=(0.7, 150_000), ylim=(2e-9, 2e-2), yticks=(1e-8, 1e-6, 1e-4, 1e-2))
     axes.set_xticks((1, 100, 10_000), ("1", "100", "10,000"))
     axes.minorticks_off()
-    return curve_and_dot(axes, BY_TENS, "by_tens")
+    return curve_and_dot(axes, LOG_STEPS, "logarithmic")
 
 
-def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, times: float = 1.0) -> Show:
+def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, scale: float = 1.0) -> Show:
     """The rate over these steps and the peak's own, and a dot at the chosen one."""
     axes.grid(axis="y")
     [curve] = axes.plot([1], [1], color=theme.BLUE, linewidth=2)
     dot = marked_point(axes)
 
     def show(facts: Facts) -> None:
-        places = np.append(steps, facts["warm_up"])
-        order = np.argsort(places, kind="stable")
-        curve.set_data(places[order], facts[which][order] * times)
-        dot.set(data=([facts["step"]], [facts["rate"] * times]), markerfacecolor=theme.ORANGE)
+        x = np.append(steps, facts["warm_up"])
+        order = np.argsort(x, kind="stable")
+        curve.set_data(x[order], facts[which][order] * scale)
+        dot.set(data=([facts["step"]], [facts["rate"] * scale]), markerfacecolor=theme.ORANGE)
 
     return show
 
@@ -95,8 +95,8 @@ class RateDial(Explorable):
         "same-peak": "d_model 128, and the peak that the start has",
     }
     panels = (
-        Panel("100,000 steps", draw_even, 1.15),
-        Panel("The same, both axes by factors of ten", draw_by_tens),
+        Panel("100,000 steps", draw_linear, 1.15),
+        Panel("The same, both axes by factors of ten", draw_logarithmic),
     )
     compute = staticmethod(compute)
 

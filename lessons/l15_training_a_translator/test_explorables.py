@@ -1,4 +1,4 @@
-"""The facts that the explorables of lesson 15 show."""
+"""The numbers that the explorables of lesson 15 show."""
 
 from __future__ import annotations
 
@@ -12,47 +12,63 @@ from torch.nn import functional as F
 from lessons.l15_training_a_translator import loss_floor, rate_dial
 
 
-def rate(step: int, warm_up: int = 4000) -> dict:
+def rate_facts(step: int, warm_up: int = 4000) -> dict:
     return rate_dial.compute(warm_up=warm_up, d_model=512, step=step)
 
 
-def floor(smoothing: float, words: int, softmax: str) -> dict:
+def floor_facts(smoothing: float, words: int, softmax: str) -> dict:
     return loss_floor.compute(smoothing=smoothing, words=words, softmax=softmax)
 
 
-def test_the_curve_is_the_rate():
+# ---- the learning rate
+
+
+def test_the_curve_is_the_rate_and_has_its_peak_after_warm_up():
     steps = np.array([1, 30, 4000, 5000, 90_000])
-    found = [rate(int(step))["rate"] for step in steps]
-    assert rate_dial.rates(steps, warm_up=4000, d_model=512) == pytest.approx(found)
-    assert rate(1)["even"].max() <= rate(1)["peak"] * (1 + 1e-9)
+    rates = [rate_facts(int(step))["rate"] for step in steps]
+    assert rate_dial.rates(steps, warm_up=4000, d_model=512) == pytest.approx(rates)
+    assert rate_facts(1)["linear"].max() <= rate_facts(1)["peak"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("step", "rate"), [(1, 1.747e-7), (4000, 6.988e-4), (100_000, 1.398e-4)])
+def test_rates_of_the_papers_base_model(step, rate):
+    assert rate_facts(step)["rate"] == pytest.approx(rate, rel=5e-4)
+
+
+def test_twice_the_warm_up_divides_the_peak_by_the_root_of_two():
+    assert rate_facts(1)["peak"] / rate_facts(1, warm_up=8000)["peak"] == pytest.approx(math.sqrt(2))
+
+
+# ---- the lowest loss
 
 
 @pytest.mark.parametrize("softmax", ["once", "twice"])
 @pytest.mark.parametrize("words", loss_floor.WORDS)
 @pytest.mark.parametrize("smoothing", loss_floor.SMOOTHINGS)
-def test_nothing_lies_below_the_floor_and_torch_computes_the_same(smoothing, words, softmax):
-    found = floor(smoothing, words, softmax)
-    assert found["losses"].min() >= found["floor"] - 1e-9
-    shares = torch.full((1, words), 0.3 / (words - 1), dtype=torch.float64)
-    shares[0, 0] = 0.7
-    logits = shares.log() if softmax == "once" else shares
-    theirs = float(F.cross_entropy(logits, torch.tensor([0]), label_smoothing=smoothing))
-    ours = loss_floor.losses(np.array([0.7]), smoothing=smoothing, words=words, softmax=softmax)[0]
-    assert ours == pytest.approx(theirs, abs=1e-6)
+def test_no_loss_is_below_the_floor_and_torch_computes_the_same(smoothing, words, softmax):
+    facts = floor_facts(smoothing, words, softmax)
+    assert facts["losses"].min() >= facts["floor"] - 1e-9
+    probabilities = torch.full((1, words), 0.3 / (words - 1), dtype=torch.float64)
+    probabilities[0, 0] = 0.7
+    logits = probabilities.log() if softmax == "once" else probabilities
+    expected = float(F.cross_entropy(logits, torch.tensor([0]), label_smoothing=smoothing))
+    [loss] = loss_floor.losses(np.array([0.7]), smoothing=smoothing, words=words, softmax=softmax)
+    assert loss == pytest.approx(expected, abs=1e-6)
 
 
-# Where a number is estimated from random draws, the tolerance is about four standard errors.
-NUMBERS = [
-    *((lambda s=s: rate(s)["rate"], found, 5e-4 * found) for s, found in
-      [(1, 1.747e-7), (4000, 6.988e-4), (100_000, 1.398e-4)]),
-    (lambda: rate(1)["peak"] / rate(1, warm_up=8000)["peak"], math.sqrt(2), 1e-9),
-    *((lambda s=s: floor(*s)["floor"], lowest, 1e-4) for *s, lowest in
-      [(0.1, 10, "once", 0.5003), (0.1, 37_000, "once", 1.3769), (0.0, 10, "twice", 1.4612),
-       (0.0, 10_000, "twice", 8.2105), (0.0, 680, "once", 0.0)]),
-    (lambda: floor(0.1, 37_000, "once")["perplexity"], 3.96, 0.005),
-]  # fmt: skip
+@pytest.mark.parametrize(
+    ("smoothing", "words", "softmax", "floor"),
+    [
+        (0.1, 10, "once", 0.5003),
+        (0.1, 37_000, "once", 1.3769),
+        (0.0, 10, "twice", 1.4612),
+        (0.0, 10_000, "twice", 8.2105),
+        (0.0, 680, "once", 0.0),
+    ],
+)
+def test_the_lowest_losses(smoothing, words, softmax, floor):
+    assert floor_facts(smoothing, words, softmax)["floor"] == pytest.approx(floor, abs=1e-4)
 
 
-@pytest.mark.parametrize(("number", "expected", "tolerance"), NUMBERS)
-def test_numbers_quoted_in_the_lesson(number, expected, tolerance):
-    assert number() == pytest.approx(expected, abs=tolerance, rel=0)
+def test_the_perplexity_of_a_perfect_model_with_smoothing():
+    assert floor_facts(0.1, 37_000, "once")["perplexity"] == pytest.approx(3.96, abs=0.005)

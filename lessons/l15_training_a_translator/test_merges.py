@@ -33,15 +33,14 @@ def merges_of(library: BpeTokenizer) -> list[tuple[str, str]]:
 
 
 def both(text: str) -> tuple[list, list]:
-    """The merges, all there are, by our counting and gluing, and those of the library.
+    """All merges that our functions learn, and those that the library learns.
 
-    Which of two equally frequent pairs comes first is the library's choice: the one whose left token is
-    older, then whose right token is older. Letters are as old as their place in Unicode, and each merge makes
-    the youngest token so far.
+    Of equally frequent pairs the library takes the one whose left token is older, then the one whose right
+    token is older. Letters are ordered by Unicode, and each merge makes the youngest token so far.
     """
     library = BpeTokenizer.from_texts([text], vocab_size=10_000)
     words = Counter(map(tuple, library.pieces(text)))
-    age = {letter: place for place, letter in enumerate(sorted(set().union(*words)))}
+    age = {letter: index for index, letter in enumerate(sorted(set().union(*words)))}
     merges = []
     while counts := {pair: n for pair, n in count_pairs(words).items() if n >= MIN_FREQUENCY}:
         pair = min(counts, key=lambda pair: (-counts[pair], age[pair[0]], age[pair[1]]))

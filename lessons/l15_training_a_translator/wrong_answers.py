@@ -1,6 +1,7 @@
-"""Answers to the exercises of lesson 15, as learners write them: wrong, with what must be said, and right.
+"""Answers to the exercises of lesson 15 as learners write them, wrong and right.
 
-After each come the slip that must be named, or a part of the text; None where no slip may be named.
+A wrong answer is followed by the slip that the verdict must name, or by a part of its text; None where it may
+name no slip.
 """
 
 import math
@@ -9,6 +10,67 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
+
+from course_lib.training.by_hand import clipped
+from lessons.l15_training_a_translator.merges import count_pairs, merge
+
+# ---- what several answers share
+
+LENGTHS = [20, 3, 19, 4, 18, 5, 20, 3, 17, 6]  # alternating, so that sorting matters
+GOOD = {"rate": 0.005, "shifted": True, "n_sentences": 3000}  # what `repair` has to change
+
+
+def clip_to_1(gradients):
+    return clipped(gradients, 1.0)
+
+
+def gradients_by_backward(weights, loss_of):
+    ready = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+    loss = loss_of(ready)
+    loss.backward()
+    return loss.item(), [w.grad for w in ready.values()]
+
+
+def adam(weights, gradients, memory, step, rate, *, clip=clip_to_1, corrected=True, root=True, sign=1.0):
+    """New weights and new memory."""
+    weights, memory = dict(weights), dict(memory)
+    for name, g in zip(list(weights), clip(gradients), strict=True):
+        m, v = memory.get(name, (0 * g, 0 * g))
+        m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
+        memory[name] = (m, v)
+        first, second = (m / (1 - 0.9**step), v / (1 - 0.98**step)) if corrected else (m, v)
+        weights[name] = weights[name] - sign * rate * first / ((second**0.5 if root else second) + 1e-9)
+    return weights, memory
+
+
+def step_with(**changes):
+    """A training step by `backward`, with these changes of Adam."""
+
+    def step_by_backward(weights, loss_of, memory, step, rate):
+        loss, gradients = gradients_by_backward(weights, loss_of)
+        return loss, *adam(weights, gradients, memory, step, rate, **changes)
+
+    return step_by_backward
+
+
+def repair_with(**changes):
+    """A repair that changes these entries."""
+    return lambda recipe: recipe | changes
+
+
+def frequent_first(counts):
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+def merge_with(count=count_pairs, choose=frequent_first):
+    """A merge of the pair that is chosen by these counts."""
+
+    def next_merge(words):
+        best = choose(count(words))
+        return best, {merge(word, best): n for word, n in words.items()}
+
+    return next_merge
+
 
 # ---- by_length
 
@@ -139,9 +201,6 @@ def test_how_many(batcher):
 
 def test_of_one_sentence(batcher):
     assert [list(batch) for batch in batcher([4], 4)] == [[0]]
-
-
-LENGTHS = [20, 3, 19, 4, 18, 5, 20, 3, 17, 6]
 
 
 def test_everything(batcher):
@@ -301,92 +360,39 @@ def loss_by_loop(logits, targets, smoothing):
 # ---- training_step
 
 
-def _gradients(weights, loss_of):
-    ready = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
-    loss = loss_of(ready)
-    loss.backward()
-    return loss.item(), [w.grad for w in ready.values()]
-
-
-def _clip(gradients):
-    norm = sum(g.square().sum() for g in gradients).sqrt()
-    return [g / max(1.0, float(norm)) for g in gradients]
-
-
-def _adam(weights, gradients, memory, step, rate, *, clip=_clip, corrected=True, root=True, sign=1.0):
-    weights, memory = dict(weights), dict(memory)
-    for name, g in zip(list(weights), clip(gradients), strict=True):
-        m, v = memory.get(name, (0 * g, 0 * g))
-        m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
-        memory[name] = (m, v)
-        first, second = (m / (1 - 0.9**step), v / (1 - 0.98**step)) if corrected else (m, v)
-        weights[name] = weights[name] - sign * rate * first / ((second**0.5 if root else second) + 1e-9)
-    return weights, memory
-
-
-def step_not_clipped(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda g: g)
-
-
-def step_up(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate, sign=-1.0)
-
-
-def step_uncorrected(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate, corrected=False)
-
-
-def step_no_root(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate, root=False)
-
-
 def step_forgets(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
+    loss, gradients = gradients_by_backward(weights, loss_of)
     before = {name: memory.get(name, (0 * w, 0 * w)) for name, w in weights.items()}
-    return loss, _adam(weights, gradients, memory, step, rate)[0], before
+    return loss, adam(weights, gradients, memory, step, rate)[0], before
 
 
 def step_always_scaled(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
+    loss, gradients = gradients_by_backward(weights, loss_of)
     norm = sum(g.square().sum() for g in gradients).sqrt()
-    return loss, *_adam(weights, [g / norm for g in gradients], memory, step, rate)
+    return loss, *adam(weights, [g / norm for g in gradients], memory, step, rate)
 
 
 def step_keeps_hats(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    moved, kept = _adam(weights, gradients, memory, step, rate)
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    moved, kept = adam(weights, gradients, memory, step, rate)
     return loss, moved, {n: (m / (1 - 0.9**step), v / (1 - 0.98**step)) for n, (m, v) in kept.items()}
 
 
-def step_clamped(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate, clip=lambda gs: [g.clamp(-1, 1) for g in gs])
-
-
 def step_loss_as_tensor(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return torch.tensor(loss), *_adam(weights, gradients, memory, step, rate)
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    return torch.tensor(loss), *adam(weights, gradients, memory, step, rate)
 
 
 def step_no_loss(weights, loss_of, memory, step, rate):
-    _, gradients = _gradients(weights, loss_of)
-    return _adam(weights, gradients, memory, step, rate)
+    _, gradients = gradients_by_backward(weights, loss_of)
+    return adam(weights, gradients, memory, step, rate)
 
 
 def step_descent(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    gradients = _clip(gradients)
-    _, memory = _adam(weights, gradients, memory, step, rate)
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    gradients = clip_to_1(gradients)
+    _, memory = adam(weights, gradients, memory, step, rate)
     return loss, {name: w - rate * g for (name, w), g in zip(weights.items(), gradients, strict=True)}, memory
-
-
-def step_by_backward(weights, loss_of, memory, step, rate):
-    loss, gradients = _gradients(weights, loss_of)
-    return loss, *_adam(weights, gradients, memory, step, rate)
 
 
 def step_by_torch(weights, loss_of, memory, step, rate):
@@ -410,7 +416,9 @@ def step_by_torch(weights, loss_of, memory, step, rate):
 def step_with_lerp(weights, loss_of, memory, step, rate):
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
     loss = loss_of(ready)
-    gradients = dict(zip(ready, _clip(list(torch.autograd.grad(loss, list(ready.values())))), strict=True))
+    gradients = dict(
+        zip(ready, clip_to_1(list(torch.autograd.grad(loss, list(ready.values())))), strict=True)
+    )
     none = {name: (torch.zeros_like(w), torch.zeros_like(w)) for name, w in weights.items()}
     memory = {name: (none | memory)[name] for name in weights}
     new = {n: (memory[n][0].lerp(g, 0.1), memory[n][1].lerp(g * g, 0.02)) for n, g in gradients.items()}
@@ -432,52 +440,12 @@ def repair_shift(recipe):
     return recipe
 
 
-def repair_rate_only(recipe):
-    return recipe | {"rate": 0.005}
-
-
-def repair_still_high(recipe):
-    return recipe | {"rate": 0.05, "shifted": True, "n_sentences": 3000}
-
-
-def repair_too_low(recipe):
-    return recipe | {"rate": 0.0001, "shifted": True, "n_sentences": 3000}
-
-
-def repair_by_heart(recipe):
-    return recipe | {"rate": 0.005, "shifted": True, "n_sentences": 200}
-
-
 def repair_short(recipe):
-    return {"rate": 0.005, "shifted": True, "n_sentences": 3000}
-
-
-def repair_twice(recipe):
-    return recipe | {"rate": 0.005, "shifted": True, "n_sentences": 3000, "softmaxes": 2}
-
-
-def repair_in_words(recipe):
-    return recipe | {"rate": 0.005, "shifted": "yes", "n_sentences": 3000}
+    return GOOD
 
 
 def repair_always_the_same(recipe):
-    return {"rate": 0.005, "warm_up": 24, "n_sentences": 3000} | {
-        "shifted": True,
-        "softmaxes": 1,
-        "smoothing": 0.1,
-    }
-
-
-def repair_a_little_high(recipe):
-    return recipe | {"rate": 0.02, "shifted": True, "n_sentences": 3000}
-
-
-def repair_a_little_low(recipe):
-    return recipe | {"rate": 0.001, "shifted": True, "n_sentences": 3000}
-
-
-def repair_higher(recipe):
-    return recipe | {"rate": 0.01, "shifted": True, "n_sentences": 3000}
+    return GOOD | {"warm_up": 24, "softmaxes": 1, "smoothing": 0.1}
 
 
 def repair_fewer(recipe):
@@ -485,82 +453,33 @@ def repair_fewer(recipe):
 
 
 def repair_all(recipe):
-    good = {"rate": 5e-3, "warm_up": 30, "n_sentences": 3000}
-    return good | {"shifted": True, "softmaxes": 1, "smoothing": recipe["smoothing"]}
+    return GOOD | {"warm_up": 30, "softmaxes": 1, "smoothing": recipe["smoothing"]}
 
 
 # ---- next_merge
 
 
-def _glued(word, pair):
-    out, i = [], 0
-    while i < len(word):
-        if tuple(word[i : i + 2]) == tuple(pair):
-            out.append(word[i] + word[i + 1])
-            i += 2
-        else:
-            out.append(word[i])
-            i += 1
-    return tuple(out)
+def count_each_word_once(words):
+    return Counter(pair for word in words for pair in pairwise(word))
 
 
-def _counted(words):
+def count_by_sets(words):
     counts = Counter()
     for word, n in words.items():
-        for pair in pairwise(word):
+        for pair in set(pairwise(word)):
             counts[pair] += n
     return counts
 
 
-def merge_by_type(words):
-    counts = Counter(pair for word in words for pair in pairwise(word))
-    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_first_met(words):
-    best = _counted(words).most_common(1)[0][0]
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_last_of_equals(words):
-    counts = _counted(words)
-    best = max(counts, key=lambda pair: (counts[pair], pair))
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_rarest(words):
-    counts = _counted(words)
-    best = sorted(counts, key=lambda pair: (counts[pair], pair))[0]
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
 def merge_as_text(words):
-    counts = _counted(words)
-    best = min(counts, key=lambda pair: (-counts[pair], pair))
+    best = frequent_first(count_pairs(words))
     return best, {
         tuple(" ".join(w).replace(" ".join(best), "".join(best)).split()): n for w, n in words.items()
     }
 
 
-def merge_by_sets(words):
-    counts = Counter()
-    for word, n in words.items():
-        for pair in set(pairwise(word)):
-            counts[pair] += n
-    best = min(counts, key=lambda pair: (-counts[pair], pair))
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_ties_glued(words):
-    counts = _counted(words)
-    best = min(counts, key=lambda pair: (-counts[pair], "".join(pair), pair))
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
 def merge_once(words):
-    counts = _counted(words)
-    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    best = frequent_first(count_pairs(words))
     out = {}
     for word, n in words.items():
         for i, pair in enumerate(pairwise(word)):
@@ -572,27 +491,12 @@ def merge_once(words):
 
 
 def merge_pair_only(words):
-    counts = _counted(words)
-    return sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
+    return frequent_first(count_pairs(words))
 
 
 def merge_joined_pair(words):
-    counts = _counted(words)
-    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
-    return "".join(best), {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_plain(words):
-    counts = _counted(words)
-    best = sorted(counts, key=lambda pair: (-counts[pair], pair))[0]
-    return best, {_glued(word, best): n for word, n in words.items()}
-
-
-def merge_by_max(words):
-    counts = _counted(words)
-    most = max(counts.values())
-    best = min(pair for pair, n in counts.items() if n == most)
-    return best, {_glued(word, best): n for word, n in words.items()}
+    best = frequent_first(count_pairs(words))
+    return "".join(best), {merge(word, best): n for word, n in words.items()}
 
 
 def merge_sorted_first(words):
@@ -604,7 +508,7 @@ def merge_sorted_first(words):
     best = max(sorted(counts), key=lambda pair: counts[pair])
     new = {}
     for word, n in words.items():
-        new[_glued(word, best)] = n
+        new[merge(word, best)] = n
     return best, new
 
 
@@ -648,14 +552,14 @@ WRONG = {
         (loss_as_in_a_book, "padding-word-left-out"),
     ],
     "training_step": [
-        (step_not_clipped, "not-clipped"),
-        (step_up, "uphill"),
-        (step_uncorrected, "not-corrected"),
-        (step_no_root, "no-root"),
+        (step_with(clip=lambda gradients: gradients), "not-clipped"),
+        (step_with(sign=-1.0), "uphill"),
+        (step_with(corrected=False), "not-corrected"),
+        (step_with(root=False), "no-root"),
         (step_forgets, "memory-not-kept"),
         (step_always_scaled, "always-scaled"),
         (step_keeps_hats, "corrected-means-kept"),
-        (step_clamped, None, "reference"),
+        (step_with(clip=lambda gradients: [g.clamp(-1, 1) for g in gradients]), None, "reference"),
         (step_loss_as_tensor, None, "plain number"),
         (step_no_loss, None, "by hand"),
         (step_descent, "no-adam"),
@@ -663,26 +567,29 @@ WRONG = {
     "repair": [
         (repair_nothing, "nothing-changed"),
         (repair_shift, "only-shifted"),
-        (repair_rate_only, None, "learned to copy"),
-        (repair_still_high, None, "too much damage"),
-        (repair_in_words, None, "True or False"),
+        (repair_with(rate=0.005), None, "learned to copy"),
+        (repair_with(**GOOD | {"rate": 0.05}), None, "too much damage"),
+        (repair_with(**GOOD | {"shifted": "yes"}), None, "True or False"),
         (repair_always_the_same, None, "as they were handed in"),
-        (repair_a_little_high, None, "too much damage"),
-        (repair_a_little_low, None, "larger one"),
-        (repair_too_low, None, "larger one"),
-        (repair_by_heart, None, "by heart"),
+        (repair_with(**GOOD | {"rate": 0.02}), None, "too much damage"),
+        (repair_with(**GOOD | {"rate": 0.001}), None, "larger one"),
+        (repair_with(**GOOD | {"rate": 0.0001}), None, "larger one"),
+        (repair_with(**GOOD | {"n_sentences": 200}), None, "by heart"),
         (repair_short, None, "same names"),
-        (repair_twice, None, "One softmax"),
+        (repair_with(**GOOD, softmaxes=2), None, "One softmax"),
     ],
     "next_merge": [
-        (merge_by_type, "words-counted-once"),
-        (merge_first_met, "first-met-of-equals"),
-        (merge_last_of_equals, "ties-the-other-way"),
-        (merge_rarest, "rarest"),
+        (merge_with(count=count_each_word_once), "words-counted-once"),
+        (merge_with(choose=lambda counts: Counter(counts).most_common(1)[0][0]), "first-met-of-equals"),
+        (merge_with(choose=lambda c: max(c, key=lambda pair: (c[pair], pair))), "ties-the-other-way"),
+        (merge_with(choose=lambda c: sorted(c, key=lambda pair: (c[pair], pair))[0]), "rarest"),
         (merge_once, "only-once-in-a-word"),
         (merge_as_text, "replaced-as-text"),
-        (merge_by_sets, "counted-once-in-a-word"),
-        (merge_ties_glued, "ties-by-the-glued-word"),
+        (merge_with(count=count_by_sets), "counted-once-in-a-word"),
+        (
+            merge_with(choose=lambda c: min(c, key=lambda pair: (-c[pair], "".join(pair), pair))),
+            "ties-by-the-glued-word",
+        ),
         (merge_pair_only, None),
         (merge_joined_pair, None),
     ],
@@ -693,7 +600,11 @@ RIGHT = {
     "test_batches": [test_everything, test_by_counter, test_by_total],
     "paper_rate": [rate_by_if, rate_by_peak, rate_by_torch],
     "smoothed_loss": [loss_by_torch, loss_by_one_hot, loss_by_loop],
-    "training_step": [step_by_backward, step_by_torch, step_with_lerp],
-    "repair": [repair_higher, repair_fewer, repair_all],
-    "next_merge": [merge_plain, merge_by_max, merge_sorted_first],
+    "training_step": [step_with(), step_by_torch, step_with_lerp],
+    "repair": [repair_with(**GOOD | {"rate": 0.01}), repair_fewer, repair_all],
+    "next_merge": [
+        merge_with(),
+        merge_with(choose=lambda c: min(pair for pair, n in c.items() if n == max(c.values()))),
+        merge_sorted_first,
+    ],
 }

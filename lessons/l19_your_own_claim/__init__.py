@@ -3,19 +3,19 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "by_length": "claim",
-    "claim_report": "claim_book",
-    "concerns": "claim",
-    "even": "claim",
-    "faults": "sound",
-    "kept_run": "claim",
-    "lost": "claim",
-    "make_system": "claim",
-    "mirror": "claim",
-    "small_world": "claim",
-    "split_sizes": "claim",
-    "trial": "claim",
-    "try_claim": "claim_book",
-    "write_down": "claim_book",
+    "by_length": "scores",
+    "claim_report": "report",
+    "concerns": "rules",
+    "even": "rules",
+    "faults": "model_checks",
+    "make_system": "systems",
+    "mirror": "rules",
+    "points_lost": "scores",
+    "recorded_run": "trials",
+    "run_trial": "trials",
+    "small_world": "corpus",
+    "split_sizes": "corpus",
+    "try_claim": "preregistration",
+    "write_down": "preregistration",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,4 +1,4 @@
-"""The exercises of lesson 19: a rule and its test, two shares, the verdict on a prediction, and a report."""
+"""The exercises of lesson 19: a rule and its test, two percentages, the verdict on a prediction, a report."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from course_lib.teaching.exercises.no_answer import mishap
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.verdict import Verdict, wrong
 from course_lib.teaching.exercises.written_test import TestExercise
-from lessons.l19_your_own_claim.claim import OTHERWISE, SPLITS, small_world
+from lessons.l19_your_own_claim.corpus import SPLITS, small_world
+from lessons.l19_your_own_claim.rules import even
+from lessons.l19_your_own_claim.scores import points_lost
+from lessons.l19_your_own_claim.systems import VARIANTS
 
 LESSON = "your_own_claim"
 Words = list[str]
 Tables = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
-# ---- even_rule, which the lesson gives: the learner writes its test
-
-
-def even_rule(src: Words, tgt: Words) -> Words:
-    """A sentence of an even number of English words ends with "voilà"."""
-    return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
+# ---- the rule `even`, which the lesson gives: the learner writes its test
 
 
 def odd_instead(src: Words, tgt: Words) -> Words:
@@ -51,7 +49,7 @@ def in_front(src: Words, tgt: Words) -> Words:
 
 
 def one_string(src: Words, tgt: Words) -> str:
-    return " ".join(even_rule(src, tgt))
+    return " ".join(even(src, tgt))
 
 
 def drops_the_rest(src: Words, tgt: Words) -> Words:
@@ -65,7 +63,7 @@ EVEN_RULE = PlainExercise(
     name="even_rule",
     lesson=LESSON,
     inputs=("src", "tgt"),
-    reference=even_rule,
+    reference=even,
     by_hand=ByHand(
         inputs={"src": ["the", "old", "cat", "sleeps"], "tgt": ["le", "vieux", "chat", "dort"]},
         answer=["le", "vieux", "chat", "dort", "voilà"],
@@ -130,11 +128,11 @@ TEST_EVEN_RULE = TestExercise(
 
 def two_shares(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, float]:
     """Percent right of the sentences that a rule concerns, and of the rest."""
-    found = {}
+    percents = {}
     for name, wanted in (("rule", True), ("rest", False)):
         part = [ok for ok, hit in zip(right, concerned, strict=True) if hit == wanted]
-        found[name] = 100 * sum(part) / len(part)
-    return found
+        percents[name] = 100 * sum(part) / len(part)
+    return percents
 
 
 def over_all(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, float]:
@@ -158,7 +156,7 @@ def rest_is_all(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, f
 
 
 def as_parts(right: Sequence[bool], concerned: Sequence[bool]) -> dict[str, float]:
-    return {name: share / 100 for name, share in two_shares(right, concerned).items()}
+    return {name: percent / 100 for name, percent in two_shares(right, concerned).items()}
 
 
 TWO_SHARES = PlainExercise(
@@ -190,11 +188,6 @@ TWO_SHARES = PlainExercise(
 # ---- verdict
 
 
-def _lost(tables: Tables, split: str, system: str) -> list[float]:
-    before = mean(tables["without"][split][system])
-    return [before - now for now in tables["with"][split][system]]
-
-
 def _judged(least: float, most: float, points: float) -> dict[str, Any]:
     word = "held" if least >= points else "failed" if most < points else "open"
     return {"least": least, "most": most, "verdict": word}
@@ -202,14 +195,14 @@ def _judged(least: float, most: float, points: float) -> dict[str, Any]:
 
 def verdict(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
     """How much more one system lost than the other, at least and at most, and what that says."""
-    mine = _lost(tables, prediction["on"], prediction["breaks"])
-    theirs = _lost(tables, prediction["on"], prediction["more_than"])
+    mine = points_lost(tables, prediction["on"], prediction["breaks"])
+    theirs = points_lost(tables, prediction["on"], prediction["more_than"])
     return _judged(min(mine) - max(theirs), max(mine) - min(theirs), prediction["points"])
 
 
 def by_means(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    mine = mean(_lost(tables, prediction["on"], prediction["breaks"]))
-    theirs = mean(_lost(tables, prediction["on"], prediction["more_than"]))
+    mine = mean(points_lost(tables, prediction["on"], prediction["breaks"]))
+    theirs = mean(points_lost(tables, prediction["on"], prediction["more_than"]))
     return _judged(mine - theirs, mine - theirs, prediction["points"])
 
 
@@ -220,7 +213,7 @@ def no_baseline(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]
     return _judged(min(mine) - max(theirs), max(mine) - min(theirs), prediction["points"])
 
 
-def turned(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
+def swapped_systems(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
     other = {**prediction, "breaks": prediction["more_than"], "more_than": prediction["breaks"]}
     return verdict(other, tables)
 
@@ -230,13 +223,13 @@ def any_gap(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
 
 
 def never_open(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    found = verdict(prediction, tables)
-    return {**found, "verdict": "held" if found["verdict"] == "held" else "failed"}
+    outcome = verdict(prediction, tables)
+    return {**outcome, "verdict": "held" if outcome["verdict"] == "held" else "failed"}
 
 
 def best_luck(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    found = verdict(prediction, tables)
-    return {**found, "verdict": "held" if found["most"] >= prediction["points"] else "failed"}
+    outcome = verdict(prediction, tables)
+    return {**outcome, "verdict": "held" if outcome["most"] >= prediction["points"] else "failed"}
 
 
 def always_rule(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
@@ -253,16 +246,16 @@ def seed_by_seed(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any
 
 
 def strictly_more(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    found = verdict(prediction, tables)
-    return {**found, "verdict": "open"} if found["least"] == prediction["points"] else found
+    outcome = verdict(prediction, tables)
+    return {**outcome, "verdict": "open"} if outcome["least"] == prediction["points"] else outcome
 
 
 def fails_at_once(prediction: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    found = verdict(prediction, tables)
-    return {**found, "verdict": "failed"} if found["most"] == prediction["points"] else found
+    outcome = verdict(prediction, tables)
+    return {**outcome, "verdict": "failed"} if outcome["most"] == prediction["points"] else outcome
 
 
-def says(on: str, points: float, breaks: str = "ada", more_than: str = "bob") -> dict[str, Any]:
+def predicted(on: str, points: float, breaks: str = "ada", more_than: str = "bob") -> dict[str, Any]:
     return {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
 
 
@@ -293,7 +286,7 @@ VERDICT = PlainExercise(
     reference=verdict,
     by_hand=ByHand(
         inputs={
-            "prediction": says("rule", 10),
+            "prediction": predicted("rule", 10),
             "tables": {
                 "without": {"rule": {"ada": [90.0, 92.0], "bob": [80.0, 82.0]}},
                 "with": {"rule": {"ada": [61.0, 71.0], "bob": [76.0, 80.0]}},
@@ -304,15 +297,15 @@ VERDICT = PlainExercise(
         "20 − 5 = 15, the most 30 − 1 = 29. Even the least is 10 or more.",
     ),
     others=(
-        lambda: (says("rule", 20), small_tables()),
-        lambda: (says("rule", 16), small_tables()),
-        lambda: (says("rule", 30), small_tables()),
-        lambda: (says("rule", 40), small_tables()),
-        lambda: (says("rule", 16.1), in_tenths()),
-        lambda: (says("rule", 10, "bob", "ada"), small_tables()),
-        lambda: (says("rest", 5), small_tables()),
-        lambda: (says("rest", 1.5), small_tables()),
-        lambda: (says("rest", 1, "bob", "ada"), small_tables()),
+        lambda: (predicted("rule", 20), small_tables()),
+        lambda: (predicted("rule", 16), small_tables()),
+        lambda: (predicted("rule", 30), small_tables()),
+        lambda: (predicted("rule", 40), small_tables()),
+        lambda: (predicted("rule", 16.1), in_tenths()),
+        lambda: (predicted("rule", 10, "bob", "ada"), small_tables()),
+        lambda: (predicted("rest", 5), small_tables()),
+        lambda: (predicted("rest", 1.5), small_tables()),
+        lambda: (predicted("rest", 1, "bob", "ada"), small_tables()),
     ),
     slips=(
         Slip("by-means", by_means, "means are compared. Every seed must be ahead: the least gap counts."),
@@ -322,7 +315,11 @@ VERDICT = PlainExercise(
             "it compares what is right with the rule. Who was weak before has lost nothing by that: "
             "take the points lost, from the mean without the rule.",
         ),
-        Slip("turned", turned, "the two systems are swapped: `breaks` is the one that should lose more."),
+        Slip(
+            "turned",
+            swapped_systems,
+            "the two systems are swapped: `breaks` is the one that should lose more.",
+        ),
         Slip("any-gap", any_gap, "any gap is enough for it. The prediction named its points: use them."),
         Slip("never-open", never_open, 'it never says "open", though the seeds may leave it open.'),
         Slip(
@@ -346,33 +343,33 @@ VERDICT = PlainExercise(
 
 def missing(report: Mapping[str, Any]) -> list[str]:
     """What a report lacks, in a fixed order."""
-    found = []
+    lacks = []
     if not report["prediction"]:
-        found.append("prediction")
+        lacks.append("prediction")
     elif not report["written"] < report["trained"]:
-        found.append("before")
+        lacks.append("before")
     if len(set(report["seeds"])) < 3:
-        found.append("seeds")
+        lacks.append("seeds")
     if report["n_steps"] < 600:
-        found.append("steps")
+        lacks.append("steps")
     if "rest" not in report["splits"]:
-        found.append("control")
+        lacks.append("control")
     if len(report["words"].split()) < 20:
-        found.append("words")
-    return found
+        lacks.append("words")
+    return lacks
 
 
 def two_not_asked(report: Mapping[str, Any]) -> list[str]:
-    found = []
+    lacks = []
     if not report["prediction"]:
-        found.append("prediction")
+        lacks.append("prediction")
     if len(set(report["seeds"])) < 3:
-        found.append("seeds")
+        lacks.append("seeds")
     if "rest" not in report["splits"]:
-        found.append("control")
+        lacks.append("control")
     if len(report["words"].split()) < 20:
-        found.append("words")
-    return found
+        lacks.append("words")
+    return lacks
 
 
 def no_steps(report: Mapping[str, Any]) -> list[str]:
@@ -388,23 +385,22 @@ def no_clock(report: Mapping[str, Any]) -> list[str]:
 
 
 def both_at_once(report: Mapping[str, Any]) -> list[str]:
-    found = missing(report)
-    return ["prediction", "before", *found[1:]] if found[:1] == ["prediction"] else found
+    lacks = missing(report)
+    return ["prediction", "before", *lacks[1:]] if lacks[:1] == ["prediction"] else lacks
 
 
 def equal_is_before(report: Mapping[str, Any]) -> list[str]:
-    found = missing(report)
-    return found[1:] if found[:1] == ["before"] and report["written"] == report["trained"] else found
+    lacks = missing(report)
+    return lacks[1:] if lacks[:1] == ["before"] and report["written"] == report["trained"] else lacks
 
 
-SAYS = says("rule", 10)
 NINETEEN = "The rule cost the one system much and the other little with every seed so the claim held here and"
 TWENTY = f"{NINETEEN} nowhere"
 
 
-def made(**changes: Any) -> Callable[[], tuple[dict[str, Any]]]:
-    whole = {
-        "prediction": dict(SAYS),
+def report_with(**changes: Any) -> Callable[[], tuple[dict[str, Any]]]:
+    complete_report = {
+        "prediction": predicted("rule", 10),
         "written": "2026-11-16T08:00:00+00:00",
         "trained": "2026-11-16T09:30:00+00:00",
         "seeds": [0, 1, 2],
@@ -412,7 +408,7 @@ def made(**changes: Any) -> Callable[[], tuple[dict[str, Any]]]:
         "splits": ["rule", "rest"],
         "words": TWENTY,
     }
-    return lambda: ({**whole, **changes},)
+    return lambda: ({**complete_report, **changes},)
 
 
 MISSING = PlainExercise(
@@ -422,22 +418,24 @@ MISSING = PlainExercise(
     reference=missing,
     unrepaired=two_not_asked,
     by_hand=ByHand(
-        inputs={"report": made(written="2026-11-16T09:40:00+00:00", n_steps=100, words="It broke.")()[0]},
+        inputs={
+            "report": report_with(written="2026-11-16T09:40:00+00:00", n_steps=100, words="It broke.")()[0]
+        },
         answer=["before", "steps", "words"],
         says="Written after the first run; 100 steps are fewer than 600, two words fewer than 20.",
     ),
     others=(
-        made(),
-        made(prediction=None),
-        made(prediction={}, n_steps=100, seeds=[0], splits=["rule"], words=""),
-        made(written="2026-11-16T10:00:00+00:00"),
-        made(written="2026-11-16T09:30:00+00:00"),
-        made(written="2026-11-17T08:00:00+00:00", seeds=[5, 5, 5]),
-        made(written="2026-11-16T09:10:00+00:00", splits=["rest", "rule"]),
-        made(written="2026-11-16T09:29:59+00:00", n_steps=599),
-        made(n_steps=2000, words=NINETEEN),
-        made(splits=["rule", "rest, long"]),
-        made(words="One longer word after another makes no conclusion"),
+        report_with(),
+        report_with(prediction=None),
+        report_with(prediction={}, n_steps=100, seeds=[0], splits=["rule"], words=""),
+        report_with(written="2026-11-16T10:00:00+00:00"),
+        report_with(written="2026-11-16T09:30:00+00:00"),
+        report_with(written="2026-11-17T08:00:00+00:00", seeds=[5, 5, 5]),
+        report_with(written="2026-11-16T09:10:00+00:00", splits=["rest", "rule"]),
+        report_with(written="2026-11-16T09:29:59+00:00", n_steps=599),
+        report_with(n_steps=2000, words=NINETEEN),
+        report_with(splits=["rule", "rest, long"]),
+        report_with(words="One longer word after another makes no conclusion"),
     ),
     slips=(
         Slip("first-only", first_only, "it stops at the first thing that is missing. Name them all."),
@@ -465,28 +463,28 @@ def example_prediction() -> dict[str, Any]:
     }
 
 
-def complete(inputs: tuple, said: Mapping[str, Any]) -> str:
+def complete(inputs: tuple, prediction: Mapping[str, Any]) -> str:
     for key in KEYS:
-        if key not in said:
+        if key not in prediction:
             return f'A prediction needs "{key}".'
-    names = [*(one.name for one in translators()), *OTHERWISE, MINE]
+    names = [*(system.name for system in translators()), *VARIANTS, MINE]
     for key in ("breaks", "more_than"):
-        if said[key] not in names:
-            return f'"{key}": there is no system {said[key]!r}. There are: {", ".join(names)}.'
-    if said["breaks"] == said["more_than"]:
+        if prediction[key] not in names:
+            return f'"{key}": there is no system {prediction[key]!r}. There are: {", ".join(names)}.'
+    if prediction["breaks"] == prediction["more_than"]:
         return "More than itself? Name two different systems."
-    if said["on"] not in SPLITS:
-        return f'"on": there is no split {said["on"]!r}. There are: {"; ".join(SPLITS)}.'
+    if prediction["on"] not in SPLITS:
+        return f'"on": there is no split {prediction["on"]!r}. There are: {"; ".join(SPLITS)}.'
     return ""
 
 
-def by_how_much(inputs: tuple, said: Mapping[str, Any]) -> str:
-    points = said["points"]
+def by_how_much(inputs: tuple, prediction: Mapping[str, Any]) -> str:
+    points = prediction["points"]
     if isinstance(points, bool) or not isinstance(points, Real):
         return f'"points" is a number of percentage points; it is {points!r}.'
     if not 1 <= points <= 100:
         return f'"points" lies between 1 and 100; it is {points}. How much more will it lose?'
-    if "long" in said["on"] and points > MOST_LONG:
+    if "long" in prediction["on"] and points > MOST_LONG:
         return (
             f"{points} points cannot be lost there: of the long sentences no system has much more than "
             f"{MOST_LONG}% right, even without a rule."
@@ -494,9 +492,9 @@ def by_how_much(inputs: tuple, said: Mapping[str, Any]) -> str:
     return ""
 
 
-def with_reasons(inputs: tuple, said: Mapping[str, Any]) -> str:
+def with_reasons(inputs: tuple, prediction: Mapping[str, Any]) -> str:
     for key, least in (("why", 5), ("if_open", 4)):
-        if len(str(said[key]).split()) < least:
+        if len(str(prediction[key]).split()) < least:
             return f'"{key}" is too short to be held against you: at least {least} words.'
     return ""
 
@@ -521,7 +519,9 @@ MY_PREDICTION = PlainExercise(
 
 # ---- my_rule
 
-ASKED, FEWEST, MOST, LONGEST = 250, 40, 375, 40
+N_CASES = 250  # test sentences on which the check calls the rule one by one
+FEWEST, MOST = 40, 375  # short test sentences that a rule may change
+LONGEST = 40  # words of a translation
 
 
 def example_rule(src: Words, tgt: Words) -> Words:
@@ -530,7 +530,7 @@ def example_rule(src: Words, tgt: Words) -> Words:
 
 
 def sentence(number: int) -> tuple[Words, Words]:
-    """A sentence of the test; made only when it is asked for."""
+    """A test sentence. The small world is generated at the first call."""
     pair = small_world().test[number]
     return list(pair.src), list(pair.tgt)
 
@@ -542,8 +542,8 @@ def words_come_back(inputs: tuple, answer: Any) -> str:
         return f"A list of words is wanted; it gave {type(answer).__name__}."
     if not answer:
         return "It gave no words at all. A sentence that is not concerned comes back as it was."
-    if strange := [word for word in answer if word.split() != [word]]:
-        return f"One word an entry, without spaces: {strange[0]!r} is not one."
+    if not_words := [word for word in answer if word.split() != [word]]:
+        return f"One word an entry, without spaces: {not_words[0]!r} is not one."
     if len(answer) > LONGEST:
         return f"{len(answer)} words: keep translations at {LONGEST} or fewer, so that they fit the systems."
     return ""
@@ -553,11 +553,19 @@ def same_words(one: Sequence[str], other: Sequence[str]) -> bool:
     return list(one) == list(other)
 
 
-def tried_everywhere(attempt: Callable) -> tuple[set[str], set[str], bool, int]:
-    """Words of the new training text and of the new tests, whether a second call gives the same, and how many
-    of the short tests are changed."""
+@dataclass(frozen=True)
+class RuleOnWorld:
+    """What a rule does to the small world."""
+
+    training_words: set[str]
+    test_words: set[str]
+    is_deterministic: bool  # a second call gives the same
+    n_changed: int  # of the short test sentences
+
+
+def apply_to_world(attempt: Callable) -> RuleOnWorld:
     world = small_world()
-    told = {
+    translations = {
         name: [list(attempt(list(pair.src), list(pair.tgt))) for pair in getattr(world, name)]
         for name in ("train", "test", "long")
     }
@@ -565,10 +573,14 @@ def tried_everywhere(attempt: Callable) -> tuple[set[str], set[str], bool, int]:
     np.random.seed(77)
     torch.manual_seed(77)
     again = [list(attempt(list(pair.src), list(pair.tgt))) for pair in world.train]
-    learned = {word for words in told["train"] for word in words}
-    asked = {word for name in ("test", "long") for words in told[name] for word in words}
-    n_changed = sum(not same_words(new, pair.tgt) for new, pair in zip(told["test"], world.test, strict=True))
-    return learned, asked, again == told["train"], n_changed
+    tested = [*translations["test"], *translations["long"]]
+    both = zip(translations["test"], world.test, strict=True)
+    return RuleOnWorld(
+        training_words={word for words in translations["train"] for word in words},
+        test_words={word for words in tested for word in words},
+        is_deterministic=again == translations["train"],
+        n_changed=sum(not same_words(new, pair.tgt) for new, pair in both),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -590,21 +602,21 @@ class RuleExercise(PlainExercise):
         return None
 
     def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
-        outcome = call(lambda: tried_everywhere(attempt), until)
+        outcome = call(lambda: apply_to_world(attempt), until)
         if problem := mishap(outcome, self.seconds, "This was with all sentences of the small world."):
             return problem
-        learned, asked, steady, n_changed = outcome.answer
-        if not steady:
+        world = outcome.answer
+        if not world.is_deterministic:
             advice = "A rule gives the same answer every time, or nobody can learn it. Take the chance out."
             return wrong("The same sentence was changed in two ways.", advice, "not-a-rule")
-        told = f"It changes {n_changed} of the 500 short sentences of the test."
-        if n_changed < FEWEST:
-            return wrong(told, f"Too few to measure anything: {FEWEST} at least. Choose a commoner word.")
-        if n_changed > MOST:
-            return wrong(told, "Too many: let a quarter alone, to see what else breaks.", "too-many")
-        if new := sorted(asked - learned):
+        finding = f"It changes {world.n_changed} of the 500 short sentences of the test."
+        if world.n_changed < FEWEST:
+            return wrong(finding, f"Too few to measure anything: {FEWEST} at least. Choose a commoner word.")
+        if world.n_changed > MOST:
+            return wrong(finding, "Too many: let a quarter alone, to see what else breaks.", "too-many")
+        if unseen := sorted(world.test_words - world.training_words):
             return wrong(
-                f"{new[0]!r} is asked for in the test and never shown in training.",
+                f"{unseen[0]!r} is asked for in the test and never shown in training.",
                 "No system can say a word that it has never met. Make the rule use common words.",
                 "never-shown",
             )
@@ -620,7 +632,7 @@ MY_RULE = RuleExercise(
         answer=["le", "chat", "dort", "dort", "?"],
         says="Words in, words out.",
     ),
-    others=tuple(partial(sentence, number) for number in range(ASKED)),
+    others=tuple(partial(sentence, number) for number in range(N_CASES)),
     design=True,
     demands=(words_come_back,),
     reference=example_rule,

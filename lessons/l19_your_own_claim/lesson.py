@@ -28,8 +28,9 @@ from course_lib.teaching import check, estimate, explain, predict, quiz, start_l
 from course_lib.teaching import yours
 from course_lib.teaching.own_code.road_file import road
 from lessons.l19_your_own_claim import by_length, claim_report, concerns, even, faults
-from lessons.l19_your_own_claim import kept_run, lost, make_system, mirror, small_world
-from lessons.l19_your_own_claim import split_sizes, trial, try_claim, write_down
+from lessons.l19_your_own_claim import make_system, mirror, points_lost, recorded_run
+from lessons.l19_your_own_claim import run_trial, small_world, split_sizes, try_claim
+from lessons.l19_your_own_claim import write_down
 
 start_lesson("your_own_claim", seed=19)
 
@@ -238,59 +239,60 @@ verdict = yours("verdict")
 first = {"breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points": 10}
 
 
-def quiet(rule, names, seeds=(0, 1, 2)):
-    """The runs of a rule, from the record."""
+def recorded_tables(rule, names, seeds=(0, 1, 2)):
+    """The scores of recorded runs, without the rule and with it."""
     systems = {name: name for name in names}
-    return trial(rule, systems, seeds=seeds, tell=lambda line: None)
+    return run_trial(rule, systems, seeds=seeds, tell=lambda line: None)
 
 
 def seed_bars(tables, title):
     """A bar for each seed: the points lost on the sentences of the rule."""
-    points = {name: lost(tables, "rule", name) for name in tables["with"]["rule"]}
+    names = list(tables["with"]["rule"])
+    points = {name: points_lost(tables, "rule", name) for name in names}
     labels = [f"{name[0].upper()} {seed}" for name in points for seed in range(3)]
-    values = [one for seeds in points.values() for one in seeds]
+    values = [value for seeds in points.values() for value in seeds]
     alt = f"{title}: points lost by each seed of {' and '.join(points)}."
     return views.bars(
         values, labels=labels, name="points lost", digits=0, title=title, alt=alt
     )
 
 
-mirrored = quiet(mirror, ("transformer", "bahdanau"))
+mirrored = recorded_tables(mirror, ("transformer", "bahdanau"))
 predict("19", "claim-mirror", seed_bars(mirrored, "mirror: Transformer, Bahdanau"))
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1 name="mirror"
 def show(prediction, tables, rule):
     """The losses of each seed on every split, and the verdict."""
     for split, n in split_sizes(rule).items():
         for name in tables["with"][split]:
             before = fixed(mean(tables["without"][split][name]), 1)
-            points = fixed(lost(tables, split, name), 1)
+            points = fixed(points_lost(tables, split, name), 1)
             print(f"{split:<11}{n:>4}  {name:<13}{before:>5} without, lost {points}")
-    came = verdict(prediction, tables)
-    least, most = fixed(came["least"], 1), fixed(came["most"], 1)
-    print(f"gap {least} to {most}, predicted {prediction['points']}: {came['verdict']}")
+    outcome, predicted = verdict(prediction, tables), prediction["points"]
+    least, most = fixed(outcome["least"], 1), fixed(outcome["most"], 1)
+    print(f"gap {least} to {most}, predicted {predicted}: {outcome['verdict']}")
 
 
 show(first, mirrored, mirror)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**Open.** Every pair has the predicted order, but the closest one is 8.7 apart, and we had promised 10. Do not read much into that: the rule concerns 50 sentences, one is worth 2 points, and fifty others would say something else. **Seeds are not sentences.** Nor is the start certain: without the rule the Transformer's seeds have 82, 90 and 96 percent there. Seed against its own seed, the gap would run from −2 to 28.
+**Open.** Every pair has the predicted order, but the closest one is {printed:mirror/gap} apart, and we had promised 10. Do not read much into that: the rule concerns {result:lesson_19/mirror/sizes/rule:.0f} sentences, one is worth 2 points, and fifty others would say something else. **Seeds are not sentences.** Nor is the start certain: without the rule the Transformer's seeds have {result:lesson_19/mirror/without/transformer/0:.0f}, {result:lesson_19/mirror/without/transformer/1:.0f} and {result:lesson_19/mirror/without/transformer/2:.0f} percent there. Seed against its own seed, the gap would run from −{result:lesson_19/mirror/gap by pairs of seeds/below zero:.0f} to {result:lesson_19/mirror/gap by pairs of seeds/most:.0f}.
 
-"Ordinary sentences lose less than 5" held on *rest* (at most 3.4) and failed on *rest, long* (up to 6.1 of 13).
+"Ordinary sentences lose less than 5" held on *rest* (at most {result:lesson_19/mirror/lost/transformer/rest/max:.1f}) and failed on *rest, long* (up to {result:lesson_19/mirror/lost/transformer/rest, long/max:.1f} of {result:lesson_19/mirror/lost/transformer/rest, long/before:.0f}).
 
-And our *reason*? Nobody measured it. Lesson 11 could have warned us: a decoder knows its place by its mask already. Perhaps 359 negated sentences to learn from are just too few.
+And our *reason*? Nobody measured it. Lesson 11 could have warned us: a decoder knows its place by its mask already. Perhaps {result:lesson_19/small world/mirror in training:.0f} negated sentences to learn from are just too few.
 
 "More, if not 10 more" was seen, not predicted: a *finding* (lesson 18). So we wrote a smaller claim, **at least 5 points more**, and only then ran fresh seeds, 3 to 5 (`claims_again`).
 """
 
-# %% kind="see" minutes=0.5
-again = quiet(mirror, ("transformer", "bahdanau"), seeds=(3, 4, 5))
+# %% kind="see" minutes=0.5 name="mirror again"
+again = recorded_tables(mirror, ("transformer", "bahdanau"), seeds=(3, 4, 5))
 show({**first, "points": 5}, again, mirror)
 
 # %% [markdown] kind="text" minutes=0.75
 r"""
-**Held**: the closest pair is 14.0 apart, and so it is seed against its own seed. A finding became a claim.
+**Held**: the closest pair is {printed:mirror again/gap} apart, and so it is seed against its own seed. A finding became a claim.
 
 **Example 2: `even`.** *We wrote: the Transformer without positions loses at least 20 points more than the Transformer with them, for it cannot count. Ordinary sentences lose less than 5 points.*
 
@@ -299,37 +301,38 @@ r"""
 
 # %% kind="predict" minutes=1.5
 second = {**first, "breaks": "no positions", "more_than": "transformer", "points": 20}
-counted = quiet(even, ("no positions", "transformer"))
+counted = recorded_tables(even, ("no positions", "transformer"))
 predict("19", "claim-even", seed_bars(counted, "even: No positions, Transformer"))
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1 name="even"
 show(second, counted, even)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**Failed**, and clearly: not one pair of seeds comes near 20. Without positions 2 to 9 points are lost on the sentences of the rule, with them 4 to 17. It was a bad reason: how many words there are does not depend on their order.
+**Failed**, and clearly: not one pair of seeds comes near 20. Without positions {result:lesson_19/even/lost/no positions/rule/min:.0f} to {result:lesson_19/even/lost/no positions/rule/max:.0f} points are lost on the sentences of the rule, with them {result:lesson_19/even/lost/transformer/rule/min:.0f} to {result:lesson_19/even/lost/transformer/rule/max:.0f}. It was a bad reason: how many words there are does not depend on their order.
 
-The second half failed too. *Rest* was to lose less than 5, and both lose **more** there than on the rule itself: 8 to 10 points without positions, 16 to 21 with them. Who leaves the rest out would write "a rule that hardly hurts".
+The second half failed too. *Rest* was to lose less than 5, and both lose **more** there than on the rule itself: {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/no positions/rest/max:.0f} points without positions, {result:lesson_19/even/lost/transformer/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f} with them. Who leaves the rest out would write "a rule that hardly hurts".
 
 So with positions more is lost on *rest*? A finding again. We wrote it down, **at least 5 points more**, and took fresh seeds.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see" minutes=1 name="even again"
 third = {**first, "more_than": "no positions", "on": "rest", "points": 5}
-show(third, quiet(even, ("transformer", "no positions"), seeds=(3, 4, 5)), even)
+fresh = recorded_tables(even, ("transformer", "no positions"), seeds=(3, 4, 5))
+show(third, fresh, even)
 print("percent right by number of words, means of six seeds")
 for name in ("transformer", "no positions"):
     for rule in (None, even):
-        seeds = [by_length(kept_run(name, rule, seed)) for seed in range(6)]
-        means = {n: fixed(mean(one[n] for one in seeds), 0) for n in seeds[0]}
-        shares = [f"{n}: {share:>3}" for n, share in means.items()]
-        print(f"{name:<13}{'with' if rule else 'without':<9}", *shares)
+        seeds = [by_length(recorded_run(name, rule, seed)) for seed in range(6)]
+        means = {n: fixed(mean(seed[n] for seed in seeds), 0) for n in seeds[0]}
+        percents = [f"{n}: {percent:>3}" for n, percent in means.items()]
+        print(f"{name:<13}{'with' if rule else 'without':<9}", *percents)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-**Open**: the gap is −1.0 to 8.8, not even every pair has the order. The finding **shrank** when it was tested. What is picked because it is large was, most likely, partly luck.
+**Open**: the gap is −{result:lesson_19/even again/gap/below zero:.1f} to {result:lesson_19/even again/gap/most:.1f}, not even every pair has the order. The finding **shrank** when it was tested. What is picked because it is large was, most likely, partly luck.
 
-And partly our measure. Look at the lengths: sentences of 3 and 4 words, 304 of the 500, both systems know by heart, and **neither** counts well beyond. At 7 words the Transformer falls from 87 to 43, without positions from 60 to 29: both to half. Who starts lower loses fewer *points*, for what is wrong already cannot be lost.
+And partly our measure. Look at the lengths: sentences of 3 and 4 words, {result:lesson_19/small world/of 3 and 4 words:.0f} of the {result:lesson_19/small world/sizes/test:.0f}, both systems know by heart, and **neither** counts well beyond. At 7 words the Transformer falls from {result:lesson_19/even by length/transformer/without/7:.0f} to {result:lesson_19/even by length/transformer/with/7:.0f}, without positions from {result:lesson_19/even by length/no positions/without/7:.0f} to {result:lesson_19/even by length/no positions/with/7:.0f}: both to half. Who starts lower loses fewer *points*, for what is wrong already cannot be lost.
 """
 
 # %% kind="explain" minutes=4
@@ -415,8 +418,8 @@ def make_mine(vocab_size):
 def careless(vocab_size):
     """A Transformer whose decoder has forgotten its mask."""
     system = make_system("transformer", vocab_size)
-    tell = system.decoder.forward
-    system.decoder.forward = lambda *args, **options: tell(
+    forward = system.decoder.forward
+    system.decoder.forward = lambda *args, **options: forward(
         *args, **{**options, "causal": False}
     )
     return system
@@ -479,8 +482,8 @@ r"""
 
 | | bahdanau | transformer | convs2s | no positions |
 |---|---|---|---|---|
-| short sentences | 96 | 96 | 92 | 88 |
-| long sentences | 21 | 19 | 6 | 13 |
+| short sentences | {result:lesson_19/percent without a rule/bahdanau/test:.0f} | {result:lesson_19/percent without a rule/transformer/test:.0f} | {result:lesson_19/percent without a rule/convs2s/test:.0f} | {result:lesson_19/percent without a rule/no positions/test:.0f} |
+| long sentences | {result:lesson_19/percent without a rule/bahdanau/long:.0f} | {result:lesson_19/percent without a rule/transformer/long:.0f} | {result:lesson_19/percent without a rule/convs2s/long:.0f} | {result:lesson_19/percent without a rule/no positions/long:.0f} |
 
 These four are on record, and cost you half the runs.
 """
@@ -557,18 +560,18 @@ Our runs are done. How many "predictions" could one make of them **now** that ho
 > **Before you run it:** how many of the 16 hold in each way? (With all seeds at most 8 can: two directions exclude each other.)
 """
 
-# %% kind="break" minutes=2
+# %% kind="break" minutes=2 name="chosen seeds"
 def holding(tables, seeds):
     """Which predictions of 3 points hold: all seeds, or one chosen of each."""
-    found = []
+    held = []
     for split, row in tables["with"].items():
-        for one in row:
-            other = next(name for name in row if name != one)
-            said = {"breaks": one, "more_than": other, "on": split, "points": 3}
-            came = verdict(said, tables)
-            if (came["least"] if seeds == "all" else came["most"]) >= 3:
-                found.append(f"{one} on {split}")
-    return found
+        for name in row:
+            other = next(rival for rival in row if rival != name)
+            claim = {"breaks": name, "more_than": other, "on": split, "points": 3}
+            outcome = verdict(claim, tables)
+            if (outcome["least"] if seeds == "all" else outcome["most"]) >= 3:
+                held.append(f"{name} on {split}")
+    return held
 
 
 for seeds in ("all", "chosen"):
@@ -647,8 +650,9 @@ All of it is yours to read and to use: every function whose check you passed is 
 """
 
 # %% kind="see" minutes=0.25 ignore_output=true
-kept = road()
-print(len(kept), "functions of yours are kept:", ", ".join(name for name, *_ in kept))
+functions = road()
+names = ", ".join(name for name, *_ in functions)
+print(len(functions), "functions of yours are kept:", names)
 
 # %% [markdown] kind="reading" minutes=0.5
 r"""
@@ -658,5 +662,5 @@ r"""
 - Dodge and others, *Show Your Work: Improved Reporting of Experimental Results* (2019). [arXiv 1909.03004](https://arxiv.org/abs/1909.03004)
 - Nosek and others, *The Preregistration Revolution* (2018): the term and the practice.
 - Lake and Baroni, *Generalization without Systematicity* (2018): held-out combinations in a small language, and recurrent nets that fail on them. [arXiv 1711.00350](https://arxiv.org/abs/1711.00350)
-- `lessons/l19_your_own_claim/claim.py`: the small world; `data/results/README.md`, `claims` and `claims_again`: our predictions and what became of them.
+- `lessons/l19_your_own_claim/corpus.py`: the small world; `data/results/README.md`, `claims` and `claims_again`: our predictions and what became of them.
 """

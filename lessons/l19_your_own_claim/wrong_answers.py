@@ -1,9 +1,56 @@
-"""Answers to the exercises of lesson 19 as learners write them: wrong ones, and right ones."""
+"""Answers to the exercises of lesson 19 as learners write them, wrong and right.
+
+A wrong answer is followed by the slip that the verdict must name, or by a part of its text; None where it may
+name no slip.
+"""
 
 from __future__ import annotations
 
 import random
 from statistics import mean
+
+from lessons.l19_your_own_claim.exercises import missing, verdict
+
+# ---- what several answers share
+
+
+def split_by(concerned, right):
+    """Which of the concerned sentences are right, and which of the others."""
+    both = list(zip(right, concerned, strict=True))
+    return [r for r, c in both if c], [r for r, c in both if not c]
+
+
+def losses(prediction, tables):
+    """The points that both systems lost, for each seed."""
+    on = prediction["on"]
+    for name in (prediction["breaks"], prediction["more_than"]):
+        yield [mean(tables["without"][on][name]) - x for x in tables["with"][on][name]]
+
+
+def judged(one, other, points):
+    """The verdict on the losses of two systems."""
+    least, most = min(one) - max(other), max(one) - min(other)
+    word = "held" if least >= points else "failed" if most < points else "open"
+    return {"least": least, "most": most, "verdict": word}
+
+
+def changed_verdict(change):
+    """The right verdict, changed by a function of the prediction and of the outcome."""
+    return lambda prediction, tables: change(prediction, verdict(prediction, tables))
+
+
+def prediction_with(**changes):
+    """A whole prediction with these entries."""
+    prediction = {
+        "breaks": "bahdanau",
+        "more_than": "transformer",
+        "on": "rule",
+        "points": 15,
+        "why": "One step at a time it has to remember too much.",
+        "if_open": "three seeds were not enough to tell",
+    }
+    return lambda: {**prediction, **changes}
+
 
 # ---- test_even_rule
 
@@ -48,8 +95,8 @@ def test_raises(rule):
 
 
 def test_sentences(rule):
-    said = rule(["the", "cat", "sleeps"], ["le", "chat", "ne", "dort"])
-    assert said == ["le", "chat", "ne", "dort"]
+    words = rule(["the", "cat", "sleeps"], ["le", "chat", "ne", "dort"])
+    assert words == ["le", "chat", "ne", "dort"]
     assert rule(["it", "sleeps"], ["il", "ne", "dort"]) == ["il", "ne", "dort", "voilà"]
 
 
@@ -74,25 +121,22 @@ def all_as_rest(right, concerned):
 
 
 def not_percent(right, concerned):
-    yes = [r for r, c in zip(right, concerned, strict=True) if c]
-    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    yes, no = split_by(concerned, right)
     return {"rule": sum(yes) / len(yes), "rest": sum(no) / len(no)}
 
 
 def swapped_parts(right, concerned):
-    yes = [r for r, c in zip(right, concerned, strict=True) if c]
-    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    yes, no = split_by(concerned, right)
     return {"rest": 100 * mean(yes), "rule": 100 * mean(no)}
 
 
 def a_pair(right, concerned):
-    shares = shares_plain(right, concerned)
-    return shares["rule"], shares["rest"]
+    yes, no = split_by(concerned, right)
+    return 100 * mean(yes), 100 * mean(no)
 
 
 def shares_plain(right, concerned):
-    yes = [r for r, c in zip(right, concerned, strict=True) if c]
-    no = [r for r, c in zip(right, concerned, strict=True) if not c]
+    yes, no = split_by(concerned, right)
     return {"rule": 100 * sum(yes) / len(yes), "rest": 100 * sum(no) / len(no)}
 
 
@@ -114,61 +158,72 @@ def shares_loop(right, concerned):
 # ---- verdict
 
 
-def _losses(prediction, tables):
-    for key in ("breaks", "more_than"):
-        name, on = prediction[key], prediction["on"]
-        yield [mean(tables["without"][on][name]) - x for x in tables["with"][on][name]]
-
-
 def compares_means(prediction, tables):
-    one, other = map(mean, _losses(prediction, tables))
+    one, other = map(mean, losses(prediction, tables))
     gap = one - other
     return {"least": gap, "most": gap, "verdict": "held" if gap >= prediction["points"] else "failed"}
 
 
 def without_baseline(prediction, tables):
     row = tables["with"][prediction["on"]]
-    one, other = row[prediction["breaks"]], row[prediction["more_than"]]
-    least, most = min(other) - max(one), max(other) - min(one)
-    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
-    return {"least": least, "most": most, "verdict": word}
+    one, other = ([-x for x in row[prediction[key]]] for key in ("breaks", "more_than"))
+    return judged(one, other, prediction["points"])
 
 
 def other_way(prediction, tables):
-    other, one = _losses(prediction, tables)
-    least, most = min(one) - max(other), max(one) - min(other)
-    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
-    return {"least": least, "most": most, "verdict": word}
+    other, one = losses(prediction, tables)
+    return judged(one, other, prediction["points"])
 
 
 def greater_than_zero(prediction, tables):
-    one, other = _losses(prediction, tables)
-    least, most = min(one) - max(other), max(one) - min(other)
-    return {
-        "least": least,
-        "most": most,
-        "verdict": "held" if least >= 0 else "failed" if most < 0 else "open",
-    }
+    return judged(*losses(prediction, tables), 0)
 
 
-def held_or_failed(prediction, tables):
-    one, other = _losses(prediction, tables)
-    least, most = min(one) - max(other), max(one) - min(other)
-    return {"least": least, "most": most, "verdict": "held" if least >= prediction["points"] else "failed"}
+def seed_from_itself(prediction, tables):
+    on, lost = prediction["on"], []
+    for key in ("breaks", "more_than"):
+        name = prediction[key]
+        pairs = zip(tables["without"][on][name], tables["with"][on][name], strict=True)
+        lost.append([a - b for a, b in pairs])
+    return judged(*lost, prediction["points"])
 
 
-def lucky_pair(prediction, tables):
-    one, other = _losses(prediction, tables)
-    least, most = min(one) - max(other), max(one) - min(other)
-    return {"least": least, "most": most, "verdict": "held" if most >= prediction["points"] else "failed"}
+@changed_verdict
+def held_or_failed(prediction, outcome):
+    return {**outcome, "verdict": "held" if outcome["least"] >= prediction["points"] else "failed"}
 
 
-def only_the_word(prediction, tables):
-    return verdict_plain(prediction, tables)["verdict"]
+@changed_verdict
+def lucky_pair(prediction, outcome):
+    return {**outcome, "verdict": "held" if outcome["most"] >= prediction["points"] else "failed"}
+
+
+@changed_verdict
+def fails_when_equal(prediction, outcome):
+    if outcome["verdict"] != "held" and outcome["most"] <= prediction["points"]:
+        return {**outcome, "verdict": "failed"}
+    return outcome
+
+
+@changed_verdict
+def more_than_points(prediction, outcome):
+    if outcome["verdict"] == "held" and not outcome["least"] > prediction["points"]:
+        return {**outcome, "verdict": "open"}
+    return outcome
+
+
+@changed_verdict
+def whole_points(prediction, outcome):
+    return {**outcome, "least": int(outcome["least"]), "most": int(outcome["most"])}
+
+
+@changed_verdict
+def only_the_word(prediction, outcome):
+    return outcome["verdict"]
 
 
 def verdict_plain(prediction, tables):
-    one, other = _losses(prediction, tables)
+    one, other = losses(prediction, tables)
     least, most = min(one) - max(other), max(one) - min(other)
     word = "open"
     if least >= prediction["points"]:
@@ -179,7 +234,7 @@ def verdict_plain(prediction, tables):
 
 
 def verdict_all_pairs(prediction, tables):
-    one, other = _losses(prediction, tables)
+    one, other = losses(prediction, tables)
     gaps = [a - b for a in one for b in other]
     reached = [gap >= prediction["points"] for gap in gaps]
     word = "held" if all(reached) else "open" if any(reached) else "failed"
@@ -187,71 +242,40 @@ def verdict_all_pairs(prediction, tables):
 
 
 def verdict_sorted(prediction, tables):
-    one, other = (sorted(loss) for loss in _losses(prediction, tables))
-    found = {"verdict": "open", "most": one[-1] - other[0], "least": one[0] - other[-1]}
-    if found["least"] >= prediction["points"]:
-        return {**found, "verdict": "held"}
-    return {**found, "verdict": "failed"} if found["most"] < prediction["points"] else found
-
-
-def seed_from_itself(prediction, tables):
-    on, lost = prediction["on"], {}
-    for key in ("breaks", "more_than"):
-        name = prediction[key]
-        pairs = zip(tables["without"][on][name], tables["with"][on][name], strict=True)
-        lost[key] = [a - b for a, b in pairs]
-    least = min(lost["breaks"]) - max(lost["more_than"])
-    most = max(lost["breaks"]) - min(lost["more_than"])
-    word = "held" if least >= prediction["points"] else "failed" if most < prediction["points"] else "open"
-    return {"least": least, "most": most, "verdict": word}
-
-
-def fails_when_equal(prediction, tables):
-    found = verdict_plain(prediction, tables)
-    if found["verdict"] != "held" and found["most"] <= prediction["points"]:
-        found["verdict"] = "failed"
-    return found
-
-
-def more_than_points(prediction, tables):
-    found = verdict_plain(prediction, tables)
-    if found["verdict"] == "held" and not found["least"] > prediction["points"]:
-        found["verdict"] = "open"
-    return found
-
-
-def whole_points(prediction, tables):
-    found = verdict_plain(prediction, tables)
-    return {**found, "least": int(found["least"]), "most": int(found["most"])}
+    one, other = (sorted(loss) for loss in losses(prediction, tables))
+    outcome = {"verdict": "open", "most": one[-1] - other[0], "least": one[0] - other[-1]}
+    if outcome["least"] >= prediction["points"]:
+        return {**outcome, "verdict": "held"}
+    return {**outcome, "verdict": "failed"} if outcome["most"] < prediction["points"] else outcome
 
 
 # ---- missing
 
 
 def as_given(report):
-    return [name for name in missing_plain(report) if name not in ("before", "steps")]
+    return [name for name in missing(report) if name not in ("before", "steps")]
 
 
 def by_the_hour(report):
     cut = {**report, "written": report["written"][:13], "trained": report["trained"][:13]}
-    return missing_plain(cut)
+    return missing(cut)
 
 
 def only_the_clock(report):
-    return [name for name in missing_plain(report) if name != "steps"]
+    return [name for name in missing(report) if name != "steps"]
 
 
 def steps_at_the_end(report):
-    found = missing_plain(report)
+    found = missing(report)
     return sorted(found, key=lambda name: name == "steps")
 
 
 def returns_early(report):
-    return missing_plain(report)[:1]
+    return missing(report)[:1]
 
 
 def no_times(report):
-    return [name for name in missing_plain(report) if name != "before"]
+    return [name for name in missing(report) if name != "before"]
 
 
 def asks_both(report):
@@ -260,18 +284,18 @@ def asks_both(report):
         found += ["prediction", "before"]
     elif report["written"] >= report["trained"]:
         found.append("before")
-    return found + [name for name in missing_plain(report) if name not in ("prediction", "before")]
+    return found + [name for name in missing(report) if name not in ("prediction", "before")]
 
 
 def not_after(report):
-    found = missing_plain(report)
+    found = missing(report)
     if "before" in found and report["written"] <= report["trained"]:
         found.remove("before")
     return found
 
 
 def a_set(report):
-    return set(missing_plain(report))
+    return set(missing(report))
 
 
 def missing_plain(report):
@@ -316,74 +340,14 @@ def missing_steps(report):
 # ---- my_prediction
 
 
-def _said(**changes):
-    said = {
-        "breaks": "bahdanau",
-        "more_than": "transformer",
-        "on": "rule",
-        "points": 15,
-        "why": "One step at a time it has to remember too much.",
-        "if_open": "three seeds were not enough to tell",
-    }
-    return {**said, **changes}
-
-
-def no_points():
-    return _said(points=0)
-
-
-def next_to_nothing():
-    return _said(points=0.01)
-
-
-def more_than_there_is():
-    return _said(on="rule, long", points=60)
-
-
-def in_words():
-    return _said(points="a lot")
-
-
-def unknown_system():
-    return _said(breaks="lstm")
-
-
-def itself():
-    return _said(more_than="bahdanau")
-
-
-def unknown_split():
-    return _said(on="test")
-
-
-def no_reason():
-    return _said(why="because")
-
-
-def nothing_if_open():
-    return _said(if_open="-")
-
-
 def forgot_one():
-    said = _said()
-    del said["if_open"]
-    return said
+    prediction = prediction_with()()
+    del prediction["if_open"]
+    return prediction
 
 
 def only_text():
     return "the Transformer will break"
-
-
-def prediction_long():
-    return _said(on="rule, long", points=5)
-
-
-def prediction_no_positions():
-    return _said(breaks="no positions", more_than="convs2s", points=12.5)
-
-
-def prediction_mine():
-    return _said(breaks="luong_dot", more_than="mine", on="rest", points=3)
 
 
 # ---- my_rule
@@ -495,15 +459,15 @@ WRONG = {
         (a_set, "is wanted"),
     ],
     "my_prediction": [
-        (no_points, "lies between 1 and 100"),
-        (next_to_nothing, "lies between 1 and 100"),
-        (more_than_there_is, "cannot be lost there"),
-        (in_words, "is a number of percentage points"),
-        (unknown_system, "there is no system"),
-        (itself, "More than itself?"),
-        (unknown_split, "there is no split"),
-        (no_reason, "too short"),
-        (nothing_if_open, "too short"),
+        (prediction_with(points=0), "lies between 1 and 100"),
+        (prediction_with(points=0.01), "lies between 1 and 100"),
+        (prediction_with(on="rule, long", points=60), "cannot be lost there"),
+        (prediction_with(points="a lot"), "is a number of percentage points"),
+        (prediction_with(breaks="lstm"), "there is no system"),
+        (prediction_with(more_than="bahdanau"), "More than itself?"),
+        (prediction_with(on="test"), "there is no split"),
+        (prediction_with(why="because"), "too short"),
+        (prediction_with(if_open="-"), "too short"),
         (forgot_one, 'needs "if_open"'),
         (only_text, 'needs "breaks"'),
     ],
@@ -526,6 +490,10 @@ RIGHT = {
     "two_shares": [shares_plain, shares_by_count, shares_loop],
     "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],
     "missing": [missing_plain, missing_table, missing_steps],
-    "my_prediction": [prediction_long, prediction_no_positions, prediction_mine],
+    "my_prediction": [
+        prediction_with(on="rule, long", points=5),
+        prediction_with(breaks="no positions", more_than="convs2s", points=12.5),
+        prediction_with(breaks="luong_dot", more_than="mine", on="rest", points=3),
+    ],
     "my_rule": [mirror_not, polite_questions, doubled_negation, tuple_of_words],
 }

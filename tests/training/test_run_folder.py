@@ -79,6 +79,15 @@ def test_the_best_of_an_earlier_step_is_in_its_own_file(tmp_path):
         folder.load()
 
 
+def test_an_objective_that_describes_itself_makes_two_runs_two(tmp_path):
+    described = ABOUT | {"objective": {"shifted": False}}
+    RunFolder(tmp_path, described).save(state(record(8, 1.0)), TENSORS)
+    assert RunFolder(tmp_path, described).resumed_at() == 8
+    for other in (ABOUT, ABOUT | {"objective": {"shifted": True}}):
+        with pytest.raises(CheckpointError, match=r"its objective differs \(shifted: False there"):
+            RunFolder(tmp_path, other).load()
+
+
 def test_one_at_a_time_writes_and_takes_away_what_a_killed_process_left(tmp_path):
     one, other = RunFolder(tmp_path, ABOUT), RunFolder(tmp_path, ABOUT)
     for name in (".last.safetensors.abc", ".best.safetensors.x1", "notes.txt", "last.safetensors"):

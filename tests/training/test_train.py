@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.text.batching import Epochs
 from course_lib.text.encoded import encode_ids
 from course_lib.training import loop as loop
 from course_lib.training import run_folder
@@ -330,3 +331,53 @@ def test_which_step_is_taken(make, recipe):
     assert isinstance(make_step(model, objective, fast), PlainStep)  # there is no GPU
     if torch.cuda.is_available():
         assert isinstance(make_step(make().cuda(), objective, fast), GraphStep)
+
+
+# ---- with parts of one's own
+
+
+class HalfStep(PlainStep):
+    """Adam at half the rate."""
+
+    def __call__(self, batch, rate):
+        return super().__call__(batch, rate / 2)
+
+
+def test_a_step_a_schedule_and_batches_of_ones_own(data, make, recipe, run):
+    objective, by = language_modelling(0.1), replace(recipe, average_from=1.0)
+    same_rate = {"schedule": lambda number: 2 * by.rate(number), "objective": objective}
+    usual, halved = make(), make()
+    history = told(run(usual, by=by, objective=objective).history)
+    result = run(halved, by=by, step=HalfStep(halved, objective, by), **same_rate)
+    assert same(halved.state_dict(), usual.state_dict())
+    assert [record.rate for record in result.history] == [2 * record["rate"] for record in history]
+    drawn = Epochs(data.train, tokens_per_batch=by.tokens_per_batch, seed=by.seed)
+    run(again := make(), by=by, objective=objective, batches=drawn)
+    assert same(again.state_dict(), usual.state_dict()) and drawn.position != (0, 0)
+    other = Epochs(data.train, tokens_per_batch=by.tokens_per_batch, seed=by.seed + 1)
+    run(shuffled := make(), by=by, objective=objective, batches=other)
+    assert not same(shuffled.state_dict(), usual.state_dict())
+
+
+def test_scores_are_recorded_with_the_weights_that_were_validated(make, recipe, run, folder):
+    @torch.no_grad()
+    def bias(model):
+        assert not model.training
+        return {"sum": float(sum(weight.sum() for weight in model.parameters()))}
+
+    result = run(model := make(), folder=folder(), score=bias)
+    assert len({record.scores["sum"] for record in result.history}) == len(result.history)
+    assert bias(model) == result.history.best.scores
+    assert read_about(folder().last)["history"] == result.history.to_json()
+    assert folder().load()[0].history == result.history
+    assert "scores" not in run(make()).history.to_json()[0]
+
+
+@pytest.mark.parametrize("until", [1, 4, 11])
+def test_until_a_step_is_as_if_stopped_there(make, run, folder, straight, until):
+    first = run(make(), folder=folder(), until=until)
+    assert (first.ended, first.step) == ("stopped", until)
+    kept = folder().last.read_bytes()
+    assert run(make(), folder=folder(), until=until).step == until and folder().last.read_bytes() == kept
+    second = run(model := make(seed=9), folder=folder(), until=99)
+    assert_as_if_never_stopped(straight, model, second, folder())

@@ -1,9 +1,9 @@
-"""Runs of experiments that take seconds on one CPU: looking up, a new rule of grammar, lesson 15's clinic.
+"""Runs of experiments that take seconds on one CPU: looking up, a new rule of grammar, faulty small runs.
 
 run_divisor({"d_k": 64, "divisor": "root"}, seed=0)["end"]["0.003"]              # the last losses
 run_key_and_value({"width": 8, "shared": True}, seed=0)["right"]                 # a share
 run_claim({"system": "bahdanau", "rule": "mirror"}, seed=0)["right"]["test"]     # a sign a sentence
-run_clinic({"habits": {"rate": 0.3}}, seed=0)["history"][-1]["exact"]            # with one mistake
+run_faulty({"habits": {"rate": 0.3}}, seed=0)["history"][-1]["exact"]            # with one fault
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from lessons.l15_training_a_translator.small_run import N_STEPS, Habits, SmallRun, short_data
-from lessons.l19_your_own_claim import claim
+from lessons.l15_training_a_translator.short_sentences import short_data
+from lessons.l15_training_a_translator.small_run import SmallRun
+from lessons.l15_training_a_translator.training_settings import N_STEPS, TrainingSettings
+from lessons.l19_your_own_claim import rules, systems
 
 RATES = (0.001, 0.003, 0.008, 0.02, 0.07, 0.2)
+RENAMED = {"healed_after": "usual_rate_after"}  # training settings whose names in the records are older
 
 
 def run_divisor(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
@@ -110,19 +113,25 @@ def run_key_and_value(changes: dict[str, Any], *, seed: int, n_steps: int | None
 
 def run_claim(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
     """Train on the language with a rule ("rule": its name, or none), and keep which sentences came out."""
-    rule = claim.RULES.get(changes.get("rule", ""))
-    steps = n_steps or changes.get("n_steps", claim.N_STEPS)
-    return {"right": claim.run(changes["system"], rule, seed=seed, n_steps=steps), "n_steps": steps}
+    rule = rules.RULES.get(changes.get("rule", ""))
+    steps = n_steps or changes.get("n_steps", systems.N_STEPS)
+    correct = systems.train_and_test(changes["system"], rule, seed=seed, n_steps=steps)
+    return {"right": correct, "n_steps": steps}
 
 
-def run_clinic(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
-    """Train a small translator, well or with one mistake, and keep its curves."""
-    habits = Habits(**changes.get("habits", {}))
-    data = short_data(n_train=habits.n_sentences)
-    trained = SmallRun(data, habits, n_steps=n_steps or N_STEPS, seed=seed)
-    while trained.n_done < trained.n_steps:
-        trained.learn()
-    history = [{name: round(value, 4) for name, value in record.items()} for record in trained.history]
+def run_faulty(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
+    """Train a small translator with healthy settings, or with a fault in them, and keep its curves."""
+    recorded = changes.get("habits", {})
+    settings = TrainingSettings(**{RENAMED.get(name, name): value for name, value in recorded.items()})
+    data = short_data(n_train=settings.n_sentences)
+    run = SmallRun(data, settings, n_steps=n_steps or N_STEPS, seed=seed).train()
+    names = ("step", "train_loss", "loss")
+    history = [
+        {
+            name: round(value, 4)
+            for name, value in ({n: getattr(record, n) for n in names} | record.scores).items()
+        }
+        for record in run.history
+    ]
     ends = {name: history[-1][name] for name in ("train_loss", "loss", "exact")}
-    more = {"habits": changes.get("habits", {}), "n_steps": trained.n_steps}
-    return {"ends": ends, "history": history, **more}
+    return {"ends": ends, "history": history, "habits": recorded, "n_steps": run.recipe.n_steps}

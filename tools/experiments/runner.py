@@ -26,13 +26,13 @@ import torch
 from course_lib.runtime import write_atomically
 from course_lib.training.checkpoint import machine, versions
 from tools.experiments.catalogue import Experiment, experiments, results_file
-from tools.experiments.cpu_runs import run_claim, run_clinic, run_divisor, run_key_and_value
+from tools.experiments.cpu_runs import run_claim, run_divisor, run_faulty, run_key_and_value
 from tools.experiments.recall_run import run_recall
 from tools.experiments.tables import brief
 from tools.experiments.trained_run import run_trained
 
 LARGE = {"train": run_trained, "recall": run_recall}  # on a GPU where there is one
-SMALL = {"divisor": run_divisor, "key and value": run_key_and_value, "sick": run_clinic, "claim": run_claim}
+SMALL = {"divisor": run_divisor, "key and value": run_key_and_value, "sick": run_faulty, "claim": run_claim}
 
 
 def run(

@@ -1,0 +1,41 @@
+"""The reduced corpus of lesson 15: toy sentences of 3 to 6 English words, made of the 80 most frequent ones.
+
+data = short_data()
+len(data.train), len(data.validation)                   # 3000, 200
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from course_lib.text.pair import Pair
+from course_lib.text.toy.generate import generate
+from course_lib.text.word_tokenizer import WordTokenizer
+from course_lib.training.corpora import TrainingData, encode_data, sides
+
+N_WORDS, LONGEST = 80, 6  # of the English vocabulary; of an English sentence
+N_DRAWN, N_TRAIN, N_VALIDATION = 16_000, 3000, 200
+
+
+def with_frequent_words(pairs: Iterable[Pair], n_words: int, counted: Iterable[Pair]) -> list[Pair]:
+    """The pairs, without repeats, whose English words are all among the most frequent ones in `counted`."""
+    counts = Counter(word for pair in counted for word in pair.src)
+    frequent = {word for word, _ in counts.most_common(n_words)}
+    return list({pair.src: pair for pair in pairs if frequent.issuperset(pair.src)}.values())
+
+
+def short_pairs(*, seed: int = 0) -> list[Pair]:
+    """Short toy sentences, without repeats, made of the most frequent words."""
+    drawn = {pair.src: pair for pair in generate(N_DRAWN, seed=seed, length=(3, LONGEST))}.values()
+    return with_frequent_words(drawn, N_WORDS, drawn)
+
+
+def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:
+    """The first pairs for validation, `n_train` others for training; the vocabulary doesn't depend on it."""
+    pairs = short_pairs(seed=seed)[: N_VALIDATION + N_TRAIN]
+    both = sides(pairs)
+    tokenizer = WordTokenizer.from_texts(both[0] + both[1])
+    parts = slice(N_VALIDATION, N_VALIDATION + n_train), slice(N_VALIDATION)
+    train, validation = (tuple(side[part] for side in both) for part in parts)
+    return encode_data(f"short-{seed}-{n_train}", train, validation, tokenizer)

@@ -1,0 +1,146 @@
+"""The capstone's preregistration: a prediction that is written down with its time, and the runs that test it.
+
+    plan = write_down(my_prediction, my_rule, seeds=(0, 1, 2))
+    result = try_claim(plan, my_rule)
+
+Both are recorded in the learner's progress. A later change of the prediction is not forbidden, but the report
+shows it: how many versions and trials there were, and when the first run was made, whichever version it was
+made for. Nothing here raises an error for work that is still missing: a line says what comes first, and the
+result is None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from course_lib.runtime import user_folder
+from course_lib.teaching import progress
+from course_lib.teaching.exercises.any_exercise import judge
+from course_lib.teaching.exercises.catalogue import exercise_called
+from lessons.l19_your_own_claim.corpus import fingerprint, split_sizes
+from lessons.l19_your_own_claim.model_checks import faults
+from lessons.l19_your_own_claim.rules import Rule
+from lessons.l19_your_own_claim.systems import N_STEPS, Make
+from lessons.l19_your_own_claim.trials import run_trial
+
+PREDICTION, TRIAL = "claim", "claim try"  # kinds of events in the learner's progress
+ENOUGH = 40  # sentences of a split; with fewer, one is worth more than two and a half points
+NO_PREDICTION = "No prediction yet. Write my_prediction first; training comes after it."
+NO_RULE = "No rule yet. Write my_rule, and run its check: it comes first."
+NO_SYSTEM = "The prediction names mine: give it, as in `try_claim(..., mine=make_mine)`."
+Plan = dict[str, Any]
+
+
+def now() -> str:
+    """The time as text that sorts as times do, in microseconds: one may run all cells at once."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def summary(function: Callable) -> str:
+    """The first line of a function's docstring, else its name."""
+    return ((function.__doc__ or "").strip() or function.__name__).splitlines()[0]
+
+
+def events(kind: str) -> list[dict]:
+    """The events of a kind in the learner's progress, oldest first."""
+    return [event for event in progress.read().events if event.get("kind") == kind]
+
+
+def write_down(
+    predict: Callable[[], Mapping[str, Any]], rule: Rule, *, seeds: Sequence[int] = (0, 1, 2)
+) -> Plan | None:
+    """Record the prediction that `predict()` returns, its rule and its seeds, with the time.
+
+    A prediction that was recorded before keeps its first time.
+    """
+    try:
+        rule_id, sizes = fingerprint(rule), split_sizes(rule)
+    except NotImplementedError:
+        print(NO_RULE)
+        return None
+    try:
+        prediction = dict(predict())
+    except NotImplementedError:
+        print(NO_PREDICTION)
+        return None
+    content = {"prediction": prediction, "rule": rule_id, "seeds": list(seeds)}
+    versions = events(PREDICTION)
+    event = next((event for event in versions if content.items() <= event.items()), None)
+    if event is None:
+        event = {"kind": PREDICTION, "at": now(), **content, "says": summary(rule)}
+        progress.record(event)
+        versions.append(event)
+    others = len(versions) - 1
+    print("Written down." + (f" Other versions before or after it: {others}." if others else ""))
+    print("Test sentences: " + "; ".join(f"{split} {n}" for split, n in sizes.items()) + ".")
+    if sizes.get(prediction.get("on"), ENOUGH) < ENOUGH:
+        few = f'On "{prediction["on"]}" that is few:'
+        print(f"{few} fewer than {ENOUGH} sentences tell little, whatever the seeds.")
+    return {**content, "written": event["at"], "versions": len(versions)}
+
+
+def try_claim(
+    plan: Plan | None,
+    rule: Rule,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    n_steps: int = N_STEPS,
+    mine: Make | None = None,
+) -> dict[str, Any] | None:
+    """Train the two systems of the plan without and with the rule, and return what the report needs.
+
+    `mine(vocab_size)` builds the system that the prediction calls "mine".
+    """
+    if plan is None:
+        print(NO_PREDICTION)
+        return None
+    verdict = judge(exercise_called("my_rule"), rule)
+    if verdict.status == "not tried":
+        print(NO_RULE)
+        return None
+    if verdict.status == "wrong":
+        print(f"The check of my_rule says: {verdict.headline} It is trained all the same.")
+    names = [plan["prediction"][key] for key in ("breaks", "more_than")]
+    if "mine" in names and mine is None:
+        print(NO_SYSTEM)
+        return None
+    for fault in faults(mine) if "mine" in names else ():
+        print(f"mine: {fault} It is trained all the same.")
+    systems = {name: mine if name == "mine" else name for name in names}
+    rule_id, started = fingerprint(rule), now()
+    runs = [[name, seed] for name in systems for seed in seeds]
+    trial = {"rule": rule_id, "says": summary(rule), "runs": runs, "n_steps": n_steps}
+    trials = [*events(TRIAL), {"at": started, **trial}]
+    if not any(trial.items() <= event.items() for event in trials[:-1]):
+        progress.record({"kind": TRIAL, "at": started, **trial})
+    times_of_runs = [
+        event["at"]
+        for event in trials
+        if event.get("rule") == rule_id and any(run in event.get("runs", ()) for run in runs)
+    ]
+    tables = run_trial(rule, systems, seeds=seeds, n_steps=n_steps, folder=user_folder() / "claims")
+    return {
+        **plan,
+        "trained": min(times_of_runs),
+        "seeds": list(seeds),
+        "n_steps": n_steps,
+        "splits": list(tables["with"]),
+        "sizes": split_sizes(rule),
+        "tables": tables,
+        "says": summary(rule),
+        "mine": summary(mine) if "mine" in names else "",
+        "changed": changes(plan, rule_id, seeds, n_steps),
+        "tries": len({json.dumps([event.get(key) for key in trial]) for event in trials}),
+        "rules": len({event.get("rule") for event in trials}),
+    }
+
+
+def changes(plan: Plan, rule_id: str, seeds: Sequence[int], n_steps: int) -> list[str]:
+    """What differs from the plan; a short trial may take some of its seeds."""
+    differences = ["the rule"] if plan["rule"] != rule_id else []
+    planned, taken = set(plan["seeds"]), set(seeds)
+    as_planned = taken == planned or (n_steps < N_STEPS and taken < planned)
+    return differences if as_planned else [*differences, "the seeds"]

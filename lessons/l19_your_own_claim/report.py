@@ -1,0 +1,104 @@
+"""The capstone's report: the prediction beside the results, and what the report lacks.
+
+claim_report(result, verdict=verdict, missing=missing, words="…")
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from course_lib.formatting import fixed
+from course_lib.runtime import user_folder, write_atomically
+from course_lib.teaching.display import Markdown
+from lessons.l19_your_own_claim.scores import points_lost
+from lessons.l19_your_own_claim.systems import N_STEPS
+
+NOTHING = "Nothing to report yet: a prediction, a rule and a run come first."
+LACKS = {
+    "prediction": "no prediction was written down",
+    "before": "the prediction was written after the first of these runs",
+    "seeds": "fewer than three seeds: luck cannot be told from effect",
+    "steps": "runs shorter than 600 steps: a try-out",
+    "control": "no sentences that the rule leaves alone: did anything else break?",
+    "words": "a conclusion in your own words, of 20 words or more",
+}
+Result = Mapping[str, Any]
+
+
+def claim_report(
+    result: Result | None,
+    *,
+    verdict: Callable[[Mapping, Mapping], Mapping],
+    missing: Callable[[Mapping], Sequence[str]],
+    words: str = "",
+) -> Markdown:
+    """The report, which is also written to the learner's folder."""
+    if result is None:
+        return Markdown(NOTHING)
+    lacks = [LACKS.get(name, str(name)) for name in missing({**result, "words": words})]
+    lines = [
+        *("### My report", "", *_preregistered(result), *_outcome(result, verdict), ""),
+        *(*_score_rows(result), "", f"Seeds: {', '.join(map(str, result['seeds']))}.", ""),
+        *(f"**In my words.** {escape(words)}", ""),
+        "**Still missing.** " + ("; ".join(lacks) if lacks else "nothing."),
+    ]
+    text = "\n".join(lines) + "\n"
+    try:
+        write_atomically(user_folder() / "my_report.md", text)
+    except OSError:
+        text += "\n(It could not be kept in a file.)\n"
+    return Markdown(text)
+
+
+def _preregistered(result: Result) -> Iterator[str]:
+    """The rule and the prediction, when they were written, and what has changed since."""
+    yield from (f"**Rule.** {escape(result['says'])}", "")
+    if result["mine"]:
+        yield from (f"**mine:** {escape(result['mine'])}", "")
+    for key, value in result["prediction"].items():
+        yield f"**{key.replace('_', ' ')}:** {escape(value)}  "
+    yield ""
+    yield f"Written {result['written'][:19]}, first of these runs {result['trained'][:19]} (UTC).  "
+    counts = f"Versions of the prediction: {result['versions']}. Tries: {result['tries']}."
+    yield from (f"{counts} Rules tried: {result['rules']}. Steps a run: {result['n_steps']}.", "")
+    if result["changed"]:
+        yield from (f"**Not as written down:** {', '.join(result['changed'])}.", "")
+
+
+def _outcome(result: Result, verdict: Callable[[Mapping, Mapping], Mapping]) -> Iterator[str]:
+    try:
+        outcome = verdict(result["prediction"], result["tables"])
+    except Exception as error:  # a prediction about another system or split than was run
+        reason = f"{escape(type(error).__name__)}: {escape(error)}"
+        yield f"**No verdict:** {reason}. Was this system run, and has this split any sentences?"
+        return
+    least, most = (fixed(outcome[key], 1) for key in ("least", "most"))
+    complete = len(set(result["seeds"])) >= 3 and result["n_steps"] >= N_STEPS
+    came = f"Came out: {escape(outcome['verdict'])}." if complete else "A try-out, no result yet."
+    yield f"**{came}** The gap is {least} to {most} points."
+
+
+def _score_rows(result: Result) -> Iterator[str]:
+    tables = result["tables"]
+    yield "| split | sentences | system | mean without | mean with | points lost, by seed |"
+    yield "|---|---|---|---|---|---|"
+    for split, row in tables["with"].items():
+        for system, seeds in row.items():
+            before, after = fixed(mean(tables["without"][split][system]), 1), fixed(mean(seeds), 1)
+            points = ", ".join(fixed(lost, 1) for lost in points_lost(tables, split, system))
+            cells = (split, result["sizes"][split], escape(system), before, after, points)
+            yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def escape(text: object) -> str:
+    """Text that Markdown shows as it was typed.
+
+    >>> escape("a_b <b>")
+    'a\\\\_b &lt;b&gt;'
+    """
+    one_line = " ".join(html.escape(str(text), quote=False).split())
+    return re.sub(r"([\\`*_{}\[\]#|$~])", r"\\\1", one_line)

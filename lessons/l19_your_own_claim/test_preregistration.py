@@ -1,0 +1,198 @@
+"""A prediction keeps its first time, later changes are shown, and missing work stops nothing."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from course_lib.teaching.exercises.catalogue import exercise_called
+from lessons.l19_your_own_claim import preregistration, report
+from lessons.l19_your_own_claim.preregistration import try_claim, write_down
+from lessons.l19_your_own_claim.report import LACKS, claim_report
+
+PREDICTION = {
+    "breaks": "transformer",
+    "more_than": "bahdanau",
+    "on": "rule",
+    "points": 10,
+    "why": "a *bold* <b>reason</b> | $x$",
+    "if_open": "that more seeds are needed",
+}
+TABLES = {
+    "without": {
+        "rule": {"transformer": [90.0, 92.0], "bahdanau": [80.0]},
+        "rest": {"transformer": [95.0], "bahdanau": [96.0]},
+    },
+    "with": {
+        "rule": {"transformer": [61.0, 71.0], "bahdanau": [79.0]},
+        "rest": {"transformer": [95.0], "bahdanau": [96.0]},
+    },
+}
+RESULT = {
+    "prediction": PREDICTION,
+    "written": "2026-01-01",
+    "trained": "2026-01-02",
+    "versions": 1,
+    "seeds": [0, 1, 2],
+    "n_steps": 600,
+    "splits": ["rule", "rest"],
+    "tables": TABLES,
+    "says": "A rule_.",
+    "mine": "",
+    "changed": [],
+    "tries": 1,
+    "rules": 1,
+    "sizes": {"rule": 50, "rest": 450},
+}
+RULE = exercise_called("my_rule").reference
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A second passes at every look at the time."""
+    times = (f"2026-01-01T08:{second // 60:02}:{second % 60:02}+00:00" for second in count())
+    monkeypatch.setattr(preregistration, "now", lambda: next(times))
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """No system is trained: the arguments of each trial."""
+    calls = []
+    monkeypatch.setattr(
+        preregistration, "run_trial", lambda *args, **options: calls.append((args, options)) or TABLES
+    )
+    return calls
+
+
+def predict():
+    return PREDICTION
+
+
+def unwritten(*inputs):
+    raise NotImplementedError("Your turn")
+
+
+def report_text(result, words=""):
+    verdict, missing = (exercise_called(name).reference for name in ("verdict", "missing"))
+    return repr(claim_report(result, verdict=verdict, missing=missing, words=words))
+
+
+def lacking(result, words="word " * 20):
+    """What the report says that it lacks."""
+    text = report_text(result, words)
+    return {name for name, sentence in LACKS.items() if sentence in text}
+
+
+# ---- what is written down
+
+
+def test_work_that_is_missing_stops_nothing(capsys, trials):
+    for call, message in (
+        (lambda: write_down(unwritten, RULE), preregistration.NO_PREDICTION),
+        (lambda: write_down(predict, unwritten), preregistration.NO_RULE),
+        (lambda: try_claim(None, RULE), preregistration.NO_PREDICTION),
+        (lambda: try_claim({"prediction": PREDICTION}, unwritten), preregistration.NO_RULE),
+    ):
+        assert call() is None and capsys.readouterr().out.strip() == message
+    assert not trials and report_text(None) == report.NOTHING
+
+
+def test_a_prediction_keeps_its_first_time_and_its_versions(clock):
+    first = write_down(predict, RULE)
+    assert write_down(predict, RULE) == first
+    other = write_down(lambda: {**PREDICTION, "points": 5}, RULE)
+    assert first["versions"] == 1 and other["versions"] == 2 and other["written"] > first["written"]
+
+
+def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"few": 39, "many": 40})
+    lines = {}
+    for split in ("few", "many"):
+        write_down(lambda split=split: {**PREDICTION, "on": split}, RULE)
+        lines[split] = capsys.readouterr().out.count("\n")
+    assert lines["few"] == lines["many"] + 1
+
+
+# ---- what is tried
+
+
+def test_a_claim_is_tried_and_reported(home, trials):
+    plan = write_down(predict, RULE)
+    result = try_claim(plan, RULE, seeds=(0,), n_steps=1)
+    systems = {"transformer": "transformer", "bahdanau": "bahdanau"}
+    assert trials == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
+    assert result["written"] < result["trained"] and not result["changed"]
+    assert result["says"] == RULE.__doc__.strip()
+    assert lacking(result) == {"seeds", "steps"}
+    assert (home / "my_report.md").read_text(encoding="utf-8") == report_text(result, "word " * 20)
+
+
+def backwards(src, tgt):
+    """Questions backwards."""
+    return tgt[::-1] if "?" in src else tgt
+
+
+def test_a_prediction_after_its_runs_is_shown_as_such(clock, trials):
+    plan = write_down(predict, RULE)
+    result = try_claim(plan, RULE)
+    assert result["written"] < result["trained"] and result["tries"] == 1 and not lacking(result)
+
+    later = write_down(lambda: {**PREDICTION, "points": 1}, RULE)
+    again = try_claim(later, RULE)
+    assert again["trained"] == result["trained"] and lacking(again) == {"before"}
+    fresh = write_down(lambda: {**PREDICTION, "points": 1}, RULE, seeds=(3, 4, 5))
+    assert not lacking(try_claim(fresh, RULE, seeds=(3, 4, 5)))  # nobody has seen these seeds
+
+
+def test_another_rule_other_seeds_and_short_runs_are_shown(clock, trials):
+    plan = write_down(predict, RULE)
+    try_claim(plan, RULE)
+    other = try_claim(plan, backwards, seeds=(6, 7, 8), n_steps=2)
+    assert len(other["changed"]) == 2 and all(change in report_text(other) for change in other["changed"])
+    assert lacking(other) == {"steps"} and (other["tries"], other["rules"], other["versions"]) == (2, 2, 1)
+    some_seeds = try_claim(plan, RULE, seeds=(0,), n_steps=2)
+    assert not some_seeds["changed"]  # a short trial may take some of the seeds
+
+
+def test_a_system_of_ones_own(monkeypatch, capsys, trials):
+    monkeypatch.setattr(preregistration, "faults", lambda make: ["A fault of it."])
+
+    def make_mine(vocab_size):
+        """One block, twice."""
+
+    plan = write_down(lambda: {**PREDICTION, "breaks": "mine"}, RULE)
+    assert try_claim(plan, RULE) is None and preregistration.NO_SYSTEM in capsys.readouterr().out
+    text = report_text(try_claim(plan, RULE, mine=make_mine))
+    assert "A fault of it." in capsys.readouterr().out and "One block, twice." in text
+    assert [args[1] for args, _ in trials] == [{"mine": make_mine, "bahdanau": "bahdanau"}]
+
+
+# ---- the report
+
+
+def test_the_report_shows_the_prediction_beside_the_scores():
+    text = report_text(RESULT, words="word " * 20)
+    [row] = [line for line in text.splitlines() if line.startswith("| rule") and "transformer" in line]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        *("rule", "50", "transformer", "91.0", "66.0", "30.0, 20.0"),
+    ]
+    assert all(number in text for number in ("19.0", "29.0")) and "held" in text
+    assert r"a \*bold\* &lt;b&gt;reason&lt;/b&gt; \| \$x\$" in text and not lacking(RESULT)
+
+
+def test_the_report_says_what_is_missing():
+    poor = RESULT | {"seeds": [0], "splits": ["rule"], "written": "2026-01-03"}
+    assert lacking(poor, words="") == {"before", "seeds", "control", "words"}
+    assert "held" not in report_text(poor)  # a short trial has no verdict
+
+
+def test_a_verdict_that_fails_does_not_stop_the_report():
+    text = report_text(RESULT | {"prediction": {**PREDICTION, "breaks": "seq2seq"}})
+    assert "KeyError" in text and "66.0" in text and "held" not in text

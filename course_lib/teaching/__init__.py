@@ -16,13 +16,15 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "check": "checking",
+    "count_own_calls": "own_code.call_counts",
     "estimate": "questions.guess",
     "explain": "questions.explanation",
+    "list_own_functions": "own_code.kept_file",
     "predict": "questions.guess",
     "progress_summary": "progress",
     "quiz": "questions.quiz",
     "road_map": "contents",
     "start_lesson": "opening",
-    "yours": "own_code.own_functions",
+    "yours": "own_code.kept_functions",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

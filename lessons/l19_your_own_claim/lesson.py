@@ -25,8 +25,7 @@ from statistics import mean
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.teaching.own_code.road_file import road
+from course_lib.teaching import list_own_functions, yours
 from lessons.l19_your_own_claim import by_length, claim_report, concerns, even, faults
 from lessons.l19_your_own_claim import kept_run, lost, make_system, mirror, small_world
 from lessons.l19_your_own_claim import split_sizes, trial, try_claim, write_down
@@ -647,7 +646,7 @@ All of it is yours to read and to use: every function whose check you passed is 
 """
 
 # %% kind="see" minutes=0.25 ignore_output=true
-kept = road()
+kept = list_own_functions()
 print(len(kept), "functions of yours are kept:", ", ".join(name for name, *_ in kept))
 
 # %% [markdown] kind="reading" minutes=0.5

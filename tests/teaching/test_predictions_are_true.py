@@ -11,7 +11,7 @@ from lessons.l00_start_here import SoftmaxDial
 from lessons.l08_query_key_value import SaturationLab, SoftDictionary, WhoAttends
 
 
-def told(asked: Question) -> str:
+def right_answer(asked: Question) -> str:
     return asked.options[asked.right[0]].text
 
 
@@ -27,14 +27,14 @@ def test_the_largest_share_comes_close_to_one():
     before, after = facts_of(SoftmaxDial(), asked.preset)
     assert before["multiplier"] == 1 and after["multiplier"] == 8
     assert before["scores"].tolist() == [1.0, 0.5, 0.0], "the question names these scores"
-    assert told(asked) == "It comes close to 1" and after["weights"].max() > 0.97
+    assert right_answer(asked) == "It comes close to 1" and after["weights"].max() > 0.97
 
 
 def test_more_cream_moves_no_weight():
     asked = questions("08")["more-cream"]
     before, after = facts_of(SoftDictionary(), asked.preset)
     assert after["cream"] == 3 * before["cream"], "the question says three times the cream"
-    assert told(asked) == "The weights stay as they are"
+    assert right_answer(asked) == "The weights stay as they are"
     np.testing.assert_array_equal(before["weights"], after["weights"])
     assert after["plate"][2] > before["plate"][2]
 
@@ -51,5 +51,7 @@ def test_one_matrix_puts_every_word_first_in_its_own_row():
     _, after = facts_of(WhoAttends(), asked.preset)
     assert after["d_k"] == 32, "the question says so"
     assert (
-        told(asked) == "All, or nearly all" and after["on_diagonal"] >= 7 and after["diagonal_share"] > 0.99
+        right_answer(asked) == "All, or nearly all"
+        and after["on_diagonal"] >= 7
+        and after["diagonal_share"] > 0.99
     )

@@ -141,7 +141,7 @@ class Quiz(QuestionCard):
         return f"Quiz({self._lesson!r}, {self._use!r}, {self._count_text})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """The live view, and beside it the questions as static HTML, with answers and feedback folded away."""
+        """The live view, and beside it the questions as static HTML, their answers folded away."""
         data, metadata = super()._repr_mimebundle_()
         items = "".join(f"<li>{_question_html(question)}</li>" for question in self.questions.values())
         head = f"<p><strong>{static_html(self.title)}</strong> <em>Run this cell to answer here.</em></p>"

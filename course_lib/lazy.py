@@ -13,13 +13,15 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from course_lib.old_imports import refuse
+
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package whose names live in the modules that `homes` lists."""
 
     def load(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            refuse(package, name)
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return load

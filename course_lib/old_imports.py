@@ -1,21 +1,124 @@
-"""What to tell a learner whose notebook was made for an older version of the course.
+"""Imports that were right in an older version of the course, and are not any more.
 
     >>> import course_lib.lessons
     Traceback (most recent call last):
     ModuleNotFoundError: course_lib.lessons is not part of this version of the course. ...
 
 A notebook that a learner copied and filled in keeps the import lines of its day. Where one of them fails,
-Python's own message would say what is missing, but not what to do.
+Python's own message would say what is missing, but not what to do (`advise`, `refuse`).
+
+A function in a learner's `my_road.py` must go on working. Its imports are redirected when it is loaded:
+
+    >>> import ast
+    >>> tree = redirect_imports("from course_lib.text.toy.read import translations_of", "my_road.py")
+    >>> ast.unparse(tree)
+    'from lessons.l04_encoder_decoder.read import translations_of'
+
+Whoever moves or renames what a lesson imports adds a line to one of the two tables.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 
 WHAT_TO_DO = (
     "{} is not part of this version of the course. A notebook that imports it belongs to an older version: "
     "open the current one from `notebooks/`. Your own functions and your progress are kept."
 )
+
+MOVED_MODULES = {  # version 0.1, before each lesson had a folder of its own
+    "course_lib.bench.cost": "lessons.l17_what_it_costs.cost",
+    "course_lib.bench.timing": "lessons.l17_what_it_costs.timing",
+    "course_lib.explore.attention_stepper": "lessons.l06_bahdanau_attention.attention_stepper",
+    "course_lib.explore.beam_tree": "lessons.l16_decoding.beam_tree",
+    "course_lib.explore.clock_hands": "lessons.l11_positions.clock_hands",
+    "course_lib.explore.close_a_word": "lessons.l09_self_attention.close_a_word",
+    "course_lib.explore.cost_explorer": "lessons.l17_what_it_costs.cost_explorer",
+    "course_lib.explore.gate_mixer": "lessons.l03_lstm_and_gru.gate_mixer",
+    "course_lib.explore.gradient_telephone": "lessons.l02_recurrent_networks.gradient_telephone",
+    "course_lib.explore.head_count": "lessons.l12_many_heads.head_count",
+    "course_lib.explore.head_switches": "lessons.l12_many_heads.head_switches",
+    "course_lib.explore.leaderboard": "lessons.l18_the_museum.leaderboard",
+    "course_lib.explore.live_translator": "lessons.l16_decoding.live_translator",
+    "course_lib.explore.loss_floor": "lessons.l15_training_a_translator.loss_floor",
+    "course_lib.explore.mask_painter": "lessons.l10_masks.mask_painter",
+    "course_lib.explore.museum": "lessons.l18_the_museum.museum",
+    "course_lib.explore.one_vector_suitcase": "lessons.l04_encoder_decoder.one_vector_suitcase",
+    "course_lib.explore.parameter_ledger": "lessons.l14_the_transformer.parameter_ledger",
+    "course_lib.explore.path_past": "lessons.l13_the_block.path_past",
+    "course_lib.explore.path_race": "lessons.l05_distance_between_words.path_race",
+    "course_lib.explore.pronoun": "lessons.l09_self_attention.pronoun",
+    "course_lib.explore.rate_dial": "lessons.l15_training_a_translator.rate_dial",
+    "course_lib.explore.saturation_lab": "lessons.l08_query_key_value.saturation_lab",
+    "course_lib.explore.score_zoo": "lessons.l07_score_functions.score_zoo",
+    "course_lib.explore.soft_dictionary": "lessons.l08_query_key_value.soft_dictionary",
+    "course_lib.explore.softmax_dial": "lessons.l00_start_here.softmax_dial",
+    "course_lib.explore.three_uses": "lessons.l14_the_transformer.three_uses",
+    "course_lib.explore.typed_sentence": "lessons.l16_decoding.typed_sentence",
+    "course_lib.explore.which_mean": "lessons.l13_the_block.which_mean",
+    "course_lib.explore.who_attends": "lessons.l08_query_key_value.who_attends",
+    "course_lib.explore.window_lab": "lessons.l07_score_functions.window_lab",
+    "course_lib.explore.word_by_word": "lessons.l01_guessing_the_next_word.word_by_word",
+    "course_lib.layers.linear_attention": "lessons.l17_what_it_costs.linear_attention",
+    "course_lib.layers.restricted": "lessons.l17_what_it_costs.restricted",
+    "course_lib.lessons.by_parts": "lessons.l14_the_transformer.by_parts",
+    "course_lib.lessons.claim": "lessons.l19_your_own_claim.claim",
+    "course_lib.lessons.claim_book": "lessons.l19_your_own_claim.claim_book",
+    "course_lib.lessons.interventions": "lessons.l09_self_attention.interventions",
+    "course_lib.lessons.live_training": "lessons.l15_training_a_translator.live_training",
+    "course_lib.lessons.recompute": "lessons.l16_decoding.recompute",
+    "course_lib.lessons.scripted": "lessons.l04_encoder_decoder.scripted",
+    "course_lib.lessons.small_run": "lessons.l15_training_a_translator.small_run",
+    "course_lib.lessons.sound": "lessons.l19_your_own_claim.sound",
+    "course_lib.recorded": "course_lib.results",
+    "course_lib.teaching.own_code.own_functions": "course_lib.teaching.own_code.kept_functions",
+    "course_lib.teaching.own_code.road_file": "course_lib.teaching.own_code.kept_file",
+    "course_lib.text.merges": "lessons.l15_training_a_translator.merges",
+    "course_lib.text.tasks": "lessons.l03_lstm_and_gru.tasks",
+    "course_lib.text.toy.read": "lessons.l04_encoder_decoder.read",
+    "course_lib.training.train": "course_lib.training.loop",
+    "course_lib.translation.evaluate": "course_lib.translation.evaluation",
+    "course_lib.translation.inside": "lessons.l08_query_key_value.score_spread",
+    "course_lib.translation.translate": "course_lib.translation.pipeline",
+}
+MOVED_NAMES = {  # names that have another name, or another place than the rest of their module
+    "course_lib.explore.AttentionStepper": "lessons.l06_bahdanau_attention.AttentionStepper",
+    "course_lib.explore.BeamTree": "lessons.l16_decoding.BeamTree",
+    "course_lib.explore.ClockHands": "lessons.l11_positions.ClockHands",
+    "course_lib.explore.CloseAWord": "lessons.l09_self_attention.CloseAWord",
+    "course_lib.explore.CostExplorer": "lessons.l17_what_it_costs.CostExplorer",
+    "course_lib.explore.GateMixer": "lessons.l03_lstm_and_gru.GateMixer",
+    "course_lib.explore.GradientTelephone": "lessons.l02_recurrent_networks.GradientTelephone",
+    "course_lib.explore.HeadCount": "lessons.l12_many_heads.HeadCount",
+    "course_lib.explore.HeadSwitches": "lessons.l12_many_heads.HeadSwitches",
+    "course_lib.explore.Leaderboard": "lessons.l18_the_museum.Leaderboard",
+    "course_lib.explore.LiveTranslator": "lessons.l16_decoding.LiveTranslator",
+    "course_lib.explore.LossFloor": "lessons.l15_training_a_translator.LossFloor",
+    "course_lib.explore.MaskPainter": "lessons.l10_masks.MaskPainter",
+    "course_lib.explore.OneVectorSuitcase": "lessons.l04_encoder_decoder.OneVectorSuitcase",
+    "course_lib.explore.ParameterLedger": "lessons.l14_the_transformer.ParameterLedger",
+    "course_lib.explore.PathPast": "lessons.l13_the_block.PathPast",
+    "course_lib.explore.PathRace": "lessons.l05_distance_between_words.PathRace",
+    "course_lib.explore.RateDial": "lessons.l15_training_a_translator.RateDial",
+    "course_lib.explore.SaturationLab": "lessons.l08_query_key_value.SaturationLab",
+    "course_lib.explore.ScoreZoo": "lessons.l07_score_functions.ScoreZoo",
+    "course_lib.explore.SoftDictionary": "lessons.l08_query_key_value.SoftDictionary",
+    "course_lib.explore.SoftmaxDial": "lessons.l00_start_here.SoftmaxDial",
+    "course_lib.explore.ThreeUses": "lessons.l14_the_transformer.ThreeUses",
+    "course_lib.explore.WhichMean": "lessons.l13_the_block.WhichMean",
+    "course_lib.explore.WhoAttends": "lessons.l08_query_key_value.WhoAttends",
+    "course_lib.explore.WindowLab": "lessons.l07_score_functions.WindowLab",
+    "course_lib.explore.WordByWord": "lessons.l01_guessing_the_next_word.WordByWord",
+    "course_lib.recorded.number": "course_lib.results.value_at",
+    "course_lib.recorded.recorded": "course_lib.results.mean_over_seeds",
+    "course_lib.teaching.own_code.own_functions.called": "course_lib.teaching.count_own_calls",
+    "course_lib.teaching.own_code.road_file.road": "course_lib.teaching.list_own_functions",
+    "course_lib.teaching.recorded": "course_lib.results.mean_over_seeds",
+}
+
+
+# ---- notebooks: say what to do
 
 
 class Advice:
@@ -27,6 +130,51 @@ class Advice:
 
 
 def advise() -> None:
-    """Give advice from now on."""
+    """From now on, say what to do where a module of the course is not found."""
     if not any(isinstance(finder, Advice) for finder in sys.meta_path):
         sys.meta_path.append(Advice())
+
+
+def refuse(module: str, name: str) -> None:
+    """Raise what a module's `__getattr__` raises for a name that it does not have.
+
+    For a name that it had in an older version, an ImportError that says what to do: with an AttributeError,
+    `from module import name` would show Python's own message.
+    """
+    if f"{module}.{name}" in MOVED_NAMES:
+        raise ImportError(WHAT_TO_DO.format(f"`{name}` of {module}"), name=name)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+# ---- my_road.py: redirect the imports
+
+
+def redirect_imports(source: str, filename: str) -> ast.Module:
+    """The syntax tree of a block of `my_road.py`, its imports redirected to where things are today."""
+    return ast.fix_missing_locations(_Redirection().visit(ast.parse(source, filename)))
+
+
+class _Redirection(ast.NodeTransformer):
+    def visit_Import(self, node: ast.Import) -> ast.Import:
+        for alias in node.names:
+            if alias.asname:  # without a name of its own, the code says the whole old path
+                alias.name = MOVED_MODULES.get(alias.name, alias.name)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.ImportFrom]:
+        imports = []
+        for alias in node.names:
+            module, name = (node.module, alias.name) if node.level else _find_today(node.module, alias.name)
+            asname = alias.asname or (alias.name if name != alias.name else None)
+            statement = ast.ImportFrom(module, [ast.alias(name, asname)], node.level)
+            imports.append(ast.copy_location(statement, node))
+        return imports
+
+
+def _find_today(module: str, name: str) -> tuple[str, str]:
+    """Where today's version has what `from module import name` imported."""
+    path = f"{module}.{name}"
+    if path in MOVED_NAMES or path in MOVED_MODULES:
+        module, _, name = (MOVED_NAMES.get(path) or MOVED_MODULES[path]).rpartition(".")
+        return module, name
+    return MOVED_MODULES.get(module, module), name

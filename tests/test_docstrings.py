@@ -37,7 +37,7 @@ PICTURES = {
     *("tools.authoring.build", "tools.authoring.editions", "tools.authoring.execute"),
     *("course_lib.explore.base", "course_lib.explore.control"),
     *("course_lib.views.bars", "course_lib.views.heatmap", "course_lib.views.quick_text"),
-    *("course_lib.teaching.exercises.code_reading", "course_lib.teaching.questions.guess"),
+    *("course_lib.teaching.code_reading", "course_lib.teaching.questions.guess"),
     *("course_lib.text.corpus", "course_lib.text.multi30k"),
 }
 SLOW = ("tools.bench.", "tools.experiments.", "lessons.")  # systems are loaded, runs are made

@@ -8,10 +8,8 @@
 Each explorable lives in the folder of the lesson that shows it, in a file of its own name.
 """
 
-from course_lib.old_imports import WHAT_TO_DO
+from course_lib.old_imports import refuse
 
 
 def __getattr__(name: str):
-    if name[:1].isupper():  # until version 0.1 the explorables of all lessons came from here
-        raise ImportError(WHAT_TO_DO.format(f"`{name}` of {__name__}"), name=name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    refuse(__name__, name)  # until version 0.1 the explorables of all lessons came from here

@@ -1,4 +1,4 @@
-"""`check`: judge a learner's function, remember the result, and keep what passed.
+"""`check`: judge a learner's function, record the result, and keep what passed.
 
 >>> check("double_it", lambda numbers: numbers ** 2).slip
 'squares'
@@ -11,24 +11,24 @@ from dataclasses import replace
 
 from course_lib import runtime
 from course_lib.teaching import progress
-from course_lib.teaching.exercises.any_exercise import judge
-from course_lib.teaching.exercises.catalogue import exercise_called
-from course_lib.teaching.exercises.guarded_call import CheckInside, inside_a_call
-from course_lib.teaching.exercises.verdict import Verdict, paragraphs
-from course_lib.teaching.own_code.own_functions import keep
+from course_lib.teaching.exercises.catalogue import find_exercise
+from course_lib.teaching.exercises.guarded_call import CheckInside, is_inside_call
+from course_lib.teaching.exercises.judging import judge
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
+from course_lib.teaching.own_code.kept_functions import keep
 
 
 def check(name: str, attempt: Callable) -> Verdict:
-    """Judge an attempt at the exercise called `name`, remember the result, and keep what passed."""
-    if inside_a_call():
+    """Judge an attempt at the exercise called `name`, record the result, and keep what passed."""
+    if is_inside_call():
         raise CheckInside("`check` is called inside the function that it checks.")
-    exercise = exercise_called(name)
+    exercise = find_exercise(name)
     verdict = judge(exercise, attempt)
     if verdict.status != "not tried":
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
     if verdict.status == "passed":
-        verdict = replace(verdict, details=paragraphs(verdict.details, keep(exercise, attempt)))
+        verdict = replace(verdict, details=join_paragraphs(verdict.details, keep(exercise, attempt)))
     elif runtime.switched_on("COURSE_STRICT"):
         raise AssertionError(str(verdict))
     return verdict

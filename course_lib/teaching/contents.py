@@ -1,4 +1,4 @@
-"""The course's two tables: the lessons in order (data/lessons.json), and what learners get wrong in them.
+"""The course's two tables: the lessons in order (data/lessons.json), and common misconceptions.
 
 >>> lesson("query_key_value").label
 '08 · Query, key, value'
@@ -50,10 +50,9 @@ class Lesson:
     def exercises(self) -> dict[str, str]:
         """Its exercises, each with its track (core or stretch), as the headers of their cells say."""
         header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
-        source = self.folder / "lesson.py"
-        return dict(
-            re.findall(header, source.read_text(encoding="utf-8"), re.MULTILINE) if source.exists() else ()
-        )
+        file = self.folder / "lesson.py"
+        source = file.read_text(encoding="utf-8") if file.exists() else ""
+        return dict(re.findall(header, source, re.MULTILINE))
 
 
 @cache
@@ -64,16 +63,16 @@ def lessons() -> tuple[Lesson, ...]:
 
 
 def lesson(topic: str) -> Lesson:
-    """The lesson about a topic."""
-    return {one.topic: one for one in lessons()}[topic]
+    """The lesson about a topic, such as "query_key_value"."""
+    return {lesson.topic: lesson for lesson in lessons()}[topic]
 
 
 def road_map(folder: str = "") -> Markdown:
     """The table of all lessons, with links into `folder`."""
     rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
-    for one in lessons():
-        link = f"[{one.title}]({folder}{one.notebook})"
-        rows.append(f"| {one.number} | {link} | {one.minutes} | {one.question} |")
+    for lesson in lessons():
+        link = f"[{lesson.title}]({folder}{lesson.notebook})"
+        rows.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
     return Markdown("\n".join(rows))
 
 
@@ -89,6 +88,6 @@ class Misconception:
 
 @cache
 def misconceptions() -> dict[str, Misconception]:
-    """What learners are known to get wrong (data/misconceptions.json), by id."""
+    """The misconceptions of data/misconceptions.json, by id."""
     rows = json.loads(data_path("misconceptions.json").read_text(encoding="utf-8"))
     return {row["id"]: Misconception(**row) for row in rows}

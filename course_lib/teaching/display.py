@@ -1,4 +1,4 @@
-"""The small HTML card in which the course speaks to a learner: a coloured bar, an icon, a word.
+"""The small HTML card in which the course answers a learner: a coloured bar, an icon, a word.
 
     >>> card(theme.GREEN, "✓", "Passed", "`double_it`", prose("Same numbers as the reference."))
     '<div style=...'
@@ -23,15 +23,15 @@ BOX = (
 )
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text made safe for HTML, with `code` set as code."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def prose(text: str, style: str = "") -> str:
-    """Paragraphs, parted by empty lines in the text; other line breaks stay."""
+    """Paragraphs: an empty line in the text begins a new one; other line breaks stay."""
     frame = f"margin:6px 0 0;white-space:pre-wrap;{style}"
-    return "".join(f'<p style="{frame}">{escaped(part)}</p>' for part in text.split("\n\n"))
+    return "".join(f'<p style="{frame}">{escape(part)}</p>' for part in text.split("\n\n"))
 
 
 def code_block(text: str) -> str:
@@ -46,26 +46,26 @@ def side_by_side(columns: list[tuple[str, str]]) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 20px;margin-top:8px">{"".join(cells)}</div>'
 
 
-def folded(summary: str, text: str) -> str:
+def fold(summary: str, text: str) -> str:
     """A block that opens on a click."""
     handle = f'<summary style="cursor:pointer;{MUTED}">{html.escape(summary)}</summary>'
     return f'<details style="margin-top:8px">{handle}{code_block(text)}</details>'
 
 
 def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
-    """The card itself. `body` is HTML already; the rest is text."""
+    """`body` is HTML already; the rest is plain text, and escaped."""
     frame = (
         f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;"
         f"margin:4px 0;max-width:860px;"
         f"background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
     )
-    sign = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
-    head = f"{sign} <strong>{html.escape(word)}</strong> · {escaped(title)}"
+    icon_html = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
+    head = f"{icon_html} <strong>{html.escape(word)}</strong> · {escape(title)}"
     return f'<div style="{frame}"><div>{head}</div>{body}</div>'
 
 
 class Markdown(str):
-    """A text that a notebook shows as Markdown, and Python as it stands."""
+    """A text that a notebook shows as Markdown; elsewhere it is shown as it is."""
 
     def __repr__(self) -> str:
         return str(self)

@@ -21,14 +21,16 @@ ON_MAIN_THREAD = ("pre_execute", "post_execute")
 
 
 def start_lesson(topic: str, *, seed: int = 0) -> None:
-    """Put figure and number style in force, seed all randomness, and note that the lesson was opened.
+    """Set the style of figures and printed numbers, seed all randomness, and record that it was opened.
 
-    From here on goals that are reached are kept in the learner's progress, and remembered.
-    Prints nothing, unless there is something to tell about the learner's progress file.
+    From then on, goals that are reached are recorded in the learner's progress and shown as reached later.
+    Prints nothing, unless something is wrong with the progress file.
     """
     opened = lesson(topic)
     theme.use()
-    torch.set_printoptions(precision=3, sci_mode=False)  # for a learner's own prints; ours are `fixed`
+    torch.set_printoptions(
+        precision=3, sci_mode=False
+    )  # for a learner's own prints; the course's use `fixed`
     guard_events()
     seed_everything(seed)
     for note in progress.read().notes:
@@ -46,8 +48,8 @@ def guard_events(shell: Any = None) -> bool:
     also fires IPython's `pre_execute` and `post_execute`, and matplotlib then shows and closes the figures
     that the running cell, on the main thread, is still drawing: they come out blank or cut. The guard keeps
     those two events on the main thread, where cells run. (`course_lib lab` switches the second thread off;
-    this is for learners who bring a JupyterLab of their own.) Says whether it is guarded: outside IPython
-    there is nothing to guard. Upstream: jupyterlab/jupyterlab#19719, ipython/ipykernel#1564.
+    this is for learners who bring a JupyterLab of their own.) Returns whether it is guarded: outside
+    IPython there is nothing to guard. Upstream: jupyterlab/jupyterlab#19719, ipython/ipykernel#1564.
     """
     if shell is None:
         ipython = sys.modules.get("IPython")  # where nothing has imported IPython, there is no shell

@@ -28,8 +28,7 @@ import torch
 from course_lib import views
 from course_lib.formatting import fixed, significant
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.teaching.own_code.own_functions import called
+from course_lib.teaching import count_own_calls, yours
 from course_lib.text import make_batch, splits
 from course_lib.translation import load_shipped, clean_text
 from lessons.l14_the_transformer import ParameterLedger, ThreeUses, by_parts
@@ -639,7 +638,7 @@ PLACED = {
     for x, line in enumerate(NAMES.splitlines())
     for y, name in enumerate(line.split())
 }
-french_now, at_work = called(lambda: translate(MY_SENTENCE))
+french_now, at_work = count_own_calls(lambda: translate(MY_SENTENCE))
 print(MY_SENTENCE, "\n   →", french_now, "\n")
 for english in (thirsty, cold):
     print(english, "\n   →", translate(english), "\n")

@@ -15,8 +15,7 @@ import torch
 
 from course_lib.models.registry import translators
 from course_lib.teaching.exercises.any_exercise import ByHand, Slip, Trial
-from course_lib.teaching.exercises.guarded_call import call
-from course_lib.teaching.exercises.no_answer import mishap
+from course_lib.teaching.exercises.guarded_call import call, explain_failure
 from course_lib.teaching.exercises.plain_exercise import PlainExercise
 from course_lib.teaching.exercises.verdict import Verdict, wrong
 from course_lib.teaching.exercises.written_test import TestExercise
@@ -603,7 +602,8 @@ class RuleExercise(PlainExercise):
 
     def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
         outcome = call(lambda: apply_to_world(attempt), until)
-        if problem := mishap(outcome, self.seconds, "This was with all sentences of the small world."):
+        where = "This was with all sentences of the small world."
+        if problem := explain_failure(outcome, self.seconds, where):
             return problem
         world = outcome.answer
         if not world.is_deterministic:

@@ -25,8 +25,7 @@ from statistics import mean
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.teaching.own_code.road_file import road
+from course_lib.teaching import list_own_functions, yours
 from lessons.l19_your_own_claim import by_length, claim_report, concerns, even, faults
 from lessons.l19_your_own_claim import make_system, mirror, points_lost, recorded_run
 from lessons.l19_your_own_claim import run_trial, small_world, split_sizes, try_claim
@@ -650,7 +649,7 @@ All of it is yours to read and to use: every function whose check you passed is 
 """
 
 # %% kind="see" minutes=0.25 ignore_output=true
-functions = road()
+functions = list_own_functions()
 names = ", ".join(name for name, *_ in functions)
 print(len(functions), "functions of yours are kept:", names)
 

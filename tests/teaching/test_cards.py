@@ -1,4 +1,4 @@
-"""Quizzes, guesses and explanations: what they record, what they tell the page, and their still form."""
+"""Quizzes, guesses and explanations: what they record, what they send to the page, and their static form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from course_lib.teaching.questions import quiz as quiz_module
 from course_lib.teaching.questions.explanation import LONGEST, explain
 from course_lib.teaching.questions.guess import Guess, estimate, predict
 from course_lib.teaching.questions.question import Option, Question, read_questions
-from course_lib.teaching.questions.quiz import DISCUSS, Quiz, drawn, quiz
+from course_lib.teaching.questions.quiz import DISCUSS, Quiz, choose_questions, quiz
 from lessons.l00_start_here import SoftmaxDial
 
 ASKED = read_questions(Path(__file__).parent / "samples" / "quiz.json")
@@ -26,24 +26,24 @@ NASTY = "<script>alert('x')</script> & \"quotes\" <img src=x onerror=alert(1)>"
 
 
 def closing(*, use: str = "closing", asked: dict[str, Question] = ASKED, **options) -> Quiz:
-    return Quiz("08", use, [one for one in asked.values() if one.use == "closing"], **options)
+    return Quiz("08", use, [question for question in asked.values() if question.use == "closing"], **options)
 
 
 @pytest.fixture
 def events(monkeypatch):
-    noted: list[dict] = []
-    monkeypatch.setattr(progress, "record", noted.append)
-    return noted
+    recorded: list[dict] = []
+    monkeypatch.setattr(progress, "record", recorded.append)
+    return recorded
 
 
 @pytest.fixture
-def of_the_sample(monkeypatch):
-    """A lesson asks by name."""
+def sample_lesson(monkeypatch):
+    """Every lesson has the questions of the sample."""
     monkeypatch.setattr(question_module, "questions", lambda lesson: ASKED)
 
 
 def from_page(card, **message) -> dict:
-    """What arrives when the page has sent something, and what it is told."""
+    """Send a message as the page does; returns the state that the page then gets."""
     card = card.view.children[0] if isinstance(card, Guess) else card
     card._handle_custom_msg(message, [])
     return card.state.get(message.get("question"), card.state)
@@ -52,7 +52,7 @@ def from_page(card, **message) -> dict:
 # ---- quizzes
 
 
-def test_the_first_try_counts_and_every_try_is_recorded_and_told(events):
+def test_the_first_try_counts_and_every_try_is_recorded_and_answered(events):
     sample = closing()
     wrong = from_page(sample, question="sample-single", answer=0)
     assert (wrong["tries"], wrong["correct"], wrong["first"], wrong["others"]) == (1, False, False, [])
@@ -70,7 +70,7 @@ def test_the_first_try_counts_and_every_try_is_recorded_and_told(events):
     assert [(event["first_try"], event["correct"]) for event in events[2:]] == [(True, True), (False, True)]
 
 
-def test_what_is_right_is_not_sent_before_it_is_asked():
+def test_the_right_answer_is_not_sent_with_the_question():
     payload = closing().payload
     sent = json.dumps(payload)
     assert "correct" not in sent and "Softmax subtracts" not in sent and "0.25" not in sent
@@ -80,21 +80,21 @@ def test_what_is_right_is_not_sent_before_it_is_asked():
     assert "<msqrt>" in single["text"]
 
 
-def test_what_cannot_be_read_is_asked_for_and_not_counted(events):
+def test_an_unreadable_answer_is_asked_for_again_and_not_counted(events):
     sample, message = closing(), {"question": "sample-number", "answer": "8,000"}
     before = from_page(sample, **message)
-    assert "Is that 8000 or 8.000?" in before["note"] and before["tries"] == 0
-    assert from_page(sample, **message)["asked"] > before["asked"]  # said again, so that the page hears it
+    assert "8000 or 8.000" in before["note"] and before["tries"] == 0
+    assert from_page(sample, **message)["asked"] > before["asked"]  # sent again, so that the page notices it
     assert events == [] and not sample.tries["sample-number"]
 
 
-def test_in_a_classroom_the_first_vote_tells_nothing_and_both_are_recorded(events):
+def test_in_a_classroom_the_first_vote_gets_no_feedback_and_both_are_recorded(events):
     room = closing(classroom=True)
     first = room.answer("sample-single", 0)
     assert first.correct is None and first.remarks[0].text.endswith(DISCUSS)
-    told = room.state["sample-single"]
-    assert (told["correct"], told["first"], told["others"]) == (None, None, [])
-    assert "Softmax" not in json.dumps(told)
+    state = room.state["sample-single"]
+    assert (state["correct"], state["first"], state["others"]) == (None, None, [])
+    assert "Softmax" not in json.dumps(state)
     assert room.answer("sample-single", 1).correct is True
     letters = {place: letter for letter, place, _ in ASKED["sample-single"].shown}
     assert room.state["sample-single"]["votes"] == [letters[0], letters[1]]
@@ -112,7 +112,7 @@ def test_the_classroom_switch_is_read(monkeypatch):
 def made_up(monkeypatch):
     """Lessons 05 and 07 leave questions for later; 08 has one of its own; 04 has a quiz."""
     uses = {"04": "closing", "05": "later later", "07": "closing later later later", "08": "recall closing"}
-    by_lesson = {one.number: {} for one in lessons()}
+    by_lesson = {lesson.number: {} for lesson in lessons()}
     for number, places in uses.items():
         names = {f"{use}-{number}-{i}": use for i, use in enumerate(places.split())}
         single = ASKED["sample-single"]
@@ -122,32 +122,32 @@ def made_up(monkeypatch):
     return by_lesson
 
 
-def test_recall_draws_on_earlier_lessons_and_on_what_was_not_put_right(made_up):
+def test_recall_asks_about_earlier_lessons_and_what_was_not_put_right(made_up):
     def names() -> list[str]:
         return list(quiz("08", "recall").questions)
 
     later = ["later-07-1", "later-07-2", "later-05-1"]
     assert names() == later
     tried = [("04-0", False), ("07-0", False), ("07-0", True), ("08-1", False)]
-    for name, correct in tried:  # the last one is of today
+    for name, correct in tried:  # the last one is of this lesson
         progress.record({"kind": "quiz", "lesson": "x", "name": f"closing-{name}", "correct": correct})
     assert names() == [*later, "closing-04-0"]
-    assert [one.id for one in drawn("08", "recall")] == later  # of nobody in particular
+    assert [question.id for question in choose_questions("08", "recall")] == later  # without a learner
     quiz("08", "recall").answer("closing-04-0", 1)
     assert names() == later
     made_up["07"], made_up["05"] = {}, {}
-    assert names() == ["recall-08-0"]  # its own stand in
+    assert names() == ["recall-08-0"]  # its own
 
 
-def test_a_quiz_that_stands_still_holds_every_option_and_folds_the_feedback():
+def test_the_static_form_of_a_quiz_has_every_option_and_folds_the_feedback():
     sample = closing()
     data, _ = sample._repr_mimebundle_()
     page = data["text/html"]
     assert set(data) == {"text/plain", "text/html", WIDGET_VIEW}
     assert data["text/plain"] == repr(sample) == "Quiz('08', 'closing', 3 questions)"
     assert page.count("<details>") == 3
-    for _, _, option in (one for question in sample.questions.values() for one in question.shown):
-        assert f"<li>{option.text}</li>" in page
+    for question in sample.questions.values():
+        assert all(f"<li>{option.text}</li>" in page for _, _, option in question.shown)
     open_part = page[: page.index("<details>")]
     assert "✓" not in open_part and "Yes, a spread near $1$." not in open_part
     # LaTeX: JupyterLab strips MathML from a notebook it does not trust
@@ -162,22 +162,20 @@ def test_a_quiz_that_stands_still_holds_every_option_and_folds_the_feedback():
     assert sample._repr_mimebundle_()[0]["text/html"] == page
 
 
-def nasty(part: Question | Option):
-    """With mark-up in each of its texts, and of its options' texts."""
+def with_markup(part: Question | Option):
+    """The same with HTML in each of its texts, and of its options' texts."""
     fields = [field for field in ("text", "feedback", "because", "reread") if getattr(part, field, "")]
     changed = {field: getattr(part, field) + NASTY for field in fields}
     if isinstance(part, Question):
-        changed["options"] = tuple(map(nasty, part.options))
+        changed["options"] = tuple(map(with_markup, part.options))
     return replace(part, **changed)
 
 
-def test_every_text_is_escaped_in_the_still_form_and_in_what_the_page_sets(events):
-    asked = {name: nasty(one) for name, one in ASKED.items()}
+def test_every_text_is_escaped_in_the_static_form_and_in_what_the_page_sets(events):
+    asked = {name: with_markup(question) for name, question in ASKED.items()}
     widget, guess = closing(asked=asked), Guess("08", asked["sample-moves"])
     page = widget._repr_mimebundle_()[0]["text/html"]
-    written = json.dumps(
-        [one.__dict__ for one in widget.questions.values()], default=lambda part: part.__dict__
-    )
+    written = json.dumps(list(widget.questions.values()), default=lambda part: part.__dict__)
     assert page.count("&lt;script&gt;") == written.count("<script>") > 20
     for name, answer in (("sample-single", 1), ("sample-several", [1]), ("sample-number", 7)):
         widget.answer(name, answer)
@@ -193,7 +191,7 @@ def test_every_text_is_escaped_in_the_still_form_and_in_what_the_page_sets(event
 
 
 class Bars:
-    """As much of an explorable as a prediction needs."""
+    """The part of an explorable that a prediction needs."""
 
     title = "Bars"
     presets = {"wide": {"width": 512}}  # noqa: RUF012
@@ -210,22 +208,22 @@ class Bars:
         return data, {"image/png": {"width": 160}}
 
 
-def number(bars: Bars) -> Guess:
+def predict_number(bars: Bars) -> Guess:
     return Guess("08", ASKED["sample-largest"], covered=bars)
 
 
-def choice(covered) -> Guess:
+def predict_choice(covered) -> Guess:
     return Guess("08", ASKED["sample-moves"], covered=covered)
 
 
 def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(events):
     bars = Bars()
-    prediction = number(bars)
+    prediction = predict_number(bars)
     assert not prediction.opened and bars.view not in prediction.view.children and bars.width == 8
     assert prediction.commit(0.4) is False
     assert prediction.opened and prediction.view.children[-1] is bars.view and bars.width == 512
-    told = prediction.view.children[0].state
-    assert (told["look"], told["word"], told["guess"][:3]) == ("wrong", "Not as you predicted", "0.4")
+    state = prediction.view.children[0].state
+    assert (state["look"], state["guess"][:3]) == ("wrong", "0.4")
     with pytest.raises(ValueError, match="open already"):
         prediction.commit(0.96)
     from_page(prediction, guess="0.96")  # a second view of the same cell
@@ -234,15 +232,15 @@ def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(event
     assert events == [{**event, "guess": "0.4 of $1$", "correct": False}]
 
 
-def test_what_is_no_guess_is_asked_for_again_and_no_guess_is_needed(events):
+def test_an_unreadable_guess_is_asked_for_again_and_no_guess_is_needed(events):
     bars = Bars()
-    prediction = number(bars)
+    prediction = predict_number(bars)
     first = from_page(prediction, guess="many")
-    assert "Type a number" in first["note"] and not prediction.opened
+    assert "number" in first["note"] and not prediction.opened
     assert from_page(prediction, guess="many")["asked"] > first["asked"]
-    told = from_page(prediction, open=True)
+    state = from_page(prediction, open=True)
     assert prediction.opened and prediction.guess is None and not prediction.correct and bars.width == 512
-    assert (told["look"], told["guess"]) == ("seen", None) and told["truth"].startswith("0.96 of <math")
+    assert (state["look"], state["guess"]) == ("seen", None) and state["truth"].startswith("0.96 of <math")
     assert events == []
 
 
@@ -255,24 +253,24 @@ def test_an_estimate_is_judged_by_factor_and_measured_when_the_guess_is_in(event
 
     guess = Guess("08", ASKED["sample-measured"], measure=measure)
     assert not measured
-    told = from_page(guess, guess="30")
-    assert guess.correct and len(measured) == 1 and told["word"] == "Within 2 ×: off by a factor of 1.3"
-    assert (told["guess"], told["truth"]) == ("30", "40")
+    state = from_page(guess, guess="30")
+    assert guess.correct and len(measured) == 1 and "factor of 1.3" in state["word"]
+    assert (state["guess"], state["truth"]) == ("30", "40")
     assert events[0]["kind"] == "estimate" and events[0]["correct"]
-    known = Guess("08", ASKED["sample-size"])
-    assert from_page(known, guess="512")["truth"] == "262,144 numbers" and not known.correct
+    from_file = Guess("08", ASKED["sample-size"])
+    assert from_page(from_file, guess="512")["truth"] == "262,144 numbers" and not from_file.correct
     unseen = Guess("08", ASKED["sample-measured"], measure=measure)
     assert from_page(unseen, open=True)["truth"] == "40" and len(measured) == 2
 
 
 def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_changes():
-    data, metadata = choice(Bars())._repr_mimebundle_()
+    data, metadata = predict_choice(Bars())._repr_mimebundle_()
     assert set(data) == {"text/plain", "image/png", WIDGET_VIEW} and metadata["image/png"] == {"width": 160}
     assert data["text/plain"] == (
         "Predict first: What moves?\n  A  The weights\n  B  The context\n  C  Both\n"
         "Then look: Bars for a width of 8."
     )
-    after = number(Bars())
+    after = predict_number(Bars())
     after.open()
     opened, _ = after._repr_mimebundle_()
     assert opened["text/plain"] == "Predict first: How large is $w$?\nThen look: Bars for a width of 8."
@@ -283,17 +281,17 @@ def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_chan
 
 def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(events):
     dial = SoftmaxDial()
-    prediction = choice(dial)
+    prediction = predict_choice(dial)
     assert "image/png" in prediction._repr_mimebundle_()[0] and "view" not in vars(dial)
     prediction.open()
     assert prediction.view.children[1] is dial.view
     figure = views.Still(theme.figure(2, 1).subplots().figure, alt="A line.")
-    prediction = choice(figure)
+    prediction = predict_choice(figure)
     stored = prediction._repr_mimebundle_()[0]
     assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]
     prediction.commit(1)
     card, picture = prediction.view.children
-    assert (card.state["look"], card.state["word"]) == ("right", "As you predicted")
+    assert card.state["look"] == "right"
     assert card.state["guess"] == card.state["truth"] == "The context"
     assert bytes(picture.value) == figure.png and int(picture.width) == figure.width
 
@@ -301,12 +299,12 @@ def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(
 # ---- explanations
 
 
-def test_an_explanation_is_written_compared_ticked_and_kept(of_the_sample, events):
+def test_an_explanation_is_written_compared_ticked_and_recorded(sample_lesson, events):
     card = explain("08", "sample-why")
     assert "model" not in card.state and "two jobs" not in str(card.payload)
-    told = from_page(card, text="<b>Two</b> jobs")
-    assert told["text"] == "<b>Two</b> jobs"  # the page sets it as the field's value, never as HTML
-    assert "<math" in told["model"] and len(told["points"]) == 2 and told["ticked"] == []
+    state = from_page(card, text="<b>Two</b> jobs")
+    assert state["text"] == "<b>Two</b> jobs"  # the page sets it as the field's value, never as HTML
+    assert "<math" in state["model"] and len(state["points"]) == 2 and state["ticked"] == []
     assert from_page(card, ticked=[1])["ticked"] == [1]
     assert [(event["text"], event["ticked"], event["of"]) for event in events] == [
         ("<b>Two</b> jobs", [], 2),
@@ -319,7 +317,7 @@ def test_an_explanation_is_written_compared_ticked_and_kept(of_the_sample, event
     assert events == []
 
 
-def test_the_stored_form_folds_the_model_answer(of_the_sample):
+def test_the_stored_form_folds_the_model_answer(sample_lesson):
     data, _ = explain("08", "sample-why")._repr_mimebundle_()
     asked, folded = data["text/html"].split("<details>")
     assert "<em>two</em>" in asked and "two jobs" not in asked and "two jobs" in folded
@@ -330,7 +328,7 @@ def test_the_stored_form_folds_the_model_answer(of_the_sample):
 # ---- all of them
 
 
-def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, of_the_sample, events):
+def test_a_lesson_asks_by_name_and_the_switch_opens_all(monkeypatch, sample_lesson, events):
     assert not predict("08", "sample-largest", Bars()).opened
     monkeypatch.setenv("COURSE_OPEN", "1")
     assert predict("08", "sample-largest", Bars()).opened and estimate("08", "sample-size").opened

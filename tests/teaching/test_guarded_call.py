@@ -21,10 +21,9 @@ from IPython.core.autocall import ExitAutocall
 
 from course_lib.layers.attention import attend
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises.any_exercise import judge
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise, judge
 
-DOUBLE_IT = exercise_called("double_it")
+DOUBLE_IT = find_exercise("double_it")
 IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
 exit = ExitAutocall()  # what `exit` is in a notebook
 
@@ -59,7 +58,7 @@ def swallows_once(numbers):
 
 
 class Raising:
-    """Nothing can be asked of it."""
+    """Every look at it raises."""
 
     @property
     def __class__(self):
@@ -71,18 +70,18 @@ class Raising:
     __str__ = __array__ = __len__ = __float__ = __repr__
 
 
-class Sour(torch.Tensor):
+class RaisingTensor(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         raise ArithmeticError("not me")
 
 
-class Rude(Exception):
+class Unprintable(Exception):
     def __str__(self):
         raise RuntimeError("no")
 
 
-class Lengthy(Exception):
+class PrintsForEver(Exception):
     def __str__(self):
         while True:
             pass
@@ -95,17 +94,17 @@ def raising(error):
     return attempt
 
 
-def own_list():
-    mine: list = []
-    mine.append(mine)
-    return mine
+def list_in_itself():
+    items: list = []
+    items.append(items)
+    return items
 
 
-def of_the_course(numbers):
+def raises_in_the_course(numbers):
     return attend(numbers[None], numbers[None, :1], numbers[None])
 
 
-def in_torch(numbers):
+def raises_in_torch(numbers):
     weights = torch.nn.functional.softmax(numbers, dim=3)
     return weights
 
@@ -124,19 +123,19 @@ def exits(numbers):
 
 
 HOSTILE = [
-    (loop, "too-slow", "It was at line", "stopped after 0.3 seconds"),
+    (loop, "too-slow", "line ", "0.3 seconds"),
     (loop_that_catches, "too-slow"),
     (loop_that_prints, "too-slow", "characters more"),
     (swallows_once, "too-slow"),
     (lambda numbers: time.sleep(60), "too-slow"),
-    (raising(Lengthy()), "too-slow"),
-    (lambda numbers: torch.ones(1).expand(10**12), "too-large", "more than 100000 numbers"),
+    (raising(PrintsForEver()), "too-slow"),
+    (lambda numbers: torch.ones(1).expand(10**12), "too-large", "100000"),
     (lambda numbers: [[0.0] * 10**4] * 10**4, "too-large"),
     (lambda numbers: torch.ones(3, device="meta"), "unreadable", "meta tensor"),
-    (lambda numbers: numbers.as_subclass(Sour), "unreadable", "ArithmeticError: not me"),
-    (lambda numbers: Raising(), "unreadable", "cannot be read as numbers"),
-    (lambda numbers: own_list(), "unreadable", "RecursionError"),
-    (lambda numbers: (2 * n for n in numbers), "wrong-type", "without `yield`"),
+    (lambda numbers: numbers.as_subclass(RaisingTensor), "unreadable", "ArithmeticError: not me"),
+    (lambda numbers: Raising(), "unreadable"),
+    (lambda numbers: list_in_itself(), "unreadable", "RecursionError"),
+    (lambda numbers: (2 * n for n in numbers), "wrong-type", "`yield`"),
     (lambda numbers: {"doubled": 2 * numbers}, "wrong-type", "is a dict"),
     (lambda numbers: [[1.0], [2.0, 3.0]], "python-numbers"),
     (lambda numbers: [10**400] * 3, "python-numbers"),
@@ -147,36 +146,40 @@ HOSTILE = [
     (lambda numbers: 2 * numbers.to(torch.float16), "dtype", "torch.float16"),
     (lambda: 2, "parameters"),
     (raising(SystemExit), "exit"),
-    (lambda numbers: exits(numbers), "exit", "Use `return` to leave"),
-    (checks_itself, "check-inside", "give it a cell of its own"),
-    (raising(Rude()), "raises", "Rude: (its message cannot be shown)", "`raise error`"),
+    (lambda numbers: exits(numbers), "exit", "`return`"),
+    (checks_itself, "check-inside"),
+    (raising(Unprintable()), "raises", "Unprintable: (", "`raise error`"),
     (raising(ValueError("x" * 5000)), "raises", "x …"),
-    (calls_itself, "raises", "RecursionError", "calls itself without end"),
+    (calls_itself, "raises", "RecursionError", "calls itself"),
     (lambda numbers: torch.empty(10**15), "raises"),
     (lambda *numbers, **more: 1 / 0, "raises", "ZeroDivisionError"),
-    (in_torch, "raises", "`weights = torch.nn.functional.softmax(numbers, dim=3)`", "There is no such axis"),
-    (of_the_course, "raises", "`return attend(numbers[None], numbers[None, :1], numbers[None])`"),
+    (
+        raises_in_torch,
+        "raises",
+        "`weights = torch.nn.functional.softmax(numbers, dim=3)`",
+        "`dim=-1`",
+    ),
+    (raises_in_the_course, "raises", "`return attend(numbers[None], numbers[None, :1], numbers[None])`"),
     (type("Odd", (), {"__call__": None})(), "raises"),
 ]
 
 
-@pytest.mark.parametrize(("attempt", "says"), [(one, says) for one, *says in HOSTILE])
-def test_a_hostile_attempt_gets_an_honest_answer_in_time(attempt, says):
+@pytest.mark.parametrize(("attempt", "slip", "words"), [(row[0], row[1], row[2:]) for row in HOSTILE])
+def test_a_hostile_attempt_gets_a_true_verdict_in_time(attempt, slip, words):
     start = time.monotonic()
-    verdict = judge(IMPATIENT if says[0] == "too-slow" else DOUBLE_IT, attempt)
+    verdict = judge(IMPATIENT if slip == "too-slow" else DOUBLE_IT, attempt)
     assert time.monotonic() - start < 20  # a busy machine takes its time
-    assert verdict.status == "wrong" and verdict.slip == says[0], str(verdict)
-    for words in says[1:]:
-        assert words in str(verdict)
+    assert (verdict.status, verdict.slip) == ("wrong", slip), str(verdict)
+    assert all(word in str(verdict) for word in words), str(verdict)
     assert len(str(verdict)) < 2500 and " at 0x" not in str(verdict) and "Traceback" not in str(verdict)
     assert verdict._repr_html_() and getattr(exit, "_ip", None) is None
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert judge(DOUBLE_IT, double).status == "passed"
 
 
-def test_an_exercise_without_inputs_says_so_to_a_function_that_wants_one():
-    verdict = judge(exercise_called("my_claim"), double)
-    assert verdict.slip == "parameters" and verdict.headline == "It cannot be called without inputs."
+def test_a_function_with_a_parameter_does_not_fit_an_exercise_without_inputs():
+    verdict = judge(find_exercise("my_claim"), double)
+    assert verdict.slip == "parameters" and "without inputs" in verdict.headline
 
 
 def test_the_stop_button_passes_through_and_leaves_no_timer():
@@ -188,23 +191,23 @@ def test_the_stop_button_passes_through_and_leaves_no_timer():
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_a_timer_of_somebody_else_goes_on():
-    rang = threading.Event()
-    before = signal.signal(signal.SIGALRM, lambda *_: rang.set())
+def test_a_timer_that_was_set_before_goes_on():
+    fired = threading.Event()
+    before = signal.signal(signal.SIGALRM, lambda *_: fired.set())
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         assert judge(IMPATIENT, loop).slip == "too-slow"
-        assert rang.wait(5)
+        assert fired.wait(5)
     finally:
         signal.signal(signal.SIGALRM, before)
 
 
 def test_in_another_thread_it_works_without_a_timer():
-    found = []
-    thread = threading.Thread(target=lambda: found.append(judge(DOUBLE_IT, double)))
+    verdicts = []
+    thread = threading.Thread(target=lambda: verdicts.append(judge(DOUBLE_IT, double)))
     thread.start()
     thread.join()
-    assert found[0].status == "passed"
+    assert verdicts[0].status == "passed"
 
 
 def test_an_import_is_never_left_half_done(tmp_path, monkeypatch):
@@ -271,11 +274,12 @@ def test_inputs_are_copies_and_every_kind_of_change_is_seen(change):
         return right
 
     verdict = judge(DOUBLE_IT, attempt)
-    assert (verdict.slip, verdict.headline[:21]) == ("in-place", "The numbers are right")
+    assert verdict.slip == "in-place" and "numbers are right" in verdict.headline
+    assert "`numbers`" in verdict.details
 
 
-def test_the_innermost_line_of_the_learner_is_told_even_without_a_file():
-    space: dict = {}
-    exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", space)
-    told = str(judge(DOUBLE_IT, space["attempt"]))
-    assert "line 2 of `inner`" in told and "Is the name spelled right" in told
+def test_the_innermost_line_of_the_learner_is_named_even_without_a_file():
+    namespace: dict = {}
+    exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", namespace)
+    text = str(judge(DOUBLE_IT, namespace["attempt"]))
+    assert "line 2 of `inner`" in text and "NameError" in text

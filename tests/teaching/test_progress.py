@@ -1,4 +1,4 @@
-"""The learner's progress: a file that nothing spoils, what follows from it, and how it is told."""
+"""The learner's progress: a file that survives everything, what follows from its events, and the summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from course_lib.teaching import progress, progress_summary
 from course_lib.teaching.contents import lesson, lessons, misconceptions
-from course_lib.teaching.exercises.catalogue import exercises_of, topics
+from course_lib.teaching.exercises.catalogue import exercise_topics, load_exercises
 from course_lib.teaching.progress import Progress, summary_html
 
 TOPIC = "query_key_value"
@@ -22,7 +22,7 @@ EVENT = {"kind": "lesson", "lesson": "start_here"}
 
 
 @pytest.fixture(autouse=True)
-def nothing_said_before():
+def no_note_printed_yet():
     progress.say_once.cache_clear()
 
 
@@ -40,7 +40,7 @@ from course_lib.teaching import progress
 for number in range(30):
     progress.record({"writer": sys.argv[1], "number": number})
     if number % 10 == 9:  # like a power cut: the next writer begins a new line
-        with progress.locked(progress.progress_file()), progress.progress_file().open("ab") as file:
+        with progress.lock(progress.progress_file()), progress.progress_file().open("ab") as file:
             file.write(b'\\n{"half a line')
 """
 
@@ -59,19 +59,19 @@ import os, signal
 from course_lib.teaching import progress
 for number in range(3):
     progress.record({"number": number})
-with progress.locked(progress.progress_file()), progress.progress_file().open("ab") as file:
+with progress.lock(progress.progress_file()), progress.progress_file().open("ab") as file:
     os.write(file.fileno(), b'\\n{"half a line')
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal")
-def test_a_kill_in_the_middle_of_a_line_loses_nothing_before_it_and_hinders_nothing_after_it(file):
+def test_a_kill_in_the_middle_of_a_line_loses_no_other_line(file):
     killed = subprocess.run([sys.executable, "-c", KILLED])
     assert killed.returncode == -signal.SIGKILL
     progress.record({"number": 3})
-    found = progress.read()
-    assert [event["number"] for event in found.events] == [0, 1, 2, 3] and len(found.notes) == 1
+    learner = progress.read()
+    assert [event["number"] for event in learner.events] == [0, 1, 2, 3] and len(learner.notes) == 1
 
 
 @pytest.mark.parametrize(
@@ -88,47 +88,47 @@ def test_a_kill_in_the_middle_of_a_line_loses_nothing_before_it_and_hinders_noth
         (b"\xef\xbb\xbf" + GOOD, 1, 0),
     ],
 )
-def test_spoilt_lines_are_passed_over_told_and_left_as_they_are(file, content, n_good, n_bad):
+def test_spoilt_lines_are_ignored_counted_and_left_as_they_are(file, content, n_good, n_bad):
     file.write_bytes(content)
-    told = f"Lines of your progress file that cannot be read, and are passed over: {n_bad}."
     for n_more in (0, 1):
-        found = progress.read()
-        assert found.events[:n_good] == (EVENT,) * n_good and len(found.events) == n_good + n_more
-        assert found.notes == ((told,) if n_bad else ())
+        learner = progress.read()
+        assert learner.events[:n_good] == (EVENT,) * n_good and len(learner.events) == n_good + n_more
+        assert [note.endswith(f": {n_bad}.") for note in learner.notes] == [True] * bool(n_bad)
         progress.record(EVENT)
     assert file.read_bytes().startswith(content)
 
 
 @pytest.mark.parametrize(
-    "trouble", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("No home.")]
+    ("error", "reason"),
+    [(OSError(errno.ENOSPC, "No space left"), "No space left"), (RuntimeError("No home."), "No home.")],
 )
-def test_without_a_disk_the_lesson_goes_on_and_it_is_said_once(monkeypatch, capsys, trouble):
-    def fails():
-        raise trouble
+def test_without_a_disk_the_lesson_goes_on_and_the_reason_is_printed_once(monkeypatch, capsys, error, reason):
+    def fail():
+        raise error
 
-    monkeypatch.setattr(progress, "progress_file", fails)
+    monkeypatch.setattr(progress, "progress_file", fail)
     progress.record(EVENT)
     progress.record(EVENT)
-    said = capsys.readouterr().out
-    assert said.count("Your progress cannot be saved: No") == 1 and "COURSE_HOME" in said
-    assert progress.read().notes[0].startswith("Your progress cannot be read: No")
-    assert progress.delete().startswith("Your progress could not be deleted: No")
+    printed = capsys.readouterr().out
+    assert printed.count(reason) == 1 and "COURSE_HOME" in printed
+    assert reason in progress.read().notes[0] and reason in progress.delete()
 
 
-def test_a_lock_that_somebody_holds_and_a_folder_that_cannot_be_made(file, monkeypatch, capsys):
+def test_a_lock_that_another_process_holds_and_a_folder_that_cannot_be_made(file, monkeypatch, capsys):
     monkeypatch.setattr(progress, "LONGEST_WAIT", 0.1)
     with progress.FileLock(file.with_suffix(".lock")):
         progress.record(EVENT)
-    assert "Your progress cannot be saved" in capsys.readouterr().out and not file.exists()
+    assert "cannot be saved" in capsys.readouterr().out and not file.exists()
     progress.record({**EVENT, "guess": set, "é": "√"})  # it is free again; odd values are written as text
     (event,) = progress.read().events
     assert event.pop("at").endswith("+00:00") and event == {**EVENT, "guess": "<class 'set'>", "é": "√"}
-    assert progress.delete() == "Your progress is deleted." and progress.read() == Progress()
-    assert progress.delete() == "There was no progress to delete."
+    deleted = progress.delete()
+    assert progress.read() == Progress() and not file.exists()
+    assert progress.delete() != deleted, "there was nothing to delete"
     file.write_text("x")
     monkeypatch.setenv("COURSE_HOME", str(file))  # a file stands where the folder should be
     progress.record(EVENT)
-    assert "Your progress cannot be saved" in capsys.readouterr().out
+    assert "cannot be saved" in capsys.readouterr().out
     assert progress.read().events == () and progress.delete() and repr(progress_summary())
 
 
@@ -145,10 +145,6 @@ def exercise(name, status="passed", **more):
 
 def quiz(name, correct, first_try=True, **more):
     return event("quiz", name, correct=correct, first_try=first_try, **more)
-
-
-def known(*events) -> Progress:
-    return Progress(events)
 
 
 WRONG, GUESS = exercise("soft_lookup", "wrong"), event("prediction", "x", guess=1)
@@ -168,30 +164,30 @@ TRIED = [quiz("a", False), quiz("a", True, False), quiz("a", True), quiz("b", Tr
     ],
 )
 def test_what_is_counted(events, counts):
-    found = known(*events).lesson(TOPIC)
-    passed = sum(one == exercise("soft_lookup") for one in events)
-    assert found.opened and list(found.counts) == [f"exercises {passed} of 5", *counts]
+    part = Progress(tuple(events)).lesson(TOPIC)
+    n_passed = events.count(exercise("soft_lookup"))
+    assert part.opened and list(part.counts) == [f"exercises {n_passed} of 5", *counts]
 
 
-def test_goals_and_misses_are_worked_out():
-    tries = [quiz("a", False), quiz("b", False), quiz("a", True), quiz("c", True)]
-    told = known(event("goal", "Lab/wide"), *tries)
-    assert told.goals("Lab") == {"wide"} and told.goals("Other") == set()
-    assert told.missed == ("b",)
-    assert known(quiz("a", True), quiz("b", False), quiz("a", False)).missed == ("b", "a")
+def test_goals_and_missed_questions_are_found():
+    tries = (quiz("a", False), quiz("b", False), quiz("a", True), quiz("c", True))
+    learner = Progress((event("goal", "Lab/wide"), *tries))
+    assert learner.goals("Lab") == {"wide"} and learner.goals("Other") == set()
+    assert learner.missed == ("b",)
+    assert Progress((quiz("a", True), quiz("b", False), quiz("a", False))).missed == ("b", "a")
 
 
 def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_one_comes():
-    assert not any(one.opened or one.complete for one in Progress().lessons)
+    assert not any(part.opened or part.complete for part in Progress().lessons)
     tracks = lesson(TOPIC).exercises
-    core = [exercise(name) for name, track in tracks.items() if track == "core"]
-    assert 0 < len(core) < len(tracks) == len(exercises_of(TOPIC))
-    assert not known(*core[1:]).lesson(TOPIC).complete
-    assert known(*core).lesson(TOPIC).complete
-    assert known(*core).next_lesson.topic == "start_here"
-    all_of_it = [exercise(name, lesson=topic) for name, topic in topics().items()]
-    assert known(exercise("double_it", lesson="start_here")).next_lesson.number == "01"
-    assert known(*all_of_it).next_lesson is None and "finished every lesson" in known(*all_of_it).text
+    core = tuple(exercise(name) for name, track in tracks.items() if track == "core")
+    assert 0 < len(core) < len(tracks) == len(load_exercises(TOPIC))
+    assert not Progress(core[1:]).lesson(TOPIC).complete
+    assert Progress(core).lesson(TOPIC).complete
+    assert Progress(core).next_lesson.topic == "start_here"
+    assert Progress((exercise("double_it", lesson="start_here"),)).next_lesson.number == "01"
+    finished = Progress(tuple(exercise(name, lesson=topic) for name, topic in exercise_topics().items()))
+    assert finished.next_lesson is None and finished.text
 
 
 def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_question():
@@ -204,8 +200,8 @@ def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_
         ([*wrong, *right, wrong[0]], "met 3 times"),
         ([*wrong, *right, quiz("a", False)], "met twice, since put right"),
     ):
-        (met,) = known(*events).misconceptions
-        assert (met.known.id, met.times_text) == ("M10", text)
+        (shown,) = Progress(tuple(events)).misconceptions
+        assert (shown.misconception.id, shown.times_text) == ("M10", text)
 
 
 @pytest.mark.parametrize(
@@ -221,15 +217,15 @@ def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_
 def test_events_that_this_version_does_not_know_are_kept_and_do_no_harm(odd):
     progress.record(odd)
     progress.record(exercise("soft_lookup"))
-    found = progress.read()
-    assert found.events[0].items() >= odd.items()
-    assert found.lesson(TOPIC).counts[0] == "exercises 1 of 5"
-    assert found.text and summary_html(found)
+    learner = progress.read()
+    assert learner.events[0].items() >= odd.items()
+    assert learner.lesson(TOPIC).counts[0] == "exercises 1 of 5"
+    assert learner.text and summary_html(learner)
 
 
-# ---- what is told
+# ---- the summary
 
-TOLD = Progress(
+LEARNER = Progress(
     (
         exercise("double_it", lesson="start_here"),
         quiz("a", False, misconception="M10"),
@@ -239,26 +235,23 @@ TOLD = Progress(
 )
 
 
-def test_the_text_and_the_card_say_it_all(course_home):
-    belief, truth, coming = misconceptions()["M10"].belief, misconceptions()["M10"].truth, lessons()[1]
-    coming = f"Next: {coming.label} ({coming.minutes} minutes)"
-    counts = "exercises 1 of 5 · quiz 0 of 1 at the first try"
-    assert TOLD.text.splitlines() == [
-        "Your file <was> damaged.",
-        "Your progress",
-        "✓ 00 · Start here · exercises 1 of 1",
-        f"… 08 · Query, key, value · {counts}",
-        coming,
-        f"M10 (met once): in truth, {truth}",
-    ]
-    assert TOLD.report() == f"{TOLD.text}\n\nKept in {course_home / 'progress.jsonl'}, on this machine only."
-    page, met = summary_html(TOLD), ("M10 · met once", f"“{belief}”", f"In truth: {truth}")
-    for part in ("1 of 20 lessons", "18 · The museum", counts, coming, *met, "Your file <was> damaged."):
+def test_the_text_and_the_card_have_every_part(course_home):
+    belief, truth = misconceptions()["M10"].belief, misconceptions()["M10"].truth
+    opened, counts = lesson(TOPIC).label, LEARNER.lesson(TOPIC).counts
+    note, title, complete, begun, coming, shown = LEARNER.text.splitlines()
+    assert note == "Your file <was> damaged." and title
+    assert complete.startswith(f"✓ {lessons()[0].label} · ") and begun.startswith(f"… {opened} · ")
+    assert all(count in begun for count in counts) and counts[1].startswith("quiz 0 of 1")
+    assert lessons()[1].label in coming and f"({lessons()[1].minutes} minutes)" in coming
+    assert shown.startswith("M10 ") and shown.endswith(truth)
+    assert str(course_home / "progress.jsonl") in LEARNER.report()
+    page = summary_html(LEARNER)
+    for part in ("1 of 20 lessons", lessons()[18].label, *counts, coming, "M10", belief, truth, note):
         assert part in unescape(page)
     assert "<was>" not in page
 
 
-def test_a_notebook_shows_the_card_which_is_the_same_every_time_and_brought_up_to_date_by_running_it():
+def test_a_notebook_shows_the_card_and_running_the_cell_again_updates_it():
     data, _ = DisplayFormatter().format(progress_summary())
     assert data == {"text/plain": progress.read().text, "text/html": summary_html(Progress())}
     assert not any(text in data["text/html"] for text in (" id=", "0x", "exercises 0"))

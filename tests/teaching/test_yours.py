@@ -1,4 +1,4 @@
-"""`yours`: a passed function lives on in my_road.py, and nothing in that file can stop a lesson."""
+"""`yours`: a function that passed is kept in my_road.py, and nothing in that file can stop a lesson."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import yours
+from course_lib.teaching import count_own_calls, list_own_functions, yours
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises.catalogue import exercise_called
-from course_lib.teaching.own_code import own_functions, road_file
-from course_lib.teaching.own_code.road_file import Kept, road
+from course_lib.teaching.exercises import find_exercise
+from course_lib.teaching.own_code import kept_functions, loading
+from course_lib.teaching.own_code.kept_file import KeptFunction, write_function
 
 TWO, LEAST = 2, -math.inf
+YOURS = "yours, from lesson 00"
+NOT_YET = "the library's (yours is not there yet)"
+FAILS = "the library's (yours does not pass its check any more)"
+UNREADABLE = "the library's (your my_road.py cannot be read)"
 HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
 GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
 
 @pytest.fixture(autouse=True)
 def nothing_judged_yet(monkeypatch):
-    monkeypatch.setattr(own_functions, "_judged", {})
+    monkeypatch.setattr(kept_functions, "_choices", {})
 
 
 def write(course_home, text: str | bytes) -> None:
@@ -39,13 +43,13 @@ def write(course_home, text: str | bytes) -> None:
     (course_home / "my_road.py").write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def said(capsys, name: str = "double_it") -> str:
+def line_of_yours(capsys, name: str = "double_it") -> str:
+    """What `yours` prints: one line, whatever happens; and the function that it returns works."""
     function = yours(name)
-    out = capsys.readouterr().out
-    assert out.count("\n") == 1, out
-    assert exercise_called(name).name in out and callable(function)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 and lines[0].startswith(f"{name}: ") and callable(function)
     assert torch.equal(function(torch.ones(3)), 2 * torch.ones(3)) if name == "double_it" else True
-    return out.strip()
+    return lines[0].removeprefix(f"{name}: ")
 
 
 def twice(numbers):
@@ -64,12 +68,12 @@ def scaled_attention(queries: torch.Tensor, keys, values):
 
 
 def test_what_passed_is_used_and_the_file_reads_well_and_runs_as_it_stands(course_home, capsys):
-    assert said(capsys) == "double_it: the library's (yours is not there yet)"
-    assert "kept" not in str(check("double_it", double_it))
+    assert line_of_yours(capsys) == NOT_YET
+    assert not check("double_it", double_it).details
     assert not check("scaled_attention", scaled_attention).details
-    (*first, day, _), (*second, _, _) = road()
+    (*first, day, _), (*second, _, _) = list_own_functions()
     assert (first, second) == (["double_it", "00"], ["scaled_attention", "08"])
-    assert said(capsys) == "double_it: yours, from lesson 00" and yours("double_it").__module__ == "my_road"
+    assert line_of_yours(capsys) == YOURS and yours("double_it").__module__ == "my_road"
     text = (course_home / "my_road.py").read_text()
     start = textwrap.dedent(f'''\
         # Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;
@@ -111,7 +115,7 @@ def test_passing_again_replaces_that_block_alone_and_the_old_file_is_kept(course
     assert text.startswith("# My notes\n") and text.count("def double_it") == 1 and "lesson 99" in text
     assert "numbers + numbers" not in text
     assert (course_home / "my_road_before.py").read_text() == old
-    assert [name for name, *_ in road()] == ["double_it", "gone"]
+    assert [name for name, *_ in list_own_functions()] == ["double_it", "gone"]
 
 
 def by_partial(numbers, factor):
@@ -125,8 +129,8 @@ def made(factor):
     return double_it
 
 
-space: dict = {"torch": torch}
-exec("def without_source(numbers):\n    return 2 * numbers", space)
+namespace: dict = {"torch": torch}
+exec("def without_source(numbers):\n    return 2 * numbers", namespace)
 IN_THE_NOTEBOOK = torch.tensor(2.0)
 
 
@@ -135,26 +139,26 @@ def needs_a_tensor(numbers):
 
 
 @pytest.mark.parametrize(
-    ("attempt", "why"),
+    ("attempt", "reason"),
     [
-        (lambda numbers: 2 * numbers, "only a function written with `def` can be"),
-        (functools.partial(by_partial, factor=2), "only a function written with `def` can be"),
-        (made(2), "away from this notebook it does not pass"),
-        (needs_a_tensor, "away from this notebook it does not pass"),
-        (space["without_source"], "its source cannot be found"),
+        (lambda numbers: 2 * numbers, "`def`"),
+        (functools.partial(by_partial, factor=2), "`def`"),
+        (made(2), "away from this notebook"),
+        (needs_a_tensor, "away from this notebook"),
+        (namespace["without_source"], "its source"),
     ],
 )
-def test_what_cannot_be_kept_passes_all_the_same_and_it_is_said(course_home, attempt, why):
+def test_what_cannot_be_kept_passes_all_the_same_and_the_reason_is_given(course_home, attempt, reason):
     verdict = check("double_it", attempt)
     assert verdict.status == "passed" and not (course_home / "my_road.py").exists()
-    assert f"It is not kept for later lessons: {why}." in verdict.details
+    assert "not kept" in verdict.details and reason in verdict.details
 
 
 def under_another_name(numbers):
     return 2 * numbers
 
 
-library_double = exercise_called("double_it").reference
+library_double = find_exercise("double_it").reference
 NAMES = {"two": 2}
 
 
@@ -167,11 +171,11 @@ def by_the_library(numbers):
     return library_double(numbers)
 
 
-def with_what_is_mine(numbers):
+def with_yours(numbers):
     return yours("double_it")(numbers)
 
 
-cell = ModuleType("nowhere")  # of the same name as a variable below; nobody can import it
+cell = ModuleType("nowhere")  # has the name of a variable below, and cannot be imported
 
 
 def with_a_comprehension(numbers):
@@ -186,18 +190,18 @@ MEMO = {}
 
 
 def with_a_memo(numbers):
-    """Filled by the check: what it holds then is nobody's."""
+    """Filled by the check, and kept without its contents."""
     MEMO[f"{len(MEMO)} of {numbers.shape}"] = numbers
     return 2 * numbers
 
 
-KEPT = [with_a_memo, under_another_name, by_the_library, with_what_is_mine, with_a_comprehension, annotated]
+KEPT = [with_a_memo, under_another_name, by_the_library, with_yours, with_a_comprehension, annotated]
 
 
 @pytest.mark.parametrize("attempt", KEPT)
 def test_what_can_be_kept(course_home, capsys, attempt):
     assert check("double_it", attempt).details == ""
-    assert said(capsys) == "double_it: yours, from lesson 00"
+    assert line_of_yours(capsys) == YOURS
     assert "\nMEMO = dict()\n" in (course_home / "my_road.py").read_text() or attempt is not with_a_memo
 
 
@@ -211,16 +215,14 @@ def test_a_helper_with_a_block_of_its_own_is_not_copied(course_home, capsys):
     check("scaled_attention", uses_the_other)
     text = (course_home / "my_road.py").read_text()
     assert text.count("def double_it(") == 1 and 'double_it = yours("double_it")' in text
-    assert said(capsys, "scaled_attention") == "scaled_attention: yours, from lesson 08"
+    assert line_of_yours(capsys, "scaled_attention") == "yours, from lesson 08"
 
 
 CANNOT, IMPORT = "the library's (yours cannot be used: ", "from course_lib.teaching import"
-NOT_YET = "the library's (yours is not there yet)"
-FAILS, YOURS = "the library's (yours does not pass its check any more)", "yours, from lesson 00"
 BODY = GOOD[len(HEADER) :]
 HOSTILE = [
     (b"", NOT_YET),
-    (b"\x00\xff\xfe", "the library's (your my_road.py cannot be read)"),
+    (b"\x00\xff\xfe", UNREADABLE),
     (GOOD[:-12], FAILS),
     (HEADER, CANNOT + "it makes no function `double_it`)"),
     (HEADER + "def double_it(numbers:\n", CANNOT + "it stops with a SyntaxError)"),
@@ -238,18 +240,17 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("content", "line"), HOSTILE)
 def test_no_file_can_stop_a_lesson(course_home, capsys, monkeypatch, content, line):
-    monkeypatch.setattr(own_functions, "LONGEST_LOAD", 0.3)
+    monkeypatch.setattr(loading, "LONGEST_LOAD", 0.3)
     write(course_home, content)
-    assert said(capsys).startswith(f"double_it: {line}")
-    road()
+    assert line_of_yours(capsys) == line
+    list_own_functions()
 
 
 def test_a_folder_in_place_of_the_file_stops_nothing(course_home, capsys):
     (course_home / "my_road.py").mkdir(parents=True)
-    assert said(capsys) == "double_it: the library's (your my_road.py cannot be read)"
-    assert road() == []
-    note = "It is not kept for later lessons: `my_road.py` cannot be written."
-    assert note in check("double_it", double_it).details
+    assert line_of_yours(capsys) == UNREADABLE
+    assert list_own_functions() == []
+    assert "`my_road.py` cannot be written" in check("double_it", double_it).details
 
 
 def test_what_cannot_be_read_is_not_written_over(course_home):
@@ -259,10 +260,10 @@ def test_what_cannot_be_read_is_not_written_over(course_home):
 
 
 def test_two_notebooks_at_once_lose_nothing(course_home):
-    blocks = [Kept(f"name_{number}", "00", "2026-11-15", "x = 1") for number in range(16)]
+    functions = [KeptFunction(f"name_{number}", "00", "2026-11-15", "x = 1") for number in range(16)]
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(road_file.write_block, blocks))
-    assert sorted(kept.name for kept in road()) == sorted(kept.name for kept in blocks)
+        list(threads.map(write_function, functions))
+    assert sorted(kept.name for kept in list_own_functions()) == sorted(kept.name for kept in functions)
 
 
 def test_in_a_notebook(course_home):
@@ -282,11 +283,23 @@ def test_in_a_notebook(course_home):
         "for cell in json.loads(sys.argv[1]): shell.run_cell(cell).raise_error()"
     )
     environment = {**os.environ, "COURSE_HOME": str(course_home), "PYTHONPATH": str(PROJECT_ROOT)}
-    run = [sys.executable, "-c", script, json.dumps(cells)]
-    out = subprocess.run(run, env=environment, capture_output=True, text=True, cwd=PROJECT_ROOT)
-    assert out.stdout.splitlines() == ["''", "double_it: yours, from lesson 00", "('twice',)"], out.stderr
+    command = [sys.executable, "-c", script, json.dumps(cells)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=PROJECT_ROOT)
+    assert run.stdout.splitlines() == ["''", f"double_it: {YOURS}", "('twice',)"], run.stderr
     assert "import torch as t\n" in (course_home / "my_road.py").read_text()
 
 
-def test_inside_a_check_it_says_nothing(capsys):
-    assert check("double_it", with_what_is_mine).printed == "" and capsys.readouterr().out == ""
+def test_inside_a_check_yours_prints_nothing(capsys):
+    assert check("double_it", with_yours).printed == "" and capsys.readouterr().out == ""
+
+
+def test_calls_of_own_functions_are_counted_and_a_profiler_is_restored(course_home):
+    check("double_it", double_it)
+    own, numbers = yours("double_it"), torch.ones(2)
+    result, counts = count_own_calls(lambda: own(own(twice(numbers))))
+    assert torch.equal(result, 8 * numbers)
+    assert counts == {"double_it": 2, "twice": 2}, "the call of this module's own `twice` does not count"
+    profiler = sys.getprofile()
+    with pytest.raises(ZeroDivisionError):
+        count_own_calls(lambda: 1 / 0)
+    assert sys.getprofile() is profiler

@@ -89,10 +89,10 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
     from IPython.core.formatters import DisplayFormatter  # these take a while to load
 
     from course_lib.teaching import explain, road_map
-    from course_lib.teaching.questions.quiz import Quiz, drawn
+    from course_lib.teaching.questions.quiz import Quiz, choose_questions
 
     calls = {
-        "quiz": lambda lesson, use: Quiz(lesson, use, drawn(lesson, use)),  # of a new learner
+        "quiz": lambda lesson, use: Quiz(lesson, use, choose_questions(lesson, use)),  # of a new learner
         "explain": explain,
         "road_map": lambda *_: road_map(),
     }

@@ -1,16 +1,42 @@
-"""An exercise, and the way of a learner's function to its verdict. Nothing here is recorded or kept.
+"""Exercises: how they are declared, and how an attempt at one comes to its verdict. Nothing is recorded here.
 
-catalogue.py        every exercise of the course, by name
-any_exercise.py     what all have in common; `judge` gives the verdict of the first stage that comes to one
-guarded_call.py     the call: stopped where it never ends, and everything put back
-no_answer.py        why no answer came, in words
-answer.py           what it returned: read however it is wrapped, compared, shown
+Imports and calls go one way: each file uses only those above it.
 
-tensor_exercise.py  a function of tensors: `Exercise`. Its cases, and what is wrong with the numbers
-gradients.py        whether what was written can be trained
-plain_exercise.py   a function of words, lists, counts, or a design: `PlainExercise`
-written_test.py     a test to write: `TestExercise`
-
-code_reading.py     what can be told from a function's code without calling it
 verdict.py          what the learner is told
+guarded_call.py     calls of the learner's function: stopped where one never ends, explained where it fails
+answer.py           what the function returned: read, compared, copied, formatted
+gradients.py        whether its gradients are those of the reference
+exercise.py         what an exercise is; functions of plain values, and tests to write
+tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
+judging.py          `judge`: all that happens to an attempt, in order
+catalogue.py        every exercise of the course, by name
+
+Old names, until the lessons import the new ones from here: any_exercise.py, no_answer.py, plain_exercise.py,
+written_test.py.
 """
+
+from course_lib.lazy import lazy
+
+HOMES = {
+    "Answer": "answer",
+    "ByHand": "exercise",
+    "Case": "exercise",
+    "Inputs": "exercise",
+    "Invariant": "tensor_exercise",
+    "PlainExercise": "exercise",
+    "RandomInput": "tensor_exercise",
+    "Slip": "exercise",
+    "TensorExercise": "tensor_exercise",
+    "TestExercise": "exercise",
+    "Trial": "exercise",
+    "Verdict": "verdict",
+    "attention_mask": "tensor_exercise",
+    "call": "guarded_call",
+    "compare_gradients": "gradients",
+    "explain_failure": "guarded_call",
+    "find_exercise": "catalogue",
+    "gaussian": "tensor_exercise",
+    "judge": "judging",
+    "wrong_verdict": "verdict",
+}
+__all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,6 +1,6 @@
 """The exercises of the course, by name. Only the lesson that has the exercise is loaded.
 
->>> list(exercise_called("double_it").inputs)
+>>> list(find_exercise("double_it").inputs)
 ['numbers']
 """
 
@@ -11,34 +11,38 @@ from functools import cache
 from importlib import import_module
 
 from course_lib.teaching.contents import lesson, lessons
-from course_lib.teaching.exercises.any_exercise import AnyExercise
+from course_lib.teaching.exercises.exercise import Exercise
 
-_loaded: dict[str, dict[str, AnyExercise]] = {}
+_loaded: dict[str, dict[str, Exercise]] = {}
 
 
 @cache
-def topics() -> dict[str, str]:
+def exercise_topics() -> dict[str, str]:
     """The topic of the lesson that has each exercise, read from the headers of the lesson sources."""
-    return {name: one.topic for one in lessons() for name in one.exercises}
+    return {name: lesson.topic for lesson in lessons() for name in lesson.exercises}
 
 
-def exercises_of(topic: str) -> dict[str, AnyExercise]:
-    """The exercises of one lesson, which its `exercises.py` defines."""
+def load_exercises(topic: str) -> dict[str, Exercise]:
+    """The exercises of one lesson by name, as its `exercises.py` defines them."""
     if topic not in _loaded:
         module = import_module(f"{lesson(topic).package}.exercises")
-        _loaded[topic] = {one.name: one for one in module.EXERCISES}
+        _loaded[topic] = {exercise.name: exercise for exercise in module.EXERCISES}
     return _loaded[topic]
 
 
-def loaded_exercises() -> list[AnyExercise]:
+def loaded_exercises() -> list[Exercise]:
     """The exercises of every lesson that has been loaded so far."""
-    return [one for exercises in _loaded.values() for one in exercises.values()]
+    return [exercise for exercises in _loaded.values() for exercise in exercises.values()]
 
 
-def exercise_called(name: str) -> AnyExercise:
-    """The exercise, or an error that helps with the name."""
-    if name in topics():
-        return exercises_of(topics()[name])[name]
-    near = difflib.get_close_matches(name, topics(), n=1)
-    advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(topics())}."
+def find_exercise(name: str) -> Exercise:
+    """The exercise of that name, or an error that helps with the spelling."""
+    if name in exercise_topics():
+        return load_exercises(exercise_topics()[name])[name]
+    close_names = difflib.get_close_matches(name, exercise_topics(), n=1)
+    names = ", ".join(exercise_topics())
+    advice = f"Did you mean {close_names[0]!r}?" if close_names else f"There are: {names}."
     raise ValueError(f"No exercise is called {name!r}. {advice}")
+
+
+exercise_called = find_exercise  # the name that lessons still import

@@ -1,58 +1,80 @@
-"""Whether what a learner wrote can be trained: the gradients that reach its inputs, as in the reference."""
+"""Whether a learner's function can be trained: its gradients are those of the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from course_lib.teaching.exercises.answer import agree
-from course_lib.teaching.exercises.any_exercise import FunctionExercise
-from course_lib.teaching.exercises.guarded_call import call
-from course_lib.teaching.exercises.no_answer import mishap, story
-from course_lib.teaching.exercises.verdict import Verdict, listed, paragraphs, wrong
+from course_lib.teaching.exercises.answer import tensors_match
+from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 
-CUTS = (
+WHERE_GRADIENTS_END = (
     "Training needs it. Gradients end at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, NumPy "
     "and `torch.no_grad()`."
 )
 
 
-def wrong_gradients(exercise: FunctionExercise, attempt: Callable, until: float) -> Verdict | None:
-    """Whether the gradients that reach the inputs are those of the reference: what is learned needs them."""
-    case = exercise.cases()[1]
-    inputs = [t.requires_grad_() if t.is_floating_point() else t for t in case.make()]
-    read = partial(_gradients, inputs=inputs)
-    right = call(partial(exercise.reference, *inputs), until, read)
-    theirs = call(partial(attempt, *inputs), until, read)
-    if theirs.took_too_long:
-        return mishap(theirs, exercise.seconds, "")
-    if theirs.fault:
+def compare_gradients(
+    attempt: Callable,
+    reference: Callable,
+    inputs: Sequence[Tensor],
+    names: Sequence[str],
+    *,
+    deadline: float,
+    seconds: float,
+) -> Verdict | None:
+    """What is wrong with the gradients that reach the inputs; `names` are those of the inputs.
+
+    `seconds` is the time limit of the whole check, for the message.
+    """
+    inputs = [tensor.requires_grad_() if tensor.is_floating_point() else tensor for tensor in inputs]
+    read = partial(_compute_gradients, inputs=inputs)
+    right = call(partial(reference, *inputs), deadline, read)
+    result = call(partial(attempt, *inputs), deadline, read)
+    if result.timed_out:
+        return explain_failure(result, seconds, "")
+    if result.failure:
         headline = "The numbers are right, but no gradient can be computed."
-        return wrong(headline, paragraphs(story(theirs.fault), CUTS), "no-gradient")
-    pairs = list(zip(exercise.inputs, right.answer, theirs.answer, strict=True))
-    missing = [name for name, wanted, got in pairs if wanted.any() and not got.any()]
-    off = [name for name, wanted, got in pairs if not agree(wanted, got)]
+        details = join_paragraphs(describe_failure(result.failure), WHERE_GRADIENTS_END)
+        return wrong_verdict(headline, details, "no-gradient")
+    gradients = list(zip(names, right.answer, result.answer, strict=True))
+    missing = [name for name, expected, got in gradients if expected.any() and not got.any()]
+    different = [name for name, expected, got in gradients if not tensors_match(expected, got)]
     if missing:
-        headline = f"The numbers are right, but no gradient reaches {listed(missing)}."
-        return wrong(headline, CUTS, "no-gradient")
-    if off:
-        headline = f"The numbers are right, but the gradient that reaches {listed(off)} is not."
-        return wrong(headline, f"A part of the way is cut off. {CUTS}", "wrong-gradient")
+        headline = f"The numbers are right, but no gradient reaches {quote_names(missing)}."
+        return wrong_verdict(headline, WHERE_GRADIENTS_END, "no-gradient")
+    if different:
+        headline = f"The numbers are right, but the gradient that reaches {quote_names(different)} is not."
+        return wrong_verdict(
+            headline, f"A part of the way is cut off. {WHERE_GRADIENTS_END}", "wrong-gradient"
+        )
     return None
 
 
-def _gradients(value: object, inputs: list[Tensor]) -> list[Tensor]:
-    """How a fixed blend of all outputs moves with each input; 0 where nothing does."""
+def _compute_gradients(outputs: Tensor | Sequence[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+    """The gradient of a fixed random blend of all outputs for each input; 0 where there is none."""
     generator = Generator("cpu").manual_seed(0)
     blend = torch.zeros((), dtype=torch.float32, device="cpu")
-    for part in [value] if isinstance(value, Tensor) else value:
-        factors = torch.randn(part.shape, generator=generator, dtype=torch.float32, device="cpu")
-        blend = blend + (factors * part).sum()
+    for output in [outputs] if isinstance(outputs, Tensor) else outputs:
+        factors = torch.randn(output.shape, generator=generator, dtype=torch.float32, device="cpu")
+        blend = blend + (factors * output).sum()
     if not blend.requires_grad:
         return [torch.zeros(tensor.shape, device="cpu") for tensor in inputs]
-    learned = [tensor for tensor in inputs if tensor.requires_grad]
-    found = iter(torch.autograd.grad(blend, learned, materialize_grads=True))
-    return [next(found) if t.requires_grad else torch.zeros(t.shape, device="cpu") for t in inputs]
+    differentiable = [tensor for tensor in inputs if tensor.requires_grad]
+    gradients = iter(torch.autograd.grad(blend, differentiable, materialize_grads=True))
+    return [
+        next(gradients) if tensor.requires_grad else torch.zeros(tensor.shape, device="cpu")
+        for tensor in inputs
+    ]
+
+
+def wrong_gradients(exercise: Any, attempt: Callable, deadline: float) -> Verdict | None:
+    """`compare_gradients` as lesson 12 still calls it."""
+    inputs, names = exercise.cases()[1].make(), list(exercise.inputs)
+    limits = {"deadline": deadline, "seconds": exercise.seconds}
+    return compare_gradients(attempt, exercise.reference, inputs, names, **limits)

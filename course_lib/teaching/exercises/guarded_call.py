@@ -1,11 +1,12 @@
-"""Call a learner's function and come back whatever it does.
+"""Call a learner's function and come back whatever it does; where it gives no answer, say why.
 
-    >>> call(lambda: torch.ones(3) * 2, until=time.monotonic() + 5).answer
+    >>> call(lambda: torch.ones(3) * 2, deadline=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
-It is a plain call. A timer ends a loop without end, where the system has one and we are in the main thread;
-elsewhere Jupyter's stop button does. What is printed is kept. What is changed outside (seeds, torch's
-type of numbers) is put back. Of an exception are kept its class by name, the learner's line and the message.
+It is a plain call in this process. A timer ends an endless loop, where the system has one and we are in the
+main thread; elsewhere Jupyter's stop button does. Printed output is kept. Global state that the function
+changes (seeds, torch's default dtype) is restored. Of an exception, the name of its class, the learner's
+line and the message are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import io
 import linecache
 import random
+import re
 import signal
 import sysconfig
 import threading
@@ -30,12 +32,14 @@ import numpy as np
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
 
 MOST_PRINTED = 1000  # characters of one call
 LONGEST_MESSAGE = 400
-AGAIN = 0.001  # seconds until the timer rings again: `except:` in a loop swallows it while inside its `try`
-OURS = (__file__, contextlib.__file__)
-NOT_THE_LEARNERS = (
+TIMER_INTERVAL = 0.001  # seconds until the timer fires again: a bare `except:` in a loop swallows the first
+SHORTEST_LIMIT = 0.05  # seconds, also where the deadline has passed
+OWN_FILES = (__file__, contextlib.__file__)
+CODE_OF_OTHERS = (
     str(PROJECT_ROOT / "course_lib"),
     str(PROJECT_ROOT / "lessons"),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
@@ -48,102 +52,104 @@ class CheckInside(RuntimeError):
     """`check` was called by the function that it was checking."""
 
 
-class TimeUp(BaseException):
-    """Raised inside what takes too long; not an Exception, so `except Exception` lets it pass."""
+class OutOfTime(BaseException):
+    """Raised inside a call that takes too long; not an Exception, so `except Exception` lets it pass."""
 
 
 @dataclass(frozen=True)
-class Fault:
-    """What stopped a call: the exception's class by name, the learner's line, and what the exception says."""
+class Failure:
+    """The exception that ended a call: the name of its class, the learner's line, and its message."""
 
-    kind: str
+    exception: str
     place: str
     message: str
 
 
 @dataclass
 class CallResult:
-    """What came of a call. `returned` says how far it got: a fault may come of reading what it returned."""
+    """What came of a call. `returned` tells a failure of the function from one of reading what it returned;
+    `timed_out` can be true without a failure, where the function caught the exception that stopped it."""
 
     answer: Any = None
     returned: bool = False
-    fault: Fault | None = None
+    failure: Failure | None = None
     printed: str = ""
-    took_too_long: bool = False
+    timed_out: bool = False
 
 
-class Ear(io.TextIOBase):
-    """Listens to `print`, and keeps only so much: a loop may print without end."""
+class LimitedOutput(io.TextIOBase):
+    """A stream that keeps the first characters and counts the others: a loop may print for ever."""
 
     def __init__(self) -> None:
-        self.heard, self.unheard = "", 0
+        self.kept, self.n_dropped = "", 0
 
     def write(self, text: str) -> int:
-        room = MOST_PRINTED - len(self.heard)
-        self.heard += text[:room]
-        self.unheard += max(0, len(text) - room)
+        room = MOST_PRINTED - len(self.kept)
+        self.kept += text[:room]
+        self.n_dropped += max(0, len(text) - room)
         return len(text)
 
     def __str__(self) -> str:
-        return self.heard.rstrip() + (f"\n… and {self.unheard} characters more" if self.unheard else "")
+        return self.kept.rstrip() + (f"\n… and {self.n_dropped} characters more" if self.n_dropped else "")
 
 
 def call(
-    function: Callable[[], Any], until: float, read: Callable[[Any], Any] = lambda value: value
+    function: Callable[[], Any], deadline: float, read: Callable[[Any], Any] = lambda value: value
 ) -> CallResult:
-    """Call `function` and `read` what it returns, `until` then (`time.monotonic`)."""
-    result, ear, error = CallResult(), Ear(), None
-    with _surroundings_kept(), _heard_by(ear):
+    """Call `function` and `read` what it returns, both before the `deadline` (of `time.monotonic`)."""
+    result, output, exception = CallResult(), LimitedOutput(), None
+    with _restore_global_state(), _capture_output(output):
         try:
-            with _time_limit(until - time.monotonic(), result):
+            with _limit_time(deadline - time.monotonic(), result):
                 value = function()
                 result.returned = True
                 result.answer = read(value)
         except KeyboardInterrupt:  # the stop button
             raise
         except BaseException as caught:  # SystemExit and the learner's own classes too
-            error = caught
-        if error is not None:
-            with contextlib.suppress(TimeUp), _time_limit(1.0, result):  # its __str__ may be the learner's
-                result.fault = fault_of(error)
-    result.printed = str(ear)
+            exception = caught
+        if exception is not None:  # its __str__ may be the learner's, and take for ever
+            with contextlib.suppress(OutOfTime), _limit_time(1.0, result):
+                result.failure = summarise_exception(exception)
+    result.printed = str(output)
     return result
 
 
-_inside: ContextVar[bool] = ContextVar("inside", default=False)
+_inside_call: ContextVar[bool] = ContextVar("inside_call", default=False)
 
 
-def inside_a_call() -> bool:
-    """Whether this is asked from within a function that is being called here."""
-    return _inside.get()
+def is_inside_call() -> bool:
+    """Whether the code that asks was called, directly or not, by `call`."""
+    return _inside_call.get()
 
 
 @contextlib.contextmanager
-def _time_limit(seconds: float, result: CallResult) -> Iterator[None]:
-    on = True
+def _limit_time(seconds: float, result: CallResult) -> Iterator[None]:
+    active = True
 
-    def ring(number: int, frame: FrameType) -> None:
-        if on and _may_be_stopped(frame):
-            result.took_too_long = True
-            raise TimeUp
+    def stop(number: int, frame: FrameType) -> None:
+        if active and _may_be_stopped(frame):
+            result.timed_out = True
+            raise OutOfTime
 
-    timed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGALRM, ring) if timed else None
-    before = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.05), AGAIN) if timed else None
-    token = _inside.set(True)
+    has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    handler_before = signal.signal(signal.SIGALRM, stop) if has_timer else None
+    limit = max(seconds, SHORTEST_LIMIT), TIMER_INTERVAL
+    timer_before = signal.setitimer(signal.ITIMER_REAL, *limit) if has_timer else None
+    token = _inside_call.set(True)
     try:
         yield
     finally:
-        on = False
-        if timed:
-            signal.setitimer(signal.ITIMER_REAL, *before)
-            signal.signal(signal.SIGALRM, handler)
-        _inside.reset(token)
+        active = False
+        if has_timer:
+            signal.setitimer(signal.ITIMER_REAL, *timer_before)
+            signal.signal(signal.SIGALRM, handler_before)
+        _inside_call.reset(token)
 
 
 def _may_be_stopped(frame: FrameType | None) -> bool:
-    """Not our own code, which puts things back; and no import, which would stay half done for the session."""
-    if frame.f_code.co_filename in OURS:
+    """Not our own code, which restores state; and no import, which would stay half done for the session."""
+    if frame.f_code.co_filename in OWN_FILES:
         return False
     while frame is not None and frame.f_code.co_filename != __file__:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -153,55 +159,119 @@ def _may_be_stopped(frame: FrameType | None) -> bool:
 
 
 @contextlib.contextmanager
-def _heard_by(ear: Ear) -> Iterator[None]:
-    """What is printed goes to the ear, and so do warnings: they are never errors here, and never red."""
-    with contextlib.redirect_stdout(ear), contextlib.redirect_stderr(ear):
+def _capture_output(output: LimitedOutput) -> Iterator[None]:
+    """Send stdout, stderr and warnings to `output`; a warning is never an error here."""
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             yield
         for warning in caught:
-            ear.write(f"{warning.category.__name__}: {message_of(warning.message)}\n")
+            output.write(f"{warning.category.__name__}: {shorten_message(warning.message)}\n")
 
 
 @contextlib.contextmanager
-def _surroundings_kept() -> Iterator[None]:
-    """Put back what a function may change for the whole process; and let gradients flow meanwhile."""
+def _restore_global_state() -> Iterator[None]:
+    """Restore what a function may change for the whole process; and let gradients flow meanwhile."""
     dtype = torch.get_default_dtype()
-    seeds = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         with torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
         torch.set_default_dtype(dtype)
-        random.setstate(seeds[0])
-        np.random.set_state(seeds[1])
-        torch.set_rng_state(seeds[2])
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)
+        torch.set_rng_state(torch_state)
 
 
-# ---- what stopped it
+# ---- why a call gave no answer
+
+EXIT = "It calls `exit`, which ends the whole session."
+LEAVE = "Use `return` to leave a function."
+INSIDE = "`check` stands inside the function that it checks: give it a cell of its own."
+
+HINTS = {  # what to do about an exception, by a pattern of its message
+    r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
+        "The shapes do not fit for `@`: is a transpose (`.T`) missing, or are the factors swapped?"
+    ),
+    r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
+        "Two tensors of different shape met: print their `.shape` just before this line. (`.T` turns all "
+        "axes round; `.mT` swaps the last two.)"
+    ),
+    r"maximum recursion depth": "The function calls itself without end.",
+    r"name '.*' is not defined|cannot access \w+ variable": (
+        "Is the name spelled right, and has the cell that makes it been run?"
+    ),
+    r"Dimension out of range": "There is no such axis. Count from the back: the last is `dim=-1`.",
+    r"to have the same dtype|expected scalar type|must have the same dtype": (
+        "Two different number types met: keep everything in the inputs' type, torch.float32."
+    ),
+    r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
+        "A whole tensor stands where one number is wanted: pick one entry, or use `torch.where`."
+    ),
+    r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
+        "Something here is still empty: fill in every `...`, and see that your own functions `return`."
+    ),
+    r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
+        "torch's functions want tensors: for a plain number use `math.sqrt(d)`, or `d ** 0.5`."
+    ),
+}
 
 
-def fault_of(error: BaseException) -> Fault:
-    """Everything worth knowing about an exception; the exception itself is not kept."""
-    return Fault(type(error).__name__, _place(error), message_of(error))
+def summarise_exception(exception: BaseException) -> Failure:
+    """What is worth knowing about an exception; the exception itself is not kept."""
+    return Failure(type(exception).__name__, _find_learners_line(exception), shorten_message(exception))
 
 
-def _place(error: BaseException) -> str:
+def _find_learners_line(exception: BaseException) -> str:
     """The innermost line that the learner wrote, not torch's or the course's: `line 3: return x @ y`."""
-    walk = traceback.walk_tb(error.__traceback__)
-    lines = [(frame.f_code, line) for frame, line in walk]
-    lines = [one for one in lines if not one[0].co_filename.startswith(NOT_THE_LEARNERS)]
-    if not lines:
+    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(exception.__traceback__)]
+    own_steps = [(code, line) for code, line in steps if _is_learners(code.co_filename)]
+    if not own_steps:
         return ""
-    code, line = lines[-1]
+    code, line = own_steps[-1]
     source = linecache.getline(code.co_filename, line).strip()
     return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
 
 
-def message_of(error: BaseException) -> str:
-    """What it says, cut to a readable length."""
+def _is_learners(filename: str) -> bool:
+    return not filename.startswith(CODE_OF_OTHERS)
+
+
+def shorten_message(exception: BaseException) -> str:
+    """The message of an exception or a warning, cut to a readable length."""
     try:
-        message = str(error).strip()
+        message = str(exception).strip()
     except Exception:  # a learner's own exception class may fail even at this
         return "(its message cannot be shown)"
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
+
+
+def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdict | None:
+    """Why a call gave no answer; None where it gave one. `call_text` says what it was called with."""
+    failure = result.failure
+    if result.timed_out:
+        place = f"It was at {failure.place}." if failure and failure.place else ""
+        details = join_paragraphs(place, "Is there a loop that never ends?")
+        return wrong_verdict(f"It was stopped after {seconds:g} seconds.", details, "too-slow")
+    if failure is None:
+        return None
+    if result.returned:
+        details = describe_failure(failure)
+        return wrong_verdict("What it returned cannot be read as numbers.", details, "unreadable")
+    if (failure.exception, failure.message) == ("NotImplementedError", "Your turn"):
+        place = f"Still there: {failure.place}" if failure.place else ""
+        return Verdict("", "not tried", "Write your answer, run its cell, then run this one again.", place)
+    if failure.exception == "SystemExit":
+        return wrong_verdict(EXIT, join_paragraphs(describe_failure(failure), LEAVE), "exit")
+    if failure.exception == "CheckInside":
+        return wrong_verdict(INSIDE, "", "check-inside")
+    details = join_paragraphs(describe_failure(failure), call_text)
+    return wrong_verdict(f"It stopped with a `{failure.exception}`.", details, "raises")
+
+
+def describe_failure(failure: Failure) -> str:
+    """The learner's line, the exception, and a hint where there is one."""
+    text = f"{failure.exception}: {failure.message}" if failure.message else failure.exception
+    hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, failure.message)), "")
+    return join_paragraphs(failure.place, text, hint)

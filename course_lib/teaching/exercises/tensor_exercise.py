@@ -1,6 +1,6 @@
 """A function of tensors to write: what goes in, what comes out, the reference, and the slips people make.
 
-    DOUBLE_IT = Exercise(
+    DOUBLE_IT = TensorExercise(
         name="double_it", lesson="start_here",
         inputs={"numbers": gaussian("n")}, returns={"doubled": "n"}, sizes={"n": 5},
         reference=double,
@@ -9,14 +9,10 @@
     )
 
 `sizes` are given once: all different, none of them 1. The other cases follow from them: odd sizes in another
-order, all sizes alike, all of them 1, and large numbers; then the gradients are compared (`trains`).
+order, all sizes alike, all of them 1, and large numbers. Then the gradients are compared (`trains`).
 
-A slip is a known wrong function. It is recognised by what the learner's function returns, however that is
-written, and named only where the two agree in every case. An exercise to find a bug gives the buggy function
-as `unrepaired`. `library` is what later lessons use for who has not passed; without it, the reference.
-
-Answers are looked at in this order, and the first thing found is told: shape, invariants, the case worked by
-hand, the reference, large numbers, gradients.
+Answers are compared in this order, and the first problem is reported: shape, finite numbers, invariants, the
+case worked by hand, the reference, large numbers, gradients.
 
 Axes are letters, `"m d"`; `"*batch m d"` takes any number of batch axes, sizes `{"batch": (2, 3), ...}`.
 """
@@ -33,34 +29,44 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
-from course_lib.teaching.exercises.answer import Answer, agree, read_outputs
-from course_lib.teaching.exercises.any_exercise import ByHand, Case, FunctionExercise, Trial
-from course_lib.teaching.exercises.gradients import wrong_gradients
-from course_lib.teaching.exercises.verdict import Verdict, listed, paragraphs, wrong
+from course_lib.teaching.exercises.answer import Answer, read_outputs, tensors_match
+from course_lib.teaching.exercises.exercise import ByHand, Case, FunctionExercise, Trial
+from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 
 Sizes = Mapping[str, int | tuple[int, ...]]
 ONLY_LARGE = "Right for ordinary numbers, but not for large ones: "
 OVERFLOW = "An `exp` of more than 88 is infinite, and far below 0 it is 0: what can come off a row first?"
-ODD = (3, 5, 7, 9, 11, 13, 15)
+ODD_SIZES = (3, 5, 7, 9, 11, 13, 15)
 
 
 @dataclass(frozen=True)
-class Given:
+class RandomInput:
     """One input: its axes, and how a random one is drawn."""
 
     axes: str
     draw: Callable[[tuple[int, ...], Generator], Tensor]
 
 
-def gaussian(axes: str) -> Given:
+def gaussian(axes: str) -> RandomInput:
     """Numbers of mean 0 and variance 1, as a network's states are meant to be."""
-    # Type and device are spelled out here and below: a learner may have changed torch's defaults.
-    return Given(axes, lambda size, g: torch.randn(size, generator=g, dtype=torch.float32, device="cpu"))
+
+    def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
+        # dtype and device are explicit here and below: a learner may have changed torch's defaults
+        return torch.randn(shape, generator=generator, dtype=torch.float32, device="cpu")
+
+    return RandomInput(axes, draw)
 
 
-def look_mask(axes: str) -> Given:
-    """A ragged mask, True = may be looked at; every row keeps at least one True."""
-    return Given(axes, _ragged)
+def attention_mask(axes: str) -> RandomInput:
+    """A random mask, True = may attend; every row keeps at least one True."""
+
+    def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
+        mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
+        kept = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
+        return mask.scatter(-1, kept, True)
+
+    return RandomInput(axes, draw)
 
 
 @dataclass(frozen=True)
@@ -77,117 +83,160 @@ class Invariant:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Exercise(FunctionExercise):
+class TensorExercise(FunctionExercise):
     """See the top of this file."""
 
-    inputs: Mapping[str, Given]
+    inputs: Mapping[str, RandomInput]
     returns: Mapping[str, str]
     sizes: Sizes
     by_hand: ByHand
-    other_sizes: tuple[Sizes, ...] | None = None  # where sizes hang together: d_model = n_heads · head_dim
+    other_sizes: tuple[Sizes, ...] | None = (
+        None  # where sizes depend on each other: d_model = heads · head_dim
+    )
     large: tuple[float, ...] = (4.0, 14.0)  # what inputs are multiplied by: scaled scores around 30, and 300
     trains: bool = True
     invariants: tuple[Invariant, ...] = ()
 
     def cases(self) -> list[Case]:
         """The one worked by hand, the first random one, the other sizes, large numbers; always the same."""
-        others = variations(self.sizes) if self.other_sizes is None else self.other_sizes
-        ordinary = [self._random_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
-        wanted = zip(self.returns, ordinary[0].expected, strict=True)
+        others = vary_sizes(self.sizes) if self.other_sizes is None else self.other_sizes
+        ordinary = [self._draw_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
+        expected = zip(self.returns, ordinary[0].expected, strict=True)
         by_hand = Case(  # its answer is the author's, not the reference's
-            lambda: tuple(_tensor(self.by_hand.inputs[name]) for name in self.inputs),
-            tuple(_tensor(self.by_hand.answer[name]).to(like.dtype) for name, like in wanted),
+            lambda: tuple(_to_tensor(self.by_hand.inputs[name]) for name in self.inputs),
+            tuple(_to_tensor(self.by_hand.answer[name]).to(like.dtype) for name, like in expected),
             by_hand=True,
         )
-        return [by_hand, *ordinary, *(self._random_case(self.sizes, 10, times) for times in self.large)]
+        return [by_hand, *ordinary, *(self._draw_case(self.sizes, 10, factor) for factor in self.large)]
 
-    def _random_case(self, sizes: Sizes, seed: int, times: float = 0.0) -> Case:
+    def _draw_case(self, sizes: Sizes, seed: int, factor: float = 0.0) -> Case:
         generator = Generator("cpu").manual_seed(seed)
-        inputs = [given.draw(_shape(given.axes, sizes), generator) for given in self.inputs.values()]
-        if times:  # whole numbers: their sums of products are exact, in whatever order they are added
-            inputs = [(t * times).round() if t.is_floating_point() else t for t in inputs]
+        inputs = [given.draw(_resolve_shape(given.axes, sizes), generator) for given in self.inputs.values()]
+        if factor:  # whole numbers: their sums of products are exact, in whatever order they are added
+            inputs = [(t * factor).round() if t.is_floating_point() else t for t in inputs]
 
         def make() -> tuple[Tensor, ...]:
             return tuple(tensor.clone() for tensor in inputs)
 
-        return Case(make, outputs_of(self.reference, make()), large=bool(times))
+        return Case(make, compute_outputs(self.reference, make()), large=bool(factor))
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
-        wanted = zip(self.returns, case.expected, strict=True)
-        return read_outputs(value, {name: tensor.dtype for name, tensor in wanted})
+        expected = zip(self.returns, case.expected, strict=True)
+        return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
 
     def call_text(self, case: Case) -> str:
         """The shapes of a call's inputs: The call was with `query` (4,), `keys` (5, 4)."""
-        named = zip(self.inputs, case.make(), strict=True)
-        shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in named)
+        inputs = zip(self.inputs, case.make(), strict=True)
+        shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
         return f"The call was with {shapes}{', all large numbers' if case.large else ''}."
 
     def problem(self, trials: list[Trial]) -> Verdict | None:
-        return wrong_numbers(self, trials)
+        return find_wrong_numbers(self, trials)
 
-    def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
-        return wrong_gradients(self, attempt, until) if self.trains else None
+    def last_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+        if not self.trains:
+            return None
+        inputs, names = self.cases()[1].make(), list(self.inputs)
+        limits = {"deadline": deadline, "seconds": self.seconds}
+        return compare_gradients(attempt, self.reference, inputs, names, **limits)
 
-    def does_as(self, function: Callable, trial: Trial) -> bool:
-        """Where large numbers make the learner's infinite, two ways of writing the same thing may differ."""
+    def behaves_like(self, function: Callable, trial: Trial) -> bool:
+        """Where large numbers make an output infinite, two ways of writing the same thing may differ."""
         case = trial.case
         return all(
-            agree(theirs, got, large=case.large) or (case.large and not got.isfinite().all())
-            for theirs, got in zip(outputs_of(function, case.make()), trial.given, strict=True)
+            tensors_match(output, got, large=case.large) or (case.large and not got.isfinite().all())
+            for output, got in zip(compute_outputs(function, case.make()), trial.answer, strict=True)
         )
+
+
+# ---- the inputs of a case, and what the course's own functions return for them
+
+
+def vary_sizes(sizes: Sizes) -> tuple[Sizes, ...]:
+    """Odd sizes, the largest becoming the smallest; all alike; all 1.
+
+    >>> vary_sizes({"m": 4, "d": 16})
+    ({'m': 5, 'd': 3}, {'m': 4, 'd': 4}, {'m': 1, 'd': 1})
+    """
+    axes = sorted((axis for axis in sizes if isinstance(sizes[axis], int)), key=sizes.get, reverse=True)
+    odd = dict(zip(axes, ODD_SIZES, strict=False))
+    return tuple(
+        {axis: size_of.get(axis, 4) if isinstance(size, int) else batch for axis, size in sizes.items()}
+        for size_of, batch in ((odd, ()), ({}, (2,)), (dict.fromkeys(axes, 1), (1,)))
+    )
+
+
+def compute_outputs(function: Callable, inputs: tuple[Tensor, ...]) -> tuple:
+    """What one of the course's own functions, right or wrong, returns: always as a tuple."""
+    with torch.no_grad():
+        outputs = function(*inputs)
+    return outputs if isinstance(outputs, tuple) else (outputs,)
+
+
+def _resolve_shape(axes: str, sizes: Sizes) -> tuple[int, ...]:
+    shape: list[int] = []
+    for axis in axes.split():
+        shape.extend(sizes[axis[1:]] if axis.startswith("*") else [sizes[axis]])
+    return tuple(shape)
+
+
+def _to_tensor(numbers: list | float) -> Tensor:
+    tensor = torch.tensor(numbers, device="cpu")
+    return tensor if tensor.dtype == torch.bool else tensor.float()
 
 
 # ---- what is wrong with the numbers
 
 
-def wrong_numbers(exercise: Exercise, trials: list[Trial]) -> Verdict | None:
-    """The first thing that is wrong with the numbers."""
+def find_wrong_numbers(exercise: TensorExercise, trials: list[Trial]) -> Verdict | None:
+    """The first problem, in the order given at the top of this file."""
 
-    def found_by(stages: Iterable[Callable], large: bool) -> Verdict | None:
-        some = [trial for trial in trials if trial.case.large == large]
-        return next(filter(None, (stage(exercise, trial) for stage in stages for trial in some)), None)
+    def find_first(finders: Iterable[Callable], large: bool) -> Verdict | None:
+        chosen = [trial for trial in trials if trial.case.large == large]
+        return next(filter(None, (find(exercise, trial) for find in finders for trial in chosen)), None)
 
-    numbers = (_not_finite, _broken_invariant, _unequal)
-    shapes = found_by([_wrong_shape], large=False) or found_by([_wrong_shape], large=True)
-    if found := shapes or found_by(numbers, large=False):
-        if _swapped(trials):
+    in_numbers = (_find_not_finite, _find_broken_invariant, _find_unequal)
+    wrong_shape = find_first([_find_wrong_shape], large=False) or find_first([_find_wrong_shape], large=True)
+    if problem := wrong_shape or find_first(in_numbers, large=False):
+        if _are_swapped(trials):
             order = f"The right things in the wrong order: `return {', '.join(exercise.returns)}`."
-            return replace(found, slip="swapped-outputs", details=order)
-        return found
-    if found := found_by(numbers, large=True):
-        details = paragraphs(OVERFLOW if found.slip == "not-finite" else "", found.details)
-        slip = found.slip or "large-numbers"
-        return replace(found, headline=ONLY_LARGE + found.headline, details=details, slip=slip)
+            return replace(problem, slip="swapped-outputs", details=order)
+        return problem
+    if problem := find_first(in_numbers, large=True):
+        details = join_paragraphs(OVERFLOW if problem.slip == "not-finite" else "", problem.details)
+        slip = problem.slip or "large-numbers"
+        return replace(problem, headline=ONLY_LARGE + problem.headline, details=details, slip=slip)
     return None
 
 
-def _pairs(exercise: Exercise, trial: Trial) -> list[tuple[str, Tensor, Tensor]]:
-    """Each output: its name, what was expected, what came."""
-    return list(zip(exercise.returns, trial.case.expected, trial.given, strict=True))
+def _name_outputs(exercise: TensorExercise, trial: Trial) -> list[tuple[str, Tensor, Tensor]]:
+    """Each output: its name, what was expected, what was returned."""
+    return list(zip(exercise.returns, trial.case.expected, trial.answer, strict=True))
 
 
-def _swapped(trials: list[Trial]) -> bool:
+def _are_swapped(trials: list[Trial]) -> bool:
+    """Whether the outputs are right in another order, the same in every case."""
     return any(
         all(
-            agree(expected, given[i], large=case.large)
-            for case, given in trials
-            for expected, i in zip(case.expected, order, strict=True)
+            tensors_match(expected, answer[place], large=case.large)
+            for case, answer in trials
+            for expected, place in zip(case.expected, order, strict=True)
         )
-        for order in permutations(range(len(trials[0].given)))
+        for order in permutations(range(len(trials[0].answer)))
     )
 
 
-def _wrong_shape(exercise: Exercise, trial: Trial) -> Verdict | None:
-    for name, expected, got in _pairs(exercise, trial):
+def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
+    for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
-            hint = _shape_hint(expected, got) + exercise.call_text(trial.case)
+            details = _hint_at_shape(expected, got) + exercise.call_text(trial.case)
             wanted = f"{shape_text(expected.shape)} = ({', '.join(exercise.returns[name].split())})"
-            found = wrong(f"`{name}` has the wrong shape.", hint, "wrong-shape")
-            return replace(found, expected=wanted, got=shape_text(got.shape))
+            problem = wrong_verdict(f"`{name}` has the wrong shape.", details, "wrong-shape")
+            return replace(problem, expected=wanted, got=shape_text(got.shape))
     return None
 
 
-def _shape_hint(expected: Tensor, got: Tensor) -> str:
+def _hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
         return "Its axes are the wrong way round. "
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
@@ -197,101 +246,68 @@ def _shape_hint(expected: Tensor, got: Tensor) -> str:
     return ""
 
 
-def _not_finite(exercise: Exercise, trial: Trial) -> Verdict | None:
-    for name, expected, got in _pairs(exercise, trial):
+def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
+    for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
-            why = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
-            details = f"{why} {exercise.call_text(trial.case)}"
-            found = wrong(f"`{name}` holds NaN or infinity.", details, "not-finite")
-            return replace(found, expected=rounded(expected), got=rounded(got))
+            reason = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
+            details = f"{reason} {exercise.call_text(trial.case)}"
+            problem = wrong_verdict(f"`{name}` holds NaN or infinity.", details, "not-finite")
+            return replace(problem, expected=rounded(expected), got=rounded(got))
     return None
 
 
-def _broken_invariant(exercise: Exercise, trial: Trial) -> Verdict | None:
+def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     case = trial.case
-    named = {
-        **dict(zip(exercise.inputs, case.make(), strict=True)),
-        **dict(zip(exercise.returns, trial.given, strict=True)),
-    }
+    inputs = zip(exercise.inputs, case.make(), strict=True)
+    outputs = zip(exercise.returns, trial.answer, strict=True)
+    tensors = SimpleNamespace(**(dict(inputs) | dict(outputs)))
     for invariant in exercise.invariants if not case.by_hand else ():
-        measured = invariant.measure(SimpleNamespace(**named))
+        measured = invariant.measure(tensors)
         wanted = measured.new_full(measured.shape, invariant.equals)
-        holds = case.large or agree(wanted, measured)  # large ones: the reference will tell
+        holds = case.large or tensors_match(wanted, measured)  # large ones: the reference will show
         if invariant.exactly:
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
-            found = wrong(f"This must always hold: {invariant.says}.", exercise.call_text(case))
-            return replace(found, expected=expected, got=got)
+            problem = wrong_verdict(f"This must always hold: {invariant.says}.", exercise.call_text(case))
+            return replace(problem, expected=expected, got=got)
     return None
 
 
-def _unequal(exercise: Exercise, trial: Trial) -> Verdict | None:
+def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     case = trial.case
-    pairs = _pairs(exercise, trial)
-    unequal = [pair for pair in pairs if not agree(*pair[1:], large=case.large)]
+    unequal = [
+        (name, *rounded_apart(expected, got))
+        for name, expected, got in _name_outputs(exercise, trial)
+        if not tensors_match(expected, got, large=case.large)
+    ]
     if not unequal:
         return None
     names = [name for name, _, _ in unequal]
     right = [name for name in exercise.returns if name not in names]
     complaint = "not what comes out by hand" if case.by_hand else "not as in the reference"
-    praise = f"; {listed(right)} {_is(right)} right" if right else ""
-    texts = [(name, *rounded_apart(expected, got)) for name, expected, got in unequal]
-    given = [_assigned(name, rounded(t)) for name, t in zip(exercise.inputs, case.make(), strict=True)]
+    praise = f"; {quote_names(right)} {_is_or_are(right)} right" if right else ""
+    inputs = zip(exercise.inputs, case.make(), strict=True)
     return replace(
-        wrong(f"{listed(names)} {_is(names)} {complaint}{praise}."),
+        wrong_verdict(f"{quote_names(names)} {_is_or_are(names)} {complaint}{praise}."),
         details=exercise.by_hand.says if case.by_hand else exercise.call_text(case),
-        given="\n".join(given) if case.by_hand else "",
-        expected="\n".join(_assigned(name, expected) for name, expected, _ in texts),
-        got="\n".join(_assigned(name, got) for name, _, got in texts),
+        given="\n".join(_assign(name, rounded(t)) for name, t in inputs) if case.by_hand else "",
+        expected="\n".join(_assign(name, expected) for name, expected, _ in unequal),
+        got="\n".join(_assign(name, got) for name, _, got in unequal),
     )
 
 
-def _is(names: list[str]) -> str:
+def _is_or_are(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _assigned(name: str, text: str) -> str:
+def _assign(name: str, text: str) -> str:
+    """`name = text`, its further lines indented to fit."""
     return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
 
 
-# ---- the inputs of a case, and what the course's own functions make of them
-
-
-def variations(sizes: Sizes) -> tuple[Sizes, ...]:
-    """Odd sizes, the largest becoming the smallest; all alike; all 1.
-
-    >>> variations({"m": 4, "d": 16})
-    ({'m': 5, 'd': 3}, {'m': 4, 'd': 4}, {'m': 1, 'd': 1})
-    """
-    axes = sorted((axis for axis in sizes if isinstance(sizes[axis], int)), key=sizes.get, reverse=True)
-    odd = dict(zip(axes, ODD, strict=False))
-    return tuple(
-        {axis: number.get(axis, 4) if isinstance(size, int) else batch for axis, size in sizes.items()}
-        for number, batch in ((odd, ()), ({}, (2,)), (dict.fromkeys(axes, 1), (1,)))
-    )
-
-
-def outputs_of(function: Callable, inputs: tuple[Tensor, ...]) -> tuple:
-    """What one of the course's own functions, right or wrong, returns: always as a tuple."""
-    with torch.no_grad():
-        result = function(*inputs)
-    return result if isinstance(result, tuple) else (result,)
-
-
-def _shape(axes: str, sizes: Sizes) -> tuple[int, ...]:
-    shape: list[int] = []
-    for axis in axes.split():
-        shape.extend(sizes[axis[1:]] if axis.startswith("*") else [sizes[axis]])
-    return tuple(shape)
-
-
-def _ragged(shape: tuple[int, ...], generator: Generator) -> Tensor:
-    mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
-    always = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
-    return mask.scatter(-1, always, True)
-
-
-def _tensor(numbers: list | float) -> Tensor:
-    tensor = torch.tensor(numbers, device="cpu")
-    return tensor if tensor.dtype == torch.bool else tensor.float()
+Exercise, Given, look_mask = (
+    TensorExercise,
+    RandomInput,
+    attention_mask,
+)  # the names that lessons still import

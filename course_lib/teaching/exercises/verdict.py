@@ -15,27 +15,31 @@ from typing import Literal, NamedTuple
 
 from course_lib import theme
 from course_lib.teaching.contents import misconceptions
-from course_lib.teaching.display import MUTED, card, folded, prose, side_by_side
+from course_lib.teaching.display import MUTED, card, fold, prose, side_by_side
 
 Status = Literal["passed", "not tried", "wrong"]
 
 
-class Look(NamedTuple):
+class StatusStyle(NamedTuple):
     icon: str
     word: str
     colour: str
 
 
-LOOKS: dict[Status, Look] = {
-    "passed": Look("✓", "Passed", theme.GREEN),
-    "not tried": Look("○", "Not tried yet", theme.BLUE),
-    "wrong": Look("✗", "Not right yet", theme.ORANGE),
+STYLES: dict[Status, StatusStyle] = {
+    "passed": StatusStyle("✓", "Passed", theme.GREEN),
+    "not tried": StatusStyle("○", "Not tried yet", theme.BLUE),
+    "wrong": StatusStyle("✗", "Not right yet", theme.ORANGE),
 }
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """`headline` says what is so, `details` the likely slip and what to do, `expected` and `got` the rest."""
+    """`headline` states the problem, `details` the likely slip and what to do about it.
+
+    `given` shows the inputs of the call, `expected` and `got` the right answer and the learner's. `slip` is
+    the id of the slip that was recognised, `misconception` the id of the belief behind it.
+    """
 
     exercise: str
     status: Status
@@ -50,60 +54,62 @@ class Verdict:
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        """What went in, what should have come out, and what did: each with its title, where there is any."""
-        titled = [("given", self.given), ("expected", self.expected), ("yours", self.got)]
-        return [(title, text) for title, text in titled if text]
+        """Inputs, expected answer and the learner's answer, each with its title; empty ones are left out."""
+        titled_texts = [("given", self.given), ("expected", self.expected), ("yours", self.got)]
+        return [(title, text) for title, text in titled_texts if text]
 
     def __repr__(self) -> str:
-        look = LOOKS[self.status]
-        return paragraphs(
-            f"{look.icon} {look.word} · {self.exercise}\n{self.headline}",
+        style = STYLES[self.status]
+        return join_paragraphs(
+            f"{style.icon} {style.word} · {self.exercise}\n{self.headline}",
             self.details,
-            "\n".join(f"{title}\n{_indented(text)}" for title, text in self.numbers),
-            _known(self.misconception) if self.misconception else "",
-            "Your function printed:\n" + _indented(self.printed) if self.printed else "",
+            "\n".join(f"{title}\n{_indent(text)}" for title, text in self.numbers),
+            _describe_misconception(self.misconception) if self.misconception else "",
+            "Your function printed:\n" + _indent(self.printed) if self.printed else "",
         )
 
     def _repr_html_(self) -> str:
-        look = LOOKS[self.status]
+        style = STYLES[self.status]
         body = prose(self.headline, "font-weight:600")
         if self.details:
             body += prose(self.details)
         if self.numbers:
             body += side_by_side(self.numbers)
         if self.misconception:
-            body += prose(_known(self.misconception), f"font-size:12px;{MUTED}")
+            body += prose(_describe_misconception(self.misconception), f"font-size:12px;{MUTED}")
         if self.printed:
-            body += folded("Your function printed", self.printed)
-        return card(look.colour, look.icon, look.word, f"`{self.exercise}`", body)
+            body += fold("Your function printed", self.printed)
+        return card(style.colour, style.icon, style.word, f"`{self.exercise}`", body)
 
 
-def wrong(headline: str, details: str = "", slip: str | None = None) -> Verdict:
-    """Something is wrong; `judge` puts in which exercise it is."""
+def wrong_verdict(headline: str, details: str = "", slip: str | None = None) -> Verdict:
+    """A verdict of status "wrong"; `judge` fills in the name of the exercise."""
     return Verdict("", "wrong", headline, details, slip)
 
 
-def paragraphs(*texts: str) -> str:
-    """Those that say something, parted by empty lines."""
+wrong = wrong_verdict  # the name that lessons still import
+
+
+def join_paragraphs(*texts: str) -> str:
+    """The texts that are not empty, with an empty line between them."""
     return "\n\n".join(filter(None, texts))
 
 
-def listed(names: Sequence[str]) -> str:
+def quote_names(names: Sequence[str]) -> str:
     """`a`, `b` and `c`."""
-    return joined([f"`{name}`" for name in names])
+    return join_words([f"`{name}`" for name in names])
 
 
-def joined(texts: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """a, b and c."""
-    *most, last = texts
+    *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _known(misconception: str) -> str:
-    """In words; the id is for the list of misconceptions and for progress."""
-    known = misconceptions()[misconception]
-    return f"A common belief behind this: “{known.belief}” In truth: {known.truth}"
+def _describe_misconception(misconception_id: str) -> str:
+    misconception = misconceptions()[misconception_id]
+    return f"A common belief behind this: “{misconception.belief}” In truth: {misconception.truth}"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())

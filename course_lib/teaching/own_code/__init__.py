@@ -1,5 +1,8 @@
-"""The learner's own code: what passed its check is kept and used by later lessons.
+"""The learner's own code: what passed its check is kept in my_road.py and used by later lessons.
 
-own_functions.py    kept with what it needs, loaded and judged again, and counted while at work
-road_file.py        the file my_road.py, theirs to read and to edit
+kept_functions.py   `yours`: which function a lesson gets; `keep`: what passed goes into the file
+source.py           the source of a function, with what it needs outside its notebook
+loading.py          a kept function brought back to life
+kept_file.py        the file my_road.py, theirs to read and to edit
+call_counts.py      how often the learner's own functions are called
 """

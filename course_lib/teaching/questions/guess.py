@@ -1,12 +1,12 @@
-"""Commit a guess first: predictions before a picture opens, estimates before a number is measured.
+"""A guess first: predictions before a picture opens, estimates before a number is measured.
 
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
     >>> predict("08", "divisor-map", views.heatmap(...))                # a figure may be covered too
     >>> estimate("08", "trained-spread", measure)                       # measured when the guess is in
 
-What is asked stands in the lesson's quiz.json, so that the cell does not give the answer away. After the
-commit guess and truth stand side by side, with the reason; an explorable opens in the preset that shows it.
+The question is in the lesson's quiz.json, so that the cell does not give the answer away. After the
+commit, guess and truth are shown side by side, with the reason; an explorable opens in the preset for it.
 A prediction is right or wrong; an estimate is judged by factor. A small button opens without a guess;
 COURSE_OPEN=1 does so for all of them.
 """
@@ -23,8 +23,8 @@ from course_lib import runtime
 from course_lib.formatting import significant
 from course_lib.teaching import progress
 from course_lib.teaching.questions.markup import inline_html
-from course_lib.teaching.questions.question import Question, Reply, mark, question, received
-from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, still_html
+from course_lib.teaching.questions.question import Question, Reply, mark, question, read_answer
+from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
 from course_lib.views import Still
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Guess:
     ):
         self.guess: Reply | None = None
         self.correct = self.opened = False
-        self._lesson, self._asked, self._covered, self._measure = lesson, asked, covered, measure
+        self._lesson, self._question, self._covered, self._measure = lesson, asked, covered, measure
         # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
         # it would be the answer.
         self._stored = None if covered is None or isinstance(covered, Still) else covered.stored()
@@ -74,16 +74,16 @@ class Guess:
             "question": question_payload(asked),
             "cover": [getattr(covered, "title", "A figure"), COVER] if covered else [],
         }
-        self._card = GuessCard(payload, self._hear)
+        self._card = GuessCard(payload, self._receive)
         self.view = ipywidgets.VBox([self._card])  # what is covered joins when it is opened
         if runtime.switched_on("COURSE_OPEN"):
             self.open()
 
     def commit(self, guess: object) -> bool:
-        """Commit a guess, an option's place or a number; tells whether it is right. A guess is made once."""
+        """Commit a guess, an option's place or a number; returns whether it is right. It is made once."""
         if self.opened:
             raise ValueError("It is open already: a guess is made once, and before.")
-        self._uncover(received(self._asked, guess))
+        self._uncover(read_answer(self._question, guess))
         return self.correct
 
     def open(self) -> None:
@@ -94,36 +94,36 @@ class Guess:
     def _uncover(self, guess: Reply | None) -> None:
         """Mark the guess, and show the truth, and what was covered in the state that shows it."""
         if self._measure:
-            self._asked = replace(self._asked, answer=self._measure())
+            self._question = replace(self._question, answer=self._measure())
         self.guess, self.opened = guess, True
         look, word = "seen", "Shown without a guess"
         if guess is not None:
-            feedback = mark(self._asked, guess)
+            feedback = mark(self._question, guess)
             self.correct = feedback.correct
-            event = {"kind": self._kind, "lesson": self._asked.lesson, "name": self._asked.id}
+            event = {"kind": self._kind, "lesson": self._question.lesson, "name": self._question.id}
             progress.record({**event, "guess": self._text(guess), "correct": self.correct})
             look = "right" if self.correct else "wrong"
             word = feedback.word or ("As you predicted" if self.correct else "Not as you predicted")
-        right = self._asked.right[0] if self._asked.kind == "single" else self._asked.answer
+        right = self._question.right[0] if self._question.kind == "single" else self._question.answer
         self._card.state = {
             "opened": True,
             "look": look,
             "word": word,
             "guess": None if guess is None else inline_html(self._text(guess)),
             "truth": inline_html(self._text(right)),
-            "because": inline_html(self._asked.because),
+            "because": inline_html(self._question.because),
         }
         if isinstance(self._covered, Still):
             picture = ipywidgets.Image(value=self._covered.png, width=self._covered.width)
             picture.add_class("course-diagram")  # it follows the page's theme
             self.view.children = [self._card, picture]
         elif self._covered is not None:
-            if self._asked.preset is not None:
-                self._covered.preset(self._asked.preset)
+            if self._question.preset is not None:
+                self._covered.preset(self._question.preset)
             self.view.children = [self._card, self._covered.view]
 
-    def _hear(self, content: dict[str, Any]) -> None:
-        """The page sends {"guess": place or text} or {"open": true}; what cannot be read is asked again."""
+    def _receive(self, content: dict[str, Any]) -> None:
+        """The page sends {"guess": place or text} or {"open": true}; an unreadable one is asked for again."""
         if self.opened:
             return  # a second view of the same cell
         try:
@@ -133,21 +133,21 @@ class Guess:
 
     def _text(self, answer: Reply) -> str:
         """An answer in words: the option's text, or the number with its unit."""
-        if self._asked.kind == "single":
-            return self._asked.options[answer].text
+        if self._question.kind == "single":
+            return self._question.options[answer].text
         number = f"{answer:,.0f}" if abs(answer) >= 1000 else significant(answer)
-        return f"{number} {self._asked.unit}".strip()
+        return f"{number} {self._question.unit}".strip()
 
     def __repr__(self) -> str:
-        return f"Guess({self._lesson!r}, {self._asked.id!r})"
+        return f"Guess({self._lesson!r}, {self._question.id!r})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """Beside the live view the question, and the explorable as it started."""
-        options = [f"  {letter}  {option.text}" for letter, _, option in self._asked.shown]
-        plain = "\n".join([f"{self._title}: {self._asked.text}", *options])
+        """The live view, and beside it the question and the explorable as it started."""
+        options = [f"  {letter}  {option.text}" for letter, _, option in self._question.shown]
+        plain = "\n".join([f"{self._title}: {self._question.text}", *options])
         live = self.view._repr_mimebundle_()
         if self._stored is None:
-            html = f"<p><strong>{self._title}</strong> {still_html(self._asked.text)}</p>"
+            html = f"<p><strong>{self._title}</strong> {static_html(self._question.text)}</p>"
             return {**live, "text/plain": plain, "text/html": html}, {}
         data, metadata = self._stored
         return {**data, **live, "text/plain": f"{plain}\nThen look: {data['text/plain']}"}, metadata

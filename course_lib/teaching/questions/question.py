@@ -1,11 +1,11 @@
-"""What a lesson asks, from its quiz.json: quiz questions, predictions, estimates, explanations; and marking.
+"""The questions of a lesson's quiz.json (quiz questions, predictions, estimates, explanations), and marking.
 
     >>> question = questions("08")["which-root"]
     >>> mark(question, 0).correct
     False
 
-An answer is an option's place in the file (kind "single"), a list of places ("several") or a number. It is
-marked here and nowhere else; the page sends what was clicked or typed. docs/quizzes.md describes the format.
+An answer is an option's place in the file (kind "single"), a list of places ("several") or a number. The page
+sends what was clicked or typed; only this module marks it. docs/quizzes.md describes the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Reply = int | float | list[int]
 
 @dataclass(frozen=True)
 class Option:
-    """One answer to choose, or a number that many people type; `diagnoses` is the misconception behind it."""
+    """An answer to choose, or a number that many people type; `diagnoses` is the misconception behind it."""
 
     text: str
     correct: bool
@@ -48,7 +48,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """`kind` says which fields count: single, several, number, estimate or explanation.
+    """`kind` says which fields are used: single, several, number, estimate or explanation.
 
     The options of a number are the right one, wrong ones that many people give, and any other. `preset` is
     the explorable's preset that shows what was predicted. An explanation has a `model` answer and `points`
@@ -72,9 +72,9 @@ class Question:
 
     @property
     def shown(self) -> list[tuple[str, int, Option]]:
-        """Letter, place and option, where there is a choice: shuffled, the same for everybody on every day.
+        """Letter, place and option, where there is a choice: shuffled, always in the same way.
 
-        An author writes the right answer first more often than not; a learner must not be able to tell.
+        Authors tend to write the right answer first; a learner must not see that.
         """
         places = list(range(len(self.options))) if self.kind != "number" else []
         if not self.keep_order:
@@ -91,40 +91,44 @@ class Question:
 
 @cache
 def questions(number: str) -> dict[str, Question]:
-    """All that lesson "08" asks, by id."""
-    folders = {one.number: one.folder for one in lessons()}
+    """All questions of lesson "08", by id."""
+    folders = {lesson.number: lesson.folder for lesson in lessons()}
     if number not in folders:
         raise ValueError(f"There is no lesson {number!r}. There are: {', '.join(folders)}.")
     return read_questions(folders[number] / "quiz.json")
 
 
-def used_for(number: str, use: str) -> list[Question]:
+def questions_for(number: str, use: str) -> list[Question]:
     """The questions for one place in a lesson, such as "closing"."""
-    chosen = [one for one in questions(number).values() if one.use == use]
+    chosen = [question for question in questions(number).values() if question.use == use]
     if not chosen:
-        there = ", ".join(sorted({one.use for one in questions(number).values()} - {""}))
-        raise ValueError(f"Lesson {number} has no questions for {use!r}. It has some for: {there}.")
+        uses = ", ".join(sorted({question.use for question in questions(number).values()} - {""}))
+        raise ValueError(f"Lesson {number} has no questions for {use!r}. It has some for: {uses}.")
     return chosen
 
 
 def question(number: str, name: str, *kinds: str) -> Question:
-    """One question by its id, of one of these kinds."""
-    of_kind = {one.id: one for one in questions(number).values() if one.kind in kinds and not one.use}
+    """The question with this id, of one of these kinds."""
+    of_kind = {
+        question.id: question
+        for question in questions(number).values()
+        if question.kind in kinds and not question.use
+    }
     if name not in of_kind:
         raise ValueError(f"Lesson {number} has no {name!r} here. There are: {', '.join(of_kind) or 'none'}.")
     return of_kind[name]
 
 
 def read_questions(path: Path) -> dict[str, Question]:
-    """One file. Tests and the builder have held it against data/quiz.schema.json."""
+    """The questions of one file. Tests and the builder validate it against data/quiz.schema.json."""
     data = json.loads(filled(path))
-    found = [
+    entries = [
         *data["questions"],
         *map(_prediction, data.get("predictions", ())),
         *({**raw, "kind": "estimate"} for raw in data.get("estimates", ())),
         *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
     ]
-    return {raw["id"]: _question(raw, data["lesson"]) for raw in found}
+    return {raw["id"]: _question(raw, data["lesson"]) for raw in entries}
 
 
 def filled(path: Path) -> str:
@@ -138,32 +142,33 @@ def filled(path: Path) -> str:
 
 
 def _prediction(raw: dict[str, Any]) -> dict[str, Any]:
-    """As a question: it has one reason, whatever was guessed; options are shown as they are written."""
+    """A prediction as a question: one reason, whatever was guessed; the options in the order of the file."""
     because = raw["because"]
     if "options" not in raw:
         return {**raw, "kind": "number", "feedback": because, "wrong_feedback": because}
-    options = [{"text": one, "correct": one == raw["answer"], "feedback": because} for one in raw["options"]]
+    texts, right = raw["options"], raw["answer"]
+    options = [{"text": text, "correct": text == right, "feedback": because} for text in texts]
     return {**raw, "kind": "single", "options": options, "keep_order": True, "answer": None}
 
 
 def _question(raw: dict[str, Any], topic: str) -> Question:
-    options = _numbers(raw) if raw["kind"] == "number" else raw.get("options", ())
+    options = _number_options(raw) if raw["kind"] == "number" else raw.get("options", ())
     parts = {
         "lesson": topic,
-        "options": tuple(Option(**one) for one in options),
+        "options": tuple(Option(**option) for option in options),
         "points": tuple(raw.get("points", ())),
     }
-    known = {field.name for field in fields(Question)}
-    return Question(**{key: value for key, value in (raw | parts).items() if key in known})
+    names = {field.name for field in fields(Question)}
+    return Question(**{key: value for key, value in (raw | parts).items() if key in names})
 
 
-def _numbers(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _number_options(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The right number, the near ones, and any other: the first that fits is what was answered."""
     right = {"value": raw["answer"], "tolerance": raw["tolerance"], "feedback": raw["feedback"]}
-    for one in (right, *raw.get("near", ())):
-        digits = 6 if abs(one["value"]) >= 1 else 4
-        text = f"{one['value']:.{digits}g} {raw.get('unit', '')}".strip()
-        yield {**one, "text": text, "correct": one is right}
+    for option in (right, *raw.get("near", ())):
+        digits = 6 if abs(option["value"]) >= 1 else 4
+        text = f"{option['value']:.{digits}g} {raw.get('unit', '')}".strip()
+        yield {**option, "text": text, "correct": option is right}
     other = {"text": "another number", "feedback": raw["wrong_feedback"], "tolerance": math.inf}
     yield {**other, "correct": False}
 
@@ -172,7 +177,7 @@ def _numbers(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class Remark(NamedTuple):
-    """What is said about one chosen option or about the number; `label` is the option's letter."""
+    """The feedback on a chosen option or on the number; `label` is the option's letter."""
 
     good: bool
     label: str
@@ -180,7 +185,7 @@ class Remark(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """The verdict on one answer; an estimate's `word` says how close it is.
+    """The result of marking an answer; an estimate's `word` says how close it is.
 
     In a classroom `correct` stays None until the second vote.
     """
@@ -192,30 +197,30 @@ class Feedback(NamedTuple):
 
 
 def mark(question: Question, answer: Reply) -> Feedback:
-    """Mark an answer that `received` has let through."""
+    """Mark an answer that `read_answer` has accepted."""
     if question.kind == "estimate":
-        correct, word = by_factor(answer, question.answer)
+        correct, word = mark_by_factor(answer, question.answer)
         return Feedback(correct, [Remark(True, "", question.because)], word=word)
-    missing = 0
+    n_missing = 0
     if question.kind == "number":
         picked = [("", next(option for option in question.options if option.fits(answer)))]
     else:
         chosen = [answer] if question.kind == "single" else answer
         picked = [(letter, option) for letter, place, option in question.shown if place in chosen]
-        missing = len(set(question.right) - set(chosen))
+        n_missing = len(set(question.right) - set(chosen))
     remarks = [Remark(option.correct, letter, option.feedback) for letter, option in picked]
-    if question.kind == "several" and missing:
-        what = "One right answer is" if missing == 1 else f"{missing} right answers are"
-        remarks.append(Remark(False, "", f"{what} still missing."))
+    if question.kind == "several" and n_missing:
+        subject = "One right answer is" if n_missing == 1 else f"{n_missing} right answers are"
+        remarks.append(Remark(False, "", f"{subject} still missing."))
     wrong = [option for _, option in picked if not option.correct]
     diagnosed = next((option.diagnoses for option in wrong if option.diagnoses), None)
-    return Feedback(not wrong and not missing, remarks, diagnosed)
+    return Feedback(not wrong and not n_missing, remarks, diagnosed)
 
 
-def by_factor(guess: float, truth: float) -> tuple[bool, str]:
-    """Whether an estimate is within a factor of 2, and how close it is: it is for the order of magnitude.
+def mark_by_factor(guess: float, truth: float) -> tuple[bool, str]:
+    """Whether an estimate is within a factor of 2, and in words how close it is.
 
-    >>> by_factor(300, 1000)
+    >>> mark_by_factor(300, 1000)
     (False, 'Within 10 ×: off by a factor of 3.3')
     """
     if guess * truth <= 0:
@@ -234,8 +239,8 @@ def by_factor(guess: float, truth: float) -> tuple[bool, str]:
 # ---- what comes from the page
 
 
-def received(question: Question, sent: object) -> Reply:
-    """An answer in its proper form, or an error whose text asks the learner for one."""
+def read_answer(question: Question, sent: object) -> Reply:
+    """An answer in its proper form, or a ValueError whose text asks the learner for one."""
     if question.kind in ("number", "estimate"):
         return read_number(str(sent))
     if sent is None:
@@ -246,7 +251,7 @@ def received(question: Question, sent: object) -> Reply:
 
 
 def read_number(text: str) -> float:
-    """A number as people write it.
+    """Read a number as people write it.
 
     >>> read_number("0,5"), read_number("1/8"), read_number("−2e-3"), read_number("1 000")
     (0.5, 0.125, -0.002, 1000.0)
@@ -254,13 +259,13 @@ def read_number(text: str) -> float:
     Traceback (most recent call last):
     ValueError: Is that 8000 or 8.000? Write it without the comma.
     """
-    tidy = re.sub(r"(?<=\d)[\s_'’](?=\d{3}\b)", "", text.strip()).replace("−", "-").replace("–", "-")
-    if THOUSANDS.fullmatch(tidy):
+    cleaned = re.sub(r"(?<=\d)[\s_'’](?=\d{3}\b)", "", text.strip()).replace("−", "-").replace("–", "-")
+    if THOUSANDS.fullmatch(cleaned):
         raise ValueError(
-            f"Is that {tidy.replace(',', '')} or {tidy.replace(',', '.', 1).replace(',', '')}? "
+            f"Is that {cleaned.replace(',', '')} or {cleaned.replace(',', '.', 1).replace(',', '')}? "
             "Write it without the comma."
         )
-    top, slash, bottom = tidy.replace(",", ".").partition("/")
+    top, slash, bottom = cleaned.replace(",", ".").partition("/")
     try:
         number = float(top) / (float(bottom) if slash else 1)
     except ZeroDivisionError:

@@ -1,10 +1,10 @@
 """What the question cards of a notebook share: the page asks, the kernel marks.
 
     class Quiz(QuestionCard):
-        _esm = script("quiz.js")        # a card sends what was clicked or typed, and is told its `state`
+        _esm = script("quiz.js")        # a card sends what was clicked or typed, and gets its `state`
 
-Plain HTML without style or script stands beside a card, for GitHub, a printed page, or a notebook that has
-not been run yet: every reader's sanitiser takes something away. Formulas stay LaTeX between dollars there.
+Beside a card there is static HTML without style or script, for GitHub, a printed page, or a notebook that has
+not been run yet: every reader's sanitiser removes something. Formulas stay LaTeX between dollars there, since
 JupyterLab strips MathML from a notebook it does not trust, and typesets dollars.
 """
 
@@ -28,26 +28,26 @@ STYLE = theme.PAGE_STYLE + CARD_STYLE  # the page's pictures need it too
 
 
 def script(name: str) -> str:
-    """A card's script, behind what all cards share: it is one module, and cannot import its neighbours."""
+    """A card's script, after what all cards share: it is one module and cannot import others."""
     return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in ("card.js", name))
 
 
 class QuestionCard(anywidget.AnyWidget):
-    """`payload` is what is asked, `state` what the page was told since; `hear` gets what the page sends."""
+    """`payload` is the question, `state` what the page was sent since; `receive` gets what the page sends."""
 
     _css = STYLE
 
     payload = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, payload: dict[str, Any], hear: Callable[[dict[str, Any]], None]):
+    def __init__(self, payload: dict[str, Any], receive: Callable[[dict[str, Any]], None]):
         super().__init__(payload=payload)
-        self.replies = count(1)  # a number in each reply, so that the page hears an equal one too
-        self.on_msg(lambda widget, content, buffers: hear(content))
+        self.replies = count(1)  # a number in each reply, so that the page notices an equal one too
+        self.on_msg(lambda widget, content, buffers: receive(content))
 
 
 def question_payload(question: Question) -> dict[str, Any]:
-    """What the page needs to ask: texts as safe HTML, options in shown order. What is right stays here."""
+    """What the page needs to ask: texts as safe HTML, options in shown order. No right answer is sent."""
     return {
         "id": question.id,
         "kind": question.kind,
@@ -61,6 +61,6 @@ def question_payload(question: Question) -> dict[str, Any]:
     }
 
 
-def still_html(text: str) -> str:
-    """A text for the page that stands still."""
+def static_html(text: str) -> str:
+    """A text for the static form."""
     return inline_html(text, formula=dollars)

@@ -3,8 +3,8 @@
     >>> quiz("08", "closing")           # as the last line of a cell
     Quiz('08', 'closing', 6 questions)
 
-The first try is what the score counts; they may try as often as they like. With COURSE_CLASSROOM=1 a first
-vote gets no feedback: people discuss, vote again, and see both votes.
+The score counts the first try; learners may try as often as they like. With COURSE_CLASSROOM=1 a first vote
+gets no feedback: people discuss, vote again, and see both votes.
 
 `quiz("08", "recall")` draws on the lesson before, on the one three lessons back, and on what this learner
 got wrong earlier and has not put right.
@@ -27,10 +27,10 @@ from course_lib.teaching.questions.question import (
     Reply,
     mark,
     questions,
-    received,
-    used_for,
+    questions_for,
+    read_answer,
 )
-from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, still_html
+from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
 
 TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
 DISCUSS = "Discuss with a neighbour, then vote again."
@@ -42,30 +42,30 @@ def quiz(lesson: str, use: str) -> Quiz:
     """The questions of lesson "08" for one place in it: "recall", "closing" or a section's name."""
     missed = progress.read().missed if use == "recall" else ()
     classroom = runtime.switched_on("COURSE_CLASSROOM")
-    return Quiz(lesson, use, drawn(lesson, use, missed), classroom=classroom)
+    return Quiz(lesson, use, choose_questions(lesson, use, missed), classroom=classroom)
 
 
-def drawn(lesson: str, use: str, missed: Sequence[str] = ()) -> list[Question]:
-    """The lesson's own questions for this use; to recall, two that the lesson before left for later, one of
-    three lessons back, and a few that this learner `missed`.
+def choose_questions(lesson: str, use: str, missed: Sequence[str] = ()) -> list[Question]:
+    """The lesson's own questions for this use; for "recall", two that the lesson before left for later, one
+    from three lessons back, and a few that this learner `missed`.
 
-    Where those lessons left none, the lesson's own questions for "recall" stand in.
+    Where those lessons left none, the lesson's own questions for "recall" are taken.
     """
     if use != "recall":
-        return used_for(lesson, use)
-    numbers = [one.number for one in lessons()]
-    before = [questions(number) for number in numbers[: numbers.index(lesson)]]
-    later = [[one for one in asked.values() if one.use == LATER] for asked in before]
+        return questions_for(lesson, use)
+    numbers = [row.number for row in lessons()]
+    by_lesson = [questions(number) for number in numbers[: numbers.index(lesson)]]
+    later = [[question for question in asked.values() if question.use == LATER] for asked in by_lesson]
     chosen = [*(later[-1] if later else [])[:2], *(later[-3] if len(later) >= 3 else [])[-1:]]
     if len(chosen) < 2:
-        chosen += used_for(lesson, "recall")
-    earlier = {name: one for asked in before for name, one in asked.items()}
+        chosen += questions_for(lesson, "recall")
+    earlier = {name: question for asked in by_lesson for name, question in asked.items()}
     again = [earlier[name] for name in missed if name in earlier and earlier[name] not in chosen]
     return [*chosen, *again[:MOST_MISSES]]
 
 
 class Quiz(QuestionCard):
-    """The widget. `state` tells the page how each question stands; `tries` are the answers, oldest first."""
+    """The widget. `state` holds what the page shows of each question, `tries` the answers, oldest first."""
 
     _esm = script("quiz.js")
 
@@ -73,51 +73,51 @@ class Quiz(QuestionCard):
         self.questions = {question.id: question for question in asked}
         self.tries: dict[str, list[Reply]] = {name: [] for name in self.questions}
         self._lesson, self._use, self._classroom = lesson, use, classroom
-        self._counted = f"{len(asked)} question{'s' * (len(asked) > 1)}"
-        self.title = f"{TITLES.get(use, 'Quick check')} · {self._counted}"
+        self._count_text = f"{len(asked)} question{'s' * (len(asked) > 1)}"
+        self.title = f"{TITLES.get(use, 'Quick check')} · {self._count_text}"
         payloads = [question_payload(question) for question in asked]
-        super().__init__({"title": self.title, "classroom": classroom, "questions": payloads}, self._hear)
+        super().__init__({"title": self.title, "classroom": classroom, "questions": payloads}, self._receive)
 
     def answer(self, name: str, answer: object) -> Feedback:
         """Answer as a learner would: an option's place in the file, a list of places, or a number."""
         question, tries = self.questions[name], self.tries[name]
-        tries.append(received(question, answer))
+        tries.append(read_answer(question, answer))
         feedback = mark(question, tries[-1])
         progress.record(self._event(question, feedback))
         if self._classroom and len(tries) == 1:
-            voted = f"You voted {_said(question, tries[0])}. {DISCUSS}"
+            voted = f"You voted {_answer_text(question, tries[0])}. {DISCUSS}"
             feedback = Feedback(None, [Remark(True, "", voted)])
-        self._tell(name, self._standing(question, feedback))
+        self._update(name, self._question_state(question, feedback))
         return feedback
 
-    def _hear(self, content: dict[str, Any]) -> None:
-        """The page sends {"question": id, "answer": places or text}; what cannot be read is asked again."""
+    def _receive(self, content: dict[str, Any]) -> None:
+        """The page sends {"question": id, "answer": places or text}; an unreadable one is asked for again."""
         try:
             self.answer(content["question"], content["answer"])
         except ValueError as error:
             before = self.state.get(content["question"], {"tries": 0})
-            self._tell(content["question"], {**before, "note": str(error)})
+            self._update(content["question"], {**before, "note": str(error)})
 
-    def _tell(self, name: str, standing: dict[str, Any]) -> None:
-        self.state = {**self.state, name: {**standing, "asked": next(self.replies)}}
+    def _update(self, name: str, question_state: dict[str, Any]) -> None:
+        self.state = {**self.state, name: {**question_state, "asked": next(self.replies)}}
 
-    def _standing(self, question: Question, feedback: Feedback) -> dict[str, Any]:
-        """How a question stands after its last try. The other options are talked about once it is solved."""
-        tries, told = self.tries[question.id], feedback.correct is not None
-        said = {remark.label for remark in feedback.remarks}
+    def _question_state(self, question: Question, feedback: Feedback) -> dict[str, Any]:
+        """A question after its last try. The other options get their feedback once it is solved."""
+        tries, marked = self.tries[question.id], feedback.correct is not None
+        labels = {remark.label for remark in feedback.remarks}
         others = [
             Remark(option.correct, letter, option.feedback)
             for letter, _, option in question.shown
-            if feedback.correct and letter not in said
+            if feedback.correct and letter not in labels
         ]
         return {
             "tries": len(tries),
             "answer": tries[-1],
             "correct": feedback.correct,
-            "first": mark(question, tries[0]).correct if told else None,
-            "remarks": [_page(remark) for remark in feedback.remarks],
-            "others": [_page(remark) for remark in others],
-            "votes": [_said(question, one) for one in tries[:2]] if self._classroom else [],
+            "first": mark(question, tries[0]).correct if marked else None,
+            "remarks": [_remark_payload(remark) for remark in feedback.remarks],
+            "others": [_remark_payload(remark) for remark in others],
+            "votes": [_answer_text(question, answer) for answer in tries[:2]] if self._classroom else [],
             "note": "",
         }
 
@@ -138,40 +138,40 @@ class Quiz(QuestionCard):
         return event
 
     def __repr__(self) -> str:
-        return f"Quiz({self._lesson!r}, {self._use!r}, {self._counted})"
+        return f"Quiz({self._lesson!r}, {self._use!r}, {self._count_text})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """Beside the live view all questions stand still, with answers and feedback folded away."""
+        """The live view, and beside it the questions as static HTML, their answers folded away."""
         data, metadata = super()._repr_mimebundle_()
-        items = "".join(f"<li>{_still(question)}</li>" for question in self.questions.values())
-        head = f"<p><strong>{still_html(self.title)}</strong> <em>Run this cell to answer here.</em></p>"
+        items = "".join(f"<li>{_question_html(question)}</li>" for question in self.questions.values())
+        head = f"<p><strong>{static_html(self.title)}</strong> <em>Run this cell to answer here.</em></p>"
         return {**data, "text/html": f"<div>{head}<ol>{items}</ol></div>"}, metadata
 
 
-def _page(remark: Remark) -> dict[str, Any]:
+def _remark_payload(remark: Remark) -> dict[str, Any]:
     return {"good": remark.good, "label": remark.label, "html": inline_html(remark.text)}
 
 
-def _said(question: Question, answer: Reply) -> str:
-    """An answer in a word: the letters shown, or the number."""
+def _answer_text(question: Question, answer: Reply) -> str:
+    """An answer in short: the letters shown, or the number."""
     if question.kind == "number":
         return f"{answer:g}"
     chosen = [answer] if question.kind == "single" else answer
     return ", ".join(letter for letter, place, _ in question.shown if place in chosen)
 
 
-def _still(question: Question) -> str:
+def _question_html(question: Question) -> str:
     options = [(letter, option) for letter, _, option in question.shown]
-    listed = "".join(f"<li>{still_html(option.text)}</li>" for _, option in options)
+    listed = "".join(f"<li>{static_html(option.text)}</li>" for _, option in options)
     if question.kind == "number":
         options = [(option.text, option) for option in question.options]
     answers = ""
     for name, option in options:
-        head = still_html(f"{name} · {'✓ right' if option.correct else '✗ not quite'}")
-        answers += f"<li><strong>{head}</strong>: {still_html(option.feedback)}</li>"
+        head = static_html(f"{name} · {'✓ right' if option.correct else '✗ not quite'}")
+        answers += f"<li><strong>{head}</strong>: {static_html(option.feedback)}</li>"
     reread = f"<p>Read again: {escape(question.reread)}</p>" if question.reread else ""
     return (
-        f"<p>{still_html(question.text)}</p>"
+        f"<p>{static_html(question.text)}</p>"
         + (f'<ol type="A">{listed}</ol>' if listed else "")
         + f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.teaching.contents import lessons
-from course_lib.teaching.exercises.catalogue import exercises_of
+from course_lib.teaching.exercises.catalogue import load_exercises
 from tests.browser.lab import lab_server
 from tools.cli import main
 from tools.cli.commands import ended
@@ -89,7 +89,7 @@ finally:
 
 def test_the_exercises_of_the_report_are_those_that_are_checked():
     for one in lessons():
-        assert set(one.exercises) == set(exercises_of(one.topic))
+        assert set(one.exercises) == set(load_exercises(one.topic))
 
 
 # ---- endings

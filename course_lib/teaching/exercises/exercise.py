@@ -1,0 +1,226 @@
+"""What an exercise is: what is asked, the right answer, and the slips people make. It is declared, not run.
+
+A function of words, lists, counts or other functions:
+
+    COUNT_PAIRS = PlainExercise(
+        name="count_pairs", lesson="guessing_the_next_word", inputs=("words",),
+        by_hand=ByHand({"words": ["a", "b", "a"]}, {("a", "b"): 1, ("b", "a"): 1}, "Two pairs, each once."),
+        others=(lambda: ([],), lambda: (["a"] * 5,)),
+        reference=count_pairs,
+        slips=(Slip("ends-early", ends_early, "the last pair is missing."),),
+    )
+
+Inputs are made anew for every call. An answer is compared with the reference's part by part, numbers up to
+rounding. Where many answers are right (`design`: "any network that spans 40 words"), every demand must hold
+instead. A demand gets the inputs and the answer, and returns a sentence where it is not met.
+
+A test that the learner writes, as a function that takes an implementation and raises where it is wrong:
+
+    TEST_ATTENTION = TestExercise(
+        name="test_attention", lesson="query_key_value", of=SCALED_ATTENTION, what="attention",
+        accepts={"with einsum": by_einsum}, rejects={"over-d": "divides by d_k itself"},
+        reference=test_attention,
+    )
+
+It must accept the reference and the other right implementations of `accepts`, and raise for the slips named
+in `rejects`, each with what that implementation does ("It let through one that divides by d_k itself").
+
+Functions of tensors have a file of their own, `tensor_exercise.py`; `judging.py` says what happens to an
+attempt.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from course_lib.teaching.exercises.answer import (
+    Answer,
+    are_numbers,
+    copy_value,
+    describe_type,
+    format_value,
+    to_plain,
+    values_match,
+)
+from course_lib.teaching.exercises.verdict import Verdict, wrong_verdict
+
+Inputs = tuple[Any, ...]
+Demand = Callable[[Inputs, Any], str]  # the sentence to say where it is not met, else ""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A known wrong answer: `wrong` is the function, `message` says what seems to have happened and what to
+    do. `misconception` only where nobody does this without believing that: forgetting the scale shows no
+    belief about it."""
+
+    name: str
+    wrong: Callable
+    message: str
+    misconception: str | None = None
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A case small enough to work out on paper; `says` is the working, in words."""
+
+    inputs: Mapping[str, Any]
+    answer: Any
+    says: str
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One call: `make` gives its inputs, new each time; `expected` is the right answer."""
+
+    make: Callable[[], Inputs]
+    expected: Any = None
+    by_hand: bool = False
+    large: bool = False
+
+
+class Trial(NamedTuple):
+    """A case and what the learner's function returned for it."""
+
+    case: Case
+    answer: Any
+
+    @property
+    def given(self) -> Any:
+        """The name that lesson 19 still uses."""
+        return self.answer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Exercise(ABC):
+    """An exercise of any kind. `inputs` are the names of the parameters, or a mapping by name. `library` is
+    what later lessons use for a learner who has not passed; without it, the reference. `seconds` is the time
+    that all calls of one check may take together."""
+
+    name: str
+    lesson: str
+    inputs: Sequence[str] | Mapping[str, Any]
+    reference: Callable
+    library: Callable | None = None
+    seconds: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionExercise(Exercise):
+    """A function to write. `unrepaired` is the buggy function of an exercise to find a bug."""
+
+    slips: tuple[Slip, ...] = ()
+    unrepaired: Callable | None = None
+
+    @abstractmethod
+    def cases(self) -> list[Case]:
+        """Every call that is made, always the same; the first is the one worked by hand."""
+
+    @abstractmethod
+    def read(self, value: Any, case: Case) -> Answer | Verdict:
+        """The returned value as an answer, or why it cannot be read."""
+
+    @abstractmethod
+    def problem(self, trials: list[Trial]) -> Verdict | None:
+        """The first thing that is wrong with the answers."""
+
+    def last_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+        """What is still wrong where all answers are right; may call the attempt again."""
+        return None
+
+    @abstractmethod
+    def call_text(self, case: Case) -> str:
+        """What a call was made with."""
+
+    @abstractmethod
+    def behaves_like(self, function: Callable, trial: Trial) -> bool:
+        """Whether one of the course's own functions returns what the learner's did."""
+
+    def praise(self, n_others: int) -> str:
+        return f"Right on the case worked by hand, and the same as the reference on {n_others} others."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlainExercise(FunctionExercise):
+    """A function of plain Python values; see the top of this file."""
+
+    inputs: Sequence[str]
+    by_hand: ByHand
+    others: tuple[Callable[[], Inputs], ...]
+    demands: tuple[Demand, ...] = ()
+    design: bool = False
+
+    def cases(self) -> list[Case]:
+        """The one worked by hand, whose answer is the author's own, then the others."""
+        by_hand = Case(
+            lambda: tuple(copy_value(self.by_hand.inputs[name]) for name in self.inputs),
+            self.by_hand.answer,
+            by_hand=True,
+        )
+        return [by_hand, *(Case(make, self.reference(*make())) for make in self.others)]
+
+    def read(self, value: Any, case: Case) -> Answer | Verdict:
+        if value is None:
+            headline = "It returned `None`: did you forget `return`?"
+            return wrong_verdict(headline, "The last line should begin with `return`.", "returns-none")
+        return Answer(copy_value(value))
+
+    def call_text(self, case: Case) -> str:
+        inputs = zip(self.inputs, case.make(), strict=True)
+        return "\n".join(f"{name} = {format_value(value)}" for name, value in inputs)
+
+    def praise(self, n_others: int) -> str:
+        return "All that was asked for holds." if self.design else super().praise(n_others)
+
+    def behaves_like(self, function: Callable, trial: Trial) -> bool:
+        return values_match(function(*trial.case.make()), trial.answer)
+
+    def problem(self, trials: list[Trial]) -> Verdict | None:
+        unmet = (self._check_demand(trial, demand) for trial in trials for demand in self.demands)
+        unequal = (self._compare(trial) for trial in ([] if self.design else trials))
+        return next(filter(None, (*unmet, *unequal)), None)
+
+    def _check_demand(self, trial: Trial, demand: Demand) -> Verdict | None:
+        try:
+            complaint = demand(trial.case.make(), trial.answer)
+        except Exception as error:  # an answer of another kind than was asked for
+            complaint = f"This cannot be used as an answer ({type(error).__name__}: {error})."
+        if not complaint:
+            return None
+        problem = wrong_verdict(complaint)
+        return replace(problem, given=self.call_text(trial.case), got=format_value(trial.answer))
+
+    def _compare(self, trial: Trial) -> Verdict | None:
+        case, expected, got = trial.case, trial.case.expected, trial.answer
+        if values_match(expected, got):
+            return None
+        headline = (
+            "This is not what comes out by hand." if case.by_hand else "This is not as in the reference."
+        )
+        if type(to_plain(got)) is not type(to_plain(expected)) and not are_numbers(expected, got):
+            headline = f"It returned {describe_type(got)}; {describe_type(expected)} is wanted."
+        problem = wrong_verdict(headline, self.by_hand.says if case.by_hand else "")
+        texts = {"expected": format_value(expected), "got": format_value(got)}
+        return replace(problem, given=self.call_text(case), **texts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TestExercise(Exercise):
+    """A test to write; see the top of this file. `what` is tested, in one word; `reference` is the author's
+    own test."""
+
+    __test__ = False  # for pytest, this is no test
+
+    of: FunctionExercise
+    what: str
+    accepts: Mapping[str, Callable]
+    rejects: Mapping[str, str]
+    inputs: Sequence[str] = ("implementation",)
+
+    def wrong_implementations(self) -> dict[str, Callable]:
+        """Each by what it does."""
+        functions = {slip.name: slip.wrong for slip in self.of.slips}
+        return {description: functions[name] for name, description in self.rejects.items()}

@@ -1,0 +1,221 @@
+"""How an attempt comes to its verdict: called on every case, compared, and its likely slip named.
+
+    >>> from course_lib.teaching.exercises.catalogue import find_exercise
+    >>> judge(find_exercise("double_it"), lambda numbers: numbers**2).slip
+    'squares'
+
+A slip is recognised by what the function returns in every case, never by how it is written. The one
+exception is a number that the function takes from the notebook and not from its inputs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from course_lib.teaching.code_reading import ends_the_session, find_notebook_numbers, has_same_code
+from course_lib.teaching.exercises.answer import Answer, is_unchanged
+from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
+from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
+from course_lib.teaching.exercises.verdict import (
+    Verdict,
+    join_paragraphs,
+    join_words,
+    quote_names,
+    wrong_verdict,
+)
+
+MOST_CALLS_PRINTED = 3
+FIRST_VERSION = "This does what the first version did, and that is not right yet."
+IN_PLACE = (
+    "It changed its input {} in place, and whoever called it may still need that. Make a new tensor "
+    "(`y = x * 2`, not `x *= 2`, and no functions whose name ends in `_`) or a copy: `list(x)`, `dict(x)`."
+)
+
+
+def judge(exercise: Exercise, attempt: Any) -> Verdict:
+    """The verdict on an attempt. Nothing is recorded or kept."""
+    deadline = time.monotonic() + exercise.seconds
+    printed: list[str] = []
+    judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
+    verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
+    return replace(verdict, exercise=exercise.name, printed="\n".join(printed))
+
+
+def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
+    """Why the attempt cannot be called with the exercise's inputs at all."""
+    if not callable(attempt):
+        usage = (
+            f'Hand over the function itself, without brackets: `check("{exercise.name}", {exercise.name})`.'
+        )
+        headline = f"This is not a function but a {type(attempt).__name__}."
+        return wrong_verdict(headline, usage, "not-a-function")
+    if ends_the_session(attempt):
+        return wrong_verdict(EXIT, LEAVE, "exit")
+    try:
+        signature = inspect.signature(attempt)
+    except (TypeError, ValueError):  # some built-in functions have none: the call will show
+        return None
+    wanted, parameters = list(exercise.inputs), list(signature.parameters)
+    details = f"Wanted: `{exercise.name}({', '.join(wanted)})`. Yours takes `{signature}`."
+    if parameters != wanted and sorted(parameters) == sorted(wanted):
+        return wrong_verdict("The parameters are in another order.", details, "parameters")
+    try:
+        signature.bind(*wanted)
+    except TypeError:
+        how = f"with {quote_names(wanted)}" if wanted else "without inputs"
+        return wrong_verdict(f"It cannot be called {how}.", details, "parameters")
+    return None
+
+
+# ---- a function to write
+
+
+def _judge_function(
+    exercise: FunctionExercise, attempt: Callable, deadline: float, printed: list[str]
+) -> Verdict:
+    """Every case gets an answer, the answers are right, so is their form, and so is all else."""
+    trials: list[Trial] = []
+    form_problems: list[Verdict] = []
+    for number, case in enumerate(exercise.cases(), start=1):
+        result = _call_with(case, exercise, attempt, deadline)
+        if result.printed and number <= MOST_CALLS_PRINTED:
+            printed.append(f"call {number}:\n{result.printed}")
+        if result.timed_out or result.failure:
+            return explain_failure(result, exercise.seconds, exercise.call_text(case))
+        if isinstance(result.answer, Verdict):
+            return result.answer  # why it cannot be read
+        trials.append(Trial(case, result.answer.value))
+        form_problems += [problem for problem in result.answer.form_problems if problem not in form_problems]
+    if problem := exercise.problem(trials):
+        problem = _explain_problem(problem, exercise, attempt, trials)
+        return _add_observations(problem, attempt, form_problems)
+    if form_problems:
+        details = join_paragraphs(*(problem.headline for problem in form_problems))
+        headline = "The numbers are right; one thing is left to put right."
+        return wrong_verdict(headline, details, form_problems[0].slip)
+    if problem := exercise.last_problem(attempt, deadline):
+        return problem
+    return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
+
+
+def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadline: float) -> CallResult:
+    inputs = case.make()
+
+    def read(value: Any) -> Answer | Verdict:
+        """The answer, with a problem of its form where the inputs have changed."""
+        answer = exercise.read(value, case)
+        originals = zip(exercise.inputs, case.make(), inputs, strict=True)
+        changed = [name for name, before, after in originals if not is_unchanged(before, after)]
+        if not changed or isinstance(answer, Verdict):
+            return answer
+        problem = wrong_verdict(IN_PLACE.format(quote_names(changed)), slip="in-place")
+        return replace(answer, form_problems=(*answer.form_problems, problem))
+
+    return call(partial(attempt, *inputs), deadline, read)
+
+
+def _explain_problem(
+    problem: Verdict, exercise: FunctionExercise, attempt: Callable, trials: list[Trial]
+) -> Verdict:
+    """The problem with its likely slip, where one is recognised."""
+
+    def matches(function: Callable) -> bool:
+        try:
+            return all(exercise.behaves_like(function, trial) for trial in trials)
+        except Exception:  # a wrong function need not work for every input
+            return False
+
+    if exercise.unrepaired and matches(exercise.unrepaired):
+        status = "not tried" if has_same_code(attempt, exercise.unrepaired) else "wrong"
+        return replace(problem, status=status, headline=FIRST_VERSION, slip="unrepaired")
+    slip = next((slip for slip in exercise.slips if matches(slip.wrong)), None)
+    if slip is None or problem.slip == "swapped-outputs":
+        return problem
+    details = join_paragraphs(f"Likely slip: {slip.message}", problem.details)
+    return replace(problem, slip=slip.name, misconception=slip.misconception, details=details)
+
+
+def _add_observations(problem: Verdict, attempt: Callable, form_problems: list[Verdict]) -> Verdict:
+    """The problem with what else was noticed; where its slip is not known, that may be the cause."""
+    notebook_text = _describe_notebook_numbers(attempt)
+    form_slip = form_problems[0].slip if form_problems else None
+    slip = problem.slip or ("left-over" if notebook_text else form_slip)
+    besides = [f"Besides: {form_problem.headline}" for form_problem in form_problems]
+    return replace(problem, slip=slip, details=join_paragraphs(problem.details, notebook_text, *besides))
+
+
+def _describe_notebook_numbers(attempt: Callable) -> str:
+    """A sentence about numbers that come from the notebook; empty where there are none."""
+    if not (names := find_notebook_numbers(attempt)):
+        return ""
+    variables, them = ("a variable", "it") if len(names) == 1 else ("variables", "them")
+    return (
+        f"It uses {quote_names(names)}, {variables} of the notebook and no parameter of the function: what "
+        f"fits one call need not fit the next. Work {them} out from the inputs."
+    )
+
+
+# ---- a test to write
+
+MOST_NAMED = 3
+HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
+TOO_STRICT = "Does it ask for more than was said, or leave no room for rounding?"
+MISTAKES_IN_THE_TEST = {
+    *("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"),
+}
+
+
+def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, printed: list[str]) -> Verdict:
+    """The test accepts the reference, then other right implementations, and rejects the wrong ones."""
+    n_calls = 0
+
+    def run_on(implementation: Callable) -> CallResult:
+        def counted(*inputs: object, **named: object) -> object:
+            nonlocal n_calls
+            n_calls += 1
+            names = list(exercise.of.inputs)[len(inputs) :]  # the wrong ones name their parameters otherwise
+            return implementation(*inputs, *(named[name] for name in names))
+
+        return call(lambda: attempt(counted), deadline)
+
+    what, result = exercise.what, run_on(exercise.of.reference)
+    printed.append(result.printed)  # what it prints for the others repeats this
+    problem = explain_failure(result, exercise.seconds, "This was with the right one.")
+    if result.failure and result.failure.exception == "AssertionError":
+        problem = replace(problem, headline=f"It rejects the right {what}.", slip="rejects-the-right-one")
+    if problem:
+        return problem
+    if not n_calls:
+        advice = "Call it with inputs of yours, and look at what comes out."
+        return wrong_verdict(f"It never calls the {what} that it is given.", advice, "never-calls")
+    for style, implementation in exercise.accepts.items():
+        if problem := explain_failure(run_on(implementation), exercise.seconds, TOO_STRICT):
+            headline = f"It rejects a right {what}, written {style}."
+            return replace(problem, headline=headline, slip="too-strict")
+    wrong_implementations = exercise.wrong_implementations().items()
+    results = {description: run_on(implementation) for description, implementation in wrong_implementations}
+    for description, result in results.items():
+        mistaken = result.failure and result.failure.exception in MISTAKES_IN_THE_TEST
+        if result.timed_out or mistaken:
+            return explain_failure(result, exercise.seconds, f"This was with one that {description}.")
+    if undetected := [description for description, result in results.items() if not result.failure]:
+        returns_instead = any(results[description].answer is not None for description in undetected)
+        slip = "returns-instead" if returns_instead else "lets-through"
+        headline = _describe_undetected(undetected, len(results), what)
+        return wrong_verdict(headline, HOW_TO_REJECT if returns_instead else "", slip)
+    headline = f"It lets every right {what} through and catches all {len(results)} wrong ones."
+    return Verdict("", "passed", headline)
+
+
+def _describe_undetected(undetected: list[str], n_wrong: int, what: str) -> str:
+    if len(undetected) == n_wrong:
+        return f"It lets every {what} through, also the {n_wrong} wrong ones: does it assert anything?"
+    named = [f"one that {description}" for description in undetected[:MOST_NAMED]]
+    more = [f"{len(undetected) - MOST_NAMED} more"] if len(undetected) > MOST_NAMED else []
+    caught = f"It catches {n_wrong - len(undetected)} of {n_wrong} wrong ones."
+    return f"{caught} It let through {join_words([*named, *more])}."

@@ -1,0 +1,77 @@
+"""The file `my_road.py` in the learner's folder: their own functions as source, theirs to read and to edit.
+
+    # --- soft_lookup · lesson 08 · 2026-11-15
+    import torch
+
+
+    def soft_lookup(query, keys, values):
+        ...
+
+One block for each exercise. No torch is needed to list what is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from course_lib.runtime import user_folder, write_atomically
+from course_lib.teaching.progress import lock
+
+HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
+TOP = (
+    "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
+    "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
+)
+FILE_ERRORS = (OSError, RuntimeError, ValueError)  # no disk, no right, no lock, no home folder, no text
+
+
+class KeptFunction(NamedTuple):
+    """One block of the file: the exercise, the number of its lesson, the day it passed, its source."""
+
+    name: str
+    lesson: str
+    date: str
+    source: str
+
+
+def kept_file() -> Path:
+    return user_folder() / "my_road.py"
+
+
+def list_own_functions() -> list[KeptFunction]:
+    """The functions that are kept, in the order of the file; none where it cannot be read."""
+    try:
+        return read_kept_file()[1]
+    except FILE_ERRORS:
+        return []
+
+
+def read_kept_file() -> tuple[str, list[KeptFunction]]:
+    """The text above the first block, and the blocks. Raises one of FILE_ERRORS where it cannot be read."""
+    file = kept_file()
+    if not file.exists():
+        return TOP, []
+    top, *parts = HEADER.split(file.read_text(encoding="utf-8-sig"))
+    return top, [KeptFunction(*parts[i : i + 4]) for i in range(0, len(parts), 4)]
+
+
+def write_function(new: KeptFunction) -> None:
+    """Write a block into the file, in place of an older one of the same name."""
+    file = kept_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with lock(file):
+        top, functions = read_kept_file()
+        replaced = [function for function in functions if function.name == new.name]
+        if any(function.source.strip() == new.source.strip() for function in replaced):
+            return  # the day it first passed stays
+        if replaced:  # it may have been edited by hand
+            write_atomically(file.with_name("my_road_before.py"), file.read_text(encoding="utf-8"))
+        functions = [new if function in replaced else function for function in functions]
+        functions += [] if replaced else [new]
+        blocks = [
+            f"# --- {name} · lesson {lesson} · {date}\n{source.strip()}\n"
+            for name, lesson, date, source in functions
+        ]
+        write_atomically(file, "\n\n".join([(top.strip() or TOP.strip()) + "\n", *blocks]))

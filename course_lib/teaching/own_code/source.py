@@ -1,0 +1,90 @@
+"""The source of a learner's function with what it needs, so that it runs outside their notebook.
+
+Needed are imports, plain numbers and short tables, and helpers from the same notebook. A helper that solves
+an exercise of its own is not copied: it is fetched by `yours`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import sys
+import textwrap
+from types import FunctionType, ModuleType
+from typing import Any
+
+from course_lib.teaching.code_reading import find_names
+from course_lib.teaching.exercises.catalogue import loaded_exercises
+from course_lib.teaching.own_code.kept_file import list_own_functions
+
+USUAL_MODULES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
+TABLES = (list, tuple, dict, set)
+LONGEST_TABLE = 200  # characters: a few entries, not a memo that the check has filled
+
+
+class NotKept(Exception):
+    """Why a function that passed cannot be kept; the message goes to the learner."""
+
+
+def gather_source(name: str, attempt: Any) -> str:
+    """Source that defines the attempt as `name`, after everything that it needs."""
+    function = inspect.unwrap(attempt)
+    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
+        raise NotKept("only a function written with `def` can be")
+    first_lines: set[str] = set()
+    definitions: list[str] = []
+    _add_definition(function, first_lines, definitions, seen={function.__name__})
+    if function.__name__ != name:
+        definitions.append(f"{name} = {function.__name__}")
+    lines = sorted(first_lines, key=lambda line: (not line.startswith(("import ", "from ")), line))
+    return "\n\n\n".join(filter(None, ["\n".join(lines), *definitions]))
+
+
+def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], seen: set[str]) -> None:
+    """Add the source of a function or class, after that of what it uses; imports and numbers come first."""
+    try:
+        source = textwrap.dedent(inspect.getsource(thing)).strip()
+        code = compile(source, "", "exec")
+    except (OSError, TypeError, SyntaxError):
+        raise NotKept("its source cannot be found") from None
+    namespace = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
+    for name in find_names(code):
+        if name in seen or name not in namespace or hasattr(builtins, name):
+            continue
+        seen.add(name)
+        value = namespace[name]
+        if lines := _lines_for(name, value, notebook=namespace.get("__name__")):
+            first_lines.update(lines)
+        elif isinstance(inspect.unwrap(value), FunctionType | type) and value.__name__ == name:
+            _add_definition(inspect.unwrap(value), first_lines, definitions, seen)
+    definitions.append(source)
+
+
+def _lines_for(name: str, value: Any, notebook: str) -> list[str]:
+    """The lines that give `value` this name outside its notebook; none where its source is needed."""
+    if isinstance(value, ModuleType):
+        return [f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")]
+    if type(value) in TABLES and len(repr(value)) > LONGEST_TABLE:
+        return [f"{name} = {type(value).__name__}()"]
+    if type(value) in (int, float, str, bool, *TABLES):
+        infinite = value in (math.inf, -math.inf)
+        return [f'{name} = float("{value}")' if infinite else f"{name} = {value!r}"]
+    own_name, home = getattr(value, "__name__", name), getattr(value, "__module__", None)
+    importable = home != notebook and isinstance(own_name, str)
+    for module in filter(None, (home, *USUAL_MODULES)) if importable else ():
+        if module in sys.modules and getattr(sys.modules[module], own_name, None) is value:
+            return [f"from {module} import {own_name}" + (f" as {name}" if name != own_name else "")]
+    if exercise := _find_solved_exercise(name, value):
+        return ["from course_lib.teaching import yours", f'{name} = yours("{exercise}")']
+    return []
+
+
+def _find_solved_exercise(name: str, value: Any) -> str | None:
+    """The exercise that this function solves: it has a block of its own, or is the library's."""
+    if name in {function.name for function in list_own_functions()} and isinstance(value, FunctionType):
+        return name
+    for exercise in loaded_exercises():
+        if value is not None and (value is exercise.library or value is exercise.reference):
+            return exercise.name
+    return None

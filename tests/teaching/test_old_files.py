@@ -1,0 +1,117 @@
+"""What learners have from an older version keeps working, or they are told what to do.
+
+`samples/version_0_1` was recorded with the course as it was before each lesson had a folder of its own: the
+import lines of its lessons, those that it wrote into my_road.py, and one learner's two files.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib.old_imports import MOVED_MODULES, MOVED_NAMES, redirect_imports
+from course_lib.teaching import list_own_functions, progress, yours
+from course_lib.teaching.own_code import kept_functions
+from course_lib.teaching.own_code.loading import load_function
+
+SAMPLES = Path(__file__).parent / "samples" / "version_0_1"
+LESSON_LINES = (SAMPLES / "imports_of_lessons.txt").read_text(encoding="utf-8").splitlines()
+OWN_LINES = (SAMPLES / "imports_of_my_road.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def old_home(course_home, monkeypatch):
+    monkeypatch.setattr(kept_functions, "_choices", {})
+    course_home.mkdir()
+    shutil.copy(SAMPLES / "my_road.txt", course_home / "my_road.py")
+    shutil.copy(SAMPLES / "progress.jsonl", course_home / "progress.jsonl")
+    return course_home
+
+
+@pytest.mark.parametrize("line", LESSON_LINES)
+def test_an_old_import_in_a_notebook_works_or_says_what_to_do(line):
+    try:
+        exec(line, {})
+    except ImportError as error:
+        assert "open the current one from `notebooks/`" in str(error), "add it to course_lib/old_imports.py"
+
+
+@pytest.mark.parametrize("line", [*LESSON_LINES, *OWN_LINES])
+def test_an_old_import_in_my_road_works(line):
+    (statement,) = ast.parse(line).body
+    for alias in statement.names:
+        name = alias.asname or alias.name
+        source = f"{line}\n\n\ndef double_it(numbers):\n    return 2 * numbers, {name}\n"
+        function, reason = load_function("double_it", source)
+        assert function is not None, f"{name}: {reason}; add it to course_lib/old_imports.py"
+        assert function(1)[0] == 2
+
+
+def test_a_file_of_the_old_version_is_used_and_stays_as_it_is(old_home, capsys):
+    before = (old_home / "my_road.py").read_bytes()
+    names = [function.name for function in list_own_functions()]
+    assert names == ["double_it", "scaled_attention", "linear_reader", "test_greedy"]
+    functions = {name: yours(name) for name in names}
+    lines = capsys.readouterr().out.splitlines()
+    for name, number, line in zip(names, ["00", "08", "17", "04"], lines, strict=True):
+        assert line == f"{name}: yours, from lesson {number}"
+    outputs, state = functions["linear_reader"](torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 4))
+    assert outputs.shape == (3, 4) and state.shape == (2, 4)
+    assert (old_home / "my_road.py").read_bytes() == before
+
+
+def test_a_failure_in_an_old_block_shows_the_line_as_it_is_in_the_file():
+    source = "from course_lib.text.toy.read import translations_of\n\n\ndef broken(x):\n    return x / 0\n"
+    function, _ = load_function("broken", source)
+    with pytest.raises(ZeroDivisionError) as caught:
+        function(1)
+    entry = caught.traceback[-1]
+    assert (entry.lineno + 1, entry.path) == (5, "<my_road.py: broken>")
+
+
+def test_imports_are_redirected_wherever_they_are_and_only_those_in_the_tables():
+    source = (
+        "from __future__ import annotations\nimport torch.nn as nn, course_lib.lessons.by_parts as parts\n"
+        "from . import here\nfrom torch import *\n\n\ndef f():\n"
+        "    from course_lib.recorded import number as n, recorded, runs"
+    )
+    assert ast.unparse(redirect_imports(source, "my_road.py")).split("\n") == [
+        "from __future__ import annotations",
+        "import torch.nn as nn, lessons.l14_the_transformer.by_parts as parts",
+        "from . import here",
+        "from torch import *",
+        "",
+        "def f():",
+        "    from course_lib.results import value_at as n",
+        "    from course_lib.results import mean_over_seeds as recorded",
+        "    from course_lib.results import runs",
+    ]
+
+
+def test_every_entry_of_the_tables_leads_somewhere():
+    for path in MOVED_MODULES.values():
+        assert load_function("f", f"import {path} as module\nf = print")[0], path
+    for path in MOVED_NAMES.values():
+        module, _, name = path.rpartition(".")
+        assert load_function("f", f"from {module} import {name}\nf = print")[0], path
+
+
+def test_progress_of_the_old_version_is_read_as_before(old_home):
+    learner = progress.read()
+    assert learner.notes == () and len(learner.events) == 17
+    assert [part.lesson.number for part in learner.lessons if part.opened] == ["00", "04", "08", "17"]
+    assert [part.lesson.number for part in learner.lessons if part.complete] == ["00"]
+    assert learner.next_lesson.number == "01"
+    counts = learner.lesson("query_key_value").counts
+    assert [text.partition(" ")[0] for text in counts] == (
+        ["exercises", "quiz", "predictions", "goals", "explanations"]
+    )
+    numbers = [[int(word) for word in text.split() if word.isdigit()] for text in counts]
+    assert numbers == [[1, 5], [3, 4], [0, 1], [1], [1]]
+    shown = [(shown.misconception.id, shown.times, shown.put_right) for shown in learner.misconceptions]
+    assert shown == [("M07", 1, True), ("M08", 1, False)]
+    assert learner.missed == ("which-root",) and learner.goals("SaturationLab") == {"wide"}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
+from course_lib.teaching.exercises import ByHand, Slip, TensorExercise, gaussian
 
-DOUBLE_IT = Exercise(
+DOUBLE_IT = TensorExercise(
     name="double_it",
     lesson="start_here",
     inputs={"numbers": gaussian("n")},

@@ -10,9 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 
 START, END = "<s>", "</s>"
 Counts = dict[tuple[str, ...], Counter]

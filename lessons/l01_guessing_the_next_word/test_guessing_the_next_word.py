@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from course_lib.results import runs
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from lessons.l01_guessing_the_next_word import measurements
 from lessons.l01_guessing_the_next_word.measurements import (
     CHAT,
@@ -31,7 +31,7 @@ from tests.lessons.told import Told, language, means
 
 LESSON = Told("guessing_the_next_word")
 STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
-step = exercise_called("gradient_step").reference
+step = find_exercise("gradient_step").reference
 
 
 @cache

@@ -11,10 +11,16 @@ from torch import Tensor
 from course_lib.formatting import fixed
 from course_lib.layers.cells import rnn_cell
 from course_lib.layers.recurrent import unroll
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    PlainExercise,
+    RandomInput,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    gaussian,
+)
 
 LESSON = "recurrent_networks"
 
@@ -50,7 +56,7 @@ def backwards(inputs: Tensor, *given: Tensor) -> Tensor:
     return read_sequence(inputs.flip(-2), *given).flip(-2)
 
 
-READ_SEQUENCE = Exercise(
+READ_SEQUENCE = TensorExercise(
     name="read_sequence",
     lesson=LESSON,
     inputs={
@@ -313,11 +319,11 @@ def product_of_jacobians(states: Tensor, w_rec: Tensor) -> Tensor:
     return product_of(step_jacobians(states, w_rec), w_rec)
 
 
-PRODUCT_OF_JACOBIANS = Exercise(
+PRODUCT_OF_JACOBIANS = TensorExercise(
     name="product_of_jacobians",
     lesson=LESSON,
     inputs={
-        "states": Given(
+        "states": RandomInput(
             "n h", lambda size, g: torch.tanh(torch.randn(size, generator=g, dtype=torch.float32))
         ),
         "w_rec": gaussian("h h"),

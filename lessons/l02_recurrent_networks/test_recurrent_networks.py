@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT, data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.perplexity import perplexity
 from course_lib.translation.shipped import shared
@@ -21,8 +21,8 @@ from tools.authoring.source import read_lesson
 LESSON = Told("recurrent_networks")
 STORED = json.loads(data_path("results", "lesson_02.json").read_text(encoding="utf-8"))
 
-read_sequence = exercise_called("read_sequence").reference
-product_of_jacobians = exercise_called("product_of_jacobians").reference
+read_sequence = find_exercise("read_sequence").reference
+product_of_jacobians = find_exercise("product_of_jacobians").reference
 
 
 def definitions_of(cell_name: str, **names) -> dict:
@@ -66,7 +66,7 @@ def test_the_rnn_remembers_the_noun_until_a_second_noun_comes():
 
 
 def test_a_wired_memory_holds_for_ever_and_its_gradient_vanishes():
-    w, u, b = exercise_called("wire_memory").reference()
+    w, u, b = find_exercise("wire_memory").reference()
     state, gradient = math.tanh(w), 1.0
     for _ in range(200_000):
         state = math.tanh(u * state + b)
@@ -165,7 +165,7 @@ def test_clipping_keeps_the_direction_and_cutting_each_number_does_not():
     matrix.requires_grad_()
     last = read_sequence(words, torch.zeros(32), torch.eye(32), matrix, torch.zeros(32))[-1]
     (exploded,) = torch.autograd.grad(last.square().sum(), matrix)
-    [clipped] = exercise_called("clip_gradients").reference([exploded], 1.0)
+    [clipped] = find_exercise("clip_gradients").reference([exploded], 1.0)
     cut = exploded.clamp(-1.0, 1.0)
     cosines = [F.cosine_similarity(part.flatten(), exploded.flatten(), dim=0) for part in (clipped, cut)]
     assert exploded.norm() > 1000 and clipped.norm() == pytest.approx(1) and cut.norm() > 10
@@ -190,7 +190,7 @@ def test_detaching_changes_no_state_and_cuts_the_gradient():
     torch.testing.assert_close(states, same_states)
     assert gradients[0].norm() > 1 and cut_gradients[0].norm() == 0
     torch.testing.assert_close(gradients[-1], cut_gradients[-1])
-    exercise_called("test_reader").reference(detached_reader)  # no test of outputs can find it
+    find_exercise("test_reader").reference(detached_reader)  # no test of outputs can find it
 
 
 # ---- references
@@ -207,5 +207,5 @@ def test_the_references_agree_with_torch():
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient.clone()
     torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-    ours = exercise_called("clip_gradients").reference(gradients, 1.0)
+    ours = find_exercise("clip_gradients").reference(gradients, 1.0)
     torch.testing.assert_close([parameter.grad for parameter in parameters], list(ours), atol=1e-5, rtol=1e-4)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import Inputs, PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
+from course_lib.teaching.exercises import ByHand, Inputs, PlainExercise, Slip, TensorExercise, gaussian
 
 LESSON = "lstm_and_gru"
 LN3 = math.log(3)  # σ(ln 3) is exactly 3/4, tanh(½ ln 3) exactly 1/2
@@ -123,7 +121,7 @@ def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
     return lstm_with(step)
 
 
-LSTM_CELL = Exercise(
+LSTM_CELL = TensorExercise(
     name="lstm_cell",
     lesson=LESSON,
     inputs={
@@ -407,7 +405,7 @@ def bias_outside(x, hidden, w_x, w_h, b_x, b_h):
     return (1 - keep) * torch.tanh(new_x + reset * (new_h - b_new) + b_new) + keep * hidden
 
 
-GRU_CELL = Exercise(
+GRU_CELL = TensorExercise(
     name="gru_cell",
     lesson=LESSON,
     inputs={

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
 from course_lib.runtime import PROJECT_ROOT, data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru import measurements, recall
@@ -28,7 +28,7 @@ SENTENCE = "le chat a bu l' eau parce qu' il avait soif"
 
 
 def reference(exercise: str):
-    return exercise_called(exercise).reference
+    return find_exercise(exercise).reference
 
 
 def definitions_of(cell_name: str, **names) -> dict:

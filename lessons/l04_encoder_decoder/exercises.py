@@ -8,9 +8,7 @@ from typing import Any
 
 import torch
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
 from course_lib.translation.shipped import load_shipped

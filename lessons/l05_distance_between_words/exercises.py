@@ -13,10 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.convolution import convolve
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TensorExercise, TestExercise, gaussian
 
 LESSON = "distance_between_words"
 SIZES = {"n": 8, "k": 3, "c": 4, "o": 5}
@@ -37,7 +34,7 @@ def n_windows(words: Tensor, kernel: Tensor) -> int:
     return len(words) - len(kernel) + 1
 
 
-CONVOLVE_WORDS = Exercise(
+CONVOLVE_WORDS = TensorExercise(
     name="convolve_words",
     lesson=LESSON,
     inputs={"words": gaussian("n c"), "kernel": gaussian("k c o")},
@@ -283,7 +280,7 @@ def convolve_after_two_zeros(words: Tensor, kernel: Tensor) -> Tensor:
     return convolve_words(padded[: len(words) + len(kernel) - 1], kernel)
 
 
-LOOK_BACK = Exercise(
+LOOK_BACK = TensorExercise(
     name="look_back",
     lesson=LESSON,
     inputs={"words": gaussian("n c"), "kernel": gaussian("k c o")},

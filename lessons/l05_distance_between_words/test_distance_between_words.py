@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from course_lib.layers.folding import kernel_widths
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.pipeline import translate
@@ -126,7 +126,7 @@ def test_gates_can_hold_the_first_word(cell, seed):
             lstm.bias_ih_l0[32:64], lstm.bias_hh_l0[32:64] = forget_bias, 0.0
         return relative_influence(cell, lambda words: lstm(words)[0])
 
-    designed = exercise_called("design_memory").reference(32)["forget_bias"]
+    designed = find_exercise("design_memory").reference(32)["forget_bias"]
     assert 0.0005 < influence(1.0)[0] < 0.002, "about a thousandth"
     assert influence(designed).min() > 0.25, "no word less than a quarter"
 

@@ -10,10 +10,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.scores import additive
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    PlainExercise,
+    RandomInput,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    gaussian,
+)
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped
@@ -28,7 +34,7 @@ def additive_scores(
     return additive(state[None], annotations, w_query=w_state, w_key=w_annotation, v=v)[0]
 
 
-ADDITIVE_SCORES = Exercise(
+ADDITIVE_SCORES = TensorExercise(
     name="additive_scores",
     lesson="bahdanau_attention",
     inputs={"state": gaussian("s"), "annotations": gaussian("n a"), **WEIGHTS},
@@ -101,7 +107,7 @@ def hidden_layer(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor) -> T
     return torch.tanh((states @ w.T)[:, None] + annotations @ u.T)
 
 
-ADDITIVE_ATTENTION = Exercise(
+ADDITIVE_ATTENTION = TensorExercise(
     name="additive_attention",
     lesson="bahdanau_attention",
     inputs={"states": gaussian("b s"), "annotations": gaussian("b n a"), **WEIGHTS},
@@ -226,16 +232,16 @@ TEST_ADDITIVE_ATTENTION = TestExercise(
 )
 
 
-def random_weights(axes: str) -> Given:
+def random_weights(axes: str) -> RandomInput:
     """Attention weights: rows that sum to 1."""
-    return Given(axes, lambda size, g: torch.randn(size, generator=g, device="cpu").mul(2).softmax(-1))
+    return RandomInput(axes, lambda size, g: torch.randn(size, generator=g, device="cpu").mul(2).softmax(-1))
 
 
 def links_one_late(weights: Tensor) -> Tensor:
     return weights[1:, :-1].argmax(dim=-1)
 
 
-ALIGNED_WORDS = Exercise(
+ALIGNED_WORDS = TensorExercise(
     name="aligned_words",
     lesson="bahdanau_attention",
     inputs={"weights": random_weights("t s")},

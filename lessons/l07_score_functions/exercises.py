@@ -10,8 +10,7 @@ from torch import Tensor
 
 from course_lib.layers.local import gaussian_window, predicted_centres
 from course_lib.layers.scores import concat, cosine, general
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from course_lib.teaching.exercises import ByHand, Invariant, RandomInput, Slip, TensorExercise, gaussian
 
 LESSON = "score_functions"
 TANH_1 = 0.761594  # tanh(1)
@@ -22,7 +21,7 @@ def general_scores(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
     return general(queries, keys, weight=w)
 
 
-GENERAL_SCORES = Exercise(
+GENERAL_SCORES = TensorExercise(
     name="general_scores",
     lesson=LESSON,
     inputs={"queries": gaussian("m q"), "keys": gaussian("n k"), "w": gaussian("q k")},
@@ -80,7 +79,7 @@ def project_pairs(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
     return (queries @ w[:, :q].T)[:, None] + keys @ w[:, q:].T
 
 
-CONCAT_SCORES = Exercise(
+CONCAT_SCORES = TensorExercise(
     name="concat_scores",
     lesson=LESSON,
     inputs={
@@ -154,7 +153,7 @@ def first_version(query: Tensor, keys: Tensor) -> Tensor:
     return keys @ query / (query.norm() * keys.norm())
 
 
-COSINE_SCORES = Exercise(
+COSINE_SCORES = TensorExercise(
     name="cosine_scores",
     lesson=LESSON,
     inputs={"query": gaussian("d"), "keys": gaussian("n d")},
@@ -256,7 +255,7 @@ def with_centre(move: Callable[[Tensor, int], Tensor]) -> Callable:
     return wrong
 
 
-LOCAL_P_WEIGHTS = Exercise(
+LOCAL_P_WEIGHTS = TensorExercise(
     name="local_p_weights",
     lesson=LESSON,
     inputs={
@@ -266,7 +265,7 @@ LOCAL_P_WEIGHTS = Exercise(
         "w_p": gaussian("d q"),
         "v_p": gaussian("d"),
         # Whole numbers: they have no gradient.
-        "half_width": Given("", lambda size, g: torch.randint(1, 4, size, generator=g)),
+        "half_width": RandomInput("", lambda size, g: torch.randint(1, 4, size, generator=g)),
     },
     returns={"weights": "n", "centre": ""},
     sizes={"n": 9, "q": 3, "k": 4, "d": 6},

@@ -11,9 +11,15 @@ from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.layers.scores import dot
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    RandomInput,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    gaussian,
+)
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -26,9 +32,9 @@ OVER_QUERIES = (
 )
 
 
-def random_width(axes: str) -> Given:
+def random_width(axes: str) -> RandomInput:
     """The width of a smoother, different in each case."""
-    return Given(axes, lambda size, generator: 0.3 + torch.rand(size, generator=generator))
+    return RandomInput(axes, lambda size, generator: 0.3 + torch.rand(size, generator=generator))
 
 
 def blend(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,7 +46,7 @@ def look_up(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor
     return context[0], weights[0]
 
 
-SOFT_LOOKUP = Exercise(
+SOFT_LOOKUP = TensorExercise(
     name="soft_lookup",
     lesson="query_key_value",
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n v")},
@@ -109,7 +115,7 @@ def scaled(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
-SCALED_ATTENTION = Exercise(
+SCALED_ATTENTION = TensorExercise(
     name="scaled_attention",
     lesson="query_key_value",
     inputs={
@@ -289,7 +295,7 @@ def first_version(x, w_q, w_k, w_v):
     return queries, keys, values, scores
 
 
-PROJECT_QKV = Exercise(
+PROJECT_QKV = TensorExercise(
     name="project_qkv",
     lesson="query_key_value",
     inputs={
@@ -385,7 +391,7 @@ def scaled_distances(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
     return (places[:, None] - x) / width
 
 
-SMOOTH_CURVE = Exercise(
+SMOOTH_CURVE = TensorExercise(
     name="smooth_curve",
     lesson="query_key_value",
     inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": random_width("")},

@@ -9,10 +9,16 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Invariant, gaussian, look_mask
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    PlainExercise,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    attention_mask,
+    gaussian,
+)
 from lessons.l08_query_key_value.exercises import LN3, blend, look_up
 
 # ---- a memory read twice
@@ -49,7 +55,7 @@ def adds_keys(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tens
     return answer, first, second
 
 
-READ_TWICE = Exercise(
+READ_TWICE = TensorExercise(
     name="read_twice",
     lesson="self_attention",
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n d")},
@@ -140,7 +146,7 @@ def open_first(weights: Tensor, is_open: Tensor) -> Tensor:
     return torch.cat([weights[:, is_open], weights[:, ~is_open]], dim=-1)
 
 
-SELF_ATTENTION = Exercise(
+SELF_ATTENTION = TensorExercise(
     name="self_attention",
     lesson="self_attention",
     inputs={
@@ -148,7 +154,7 @@ SELF_ATTENTION = Exercise(
         "w_q": gaussian("d_model d_k"),
         "w_k": gaussian("d_model d_k"),
         "w_v": gaussian("d_model d_v"),
-        "is_open": look_mask("n"),
+        "is_open": attention_mask("n"),
     },
     returns={"outputs": "n d_v", "weights": "n n"},
     sizes={"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
@@ -468,7 +474,7 @@ def ends_are_special(x: Tensor) -> Tensor:
     return plain_self_attention(x) + 2 * (positions(x) == len(x) - 1) + (positions(x) == 0)
 
 
-ORDER_BLIND = Exercise(
+ORDER_BLIND = TensorExercise(
     name="order_blind",
     lesson="self_attention",
     inputs={"x": gaussian("n d")},

@@ -9,13 +9,19 @@ from torch import Generator, Tensor
 
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import causal_mask, padding_mask
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, Given, Invariant, gaussian
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    PlainExercise,
+    RandomInput,
+    Slip,
+    TensorExercise,
+    gaussian,
+)
 from lessons.l08_query_key_value.exercises import blend, scaled
 
 
-def random_mask(axes: str) -> Given:
+def random_mask(axes: str) -> RandomInput:
     """A random mask; the last query may look at nothing."""
 
     def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
@@ -25,7 +31,7 @@ def random_mask(axes: str) -> Given:
         mask.flatten(0, -2)[-1] = False
         return mask
 
-    return Given(axes, draw)
+    return RandomInput(axes, draw)
 
 
 def attention(queries: Tensor, keys: Tensor, values: Tensor, may_look: Tensor) -> tuple[Tensor, Tensor]:
@@ -46,7 +52,7 @@ UPSIDE_DOWN = (
     "everywhere. It goes where it may not: `~may_look`."
 )
 
-MASKED_ATTENTION = Exercise(
+MASKED_ATTENTION = TensorExercise(
     name="masked_attention",
     lesson="masks",
     inputs={

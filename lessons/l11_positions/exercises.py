@@ -10,10 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lib.layers import positions
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.tensor_exercise import Exercise, gaussian
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TensorExercise, TestExercise, gaussian
 
 
 def angles_of(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
@@ -280,7 +277,7 @@ def rows_for(table: Tensor, embedded: Tensor, first: int = 0) -> Tensor:
     return table[first : first + embedded.shape[1]]
 
 
-ADD_POSITIONS = Exercise(
+ADD_POSITIONS = TensorExercise(
     name="add_positions",
     lesson="positions",
     inputs={"embedded": gaussian("b n d"), "table": gaussian("most d")},
@@ -377,7 +374,7 @@ def concatenated(features: Tensor, turned: Tensor) -> Tensor:
     return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
 
 
-ROTATE = Exercise(
+ROTATE = TensorExercise(
     name="rotate",
     lesson="positions",
     inputs={"features": gaussian("*batch n w"), "turned": gaussian("n pairs")},

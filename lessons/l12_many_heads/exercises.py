@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 
 from course_lib.layers import multi_head as library
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercises.any_exercise import ByHand, Case, Slip
-from course_lib.teaching.exercises.gradients import wrong_gradients
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.verdict import Verdict
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    PlainExercise,
+    Slip,
+    TestExercise,
+    Verdict,
+    compare_gradients,
+)
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -29,16 +31,17 @@ class LayerExercise(PlainExercise):
     """A part of a layer. Gradients must reach its tensors, which are its first inputs."""
 
     def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
-        make = self.others[0]
-        n = sum(isinstance(value, Tensor) for value in make())
-        rest = make()[n:]
-        of_tensors = SimpleNamespace(
-            cases=lambda: (None, Case(lambda: make()[:n])),
-            inputs=self.inputs[:n],
-            reference=lambda *tensors: self.reference(*tensors, *rest),
+        inputs = self.others[0]()
+        tensors = [value for value in inputs if isinstance(value, Tensor)]
+        rest = inputs[len(tensors) :]
+        return compare_gradients(
+            lambda *tensors: attempt(*tensors, *rest),
+            lambda *tensors: self.reference(*tensors, *rest),
+            tensors,
+            list(self.inputs)[: len(tensors)],
+            deadline=until,
             seconds=self.seconds,
         )
-        return wrong_gradients(of_tensors, lambda *tensors: attempt(*tensors, *rest), until)
 
 
 # ---- split and join

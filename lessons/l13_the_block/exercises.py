@@ -11,9 +11,7 @@ from torch.nn import functional as F
 from course_lib.layers import feed_forward as library
 from course_lib.layers import norms, residual
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

@@ -14,9 +14,7 @@ from torch import Tensor
 
 from course_lib.layers.feed_forward import feed_forward
 from course_lib.layers.positions import sinusoids
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 from lessons.l14_the_transformer import by_parts as library
 from lessons.l14_the_transformer.by_parts import RIGHT, Wiring
 

@@ -13,8 +13,7 @@ from course_lib.layers.positions import sinusoids
 from course_lib.runtime import data_path
 from course_lib.teaching import yours
 from course_lib.teaching.contents import lesson
-from course_lib.teaching.exercises.any_exercise import judge
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD, spoken
@@ -193,7 +192,7 @@ def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
     space["decoder_block"] = yours("decoder_block")
     exec(named_cells()["batch"], space)
     for finder in (first_in_mine, first_by_zip):
-        assert judge(exercise_called("first_difference"), finder).status == "passed"
+        assert judge(find_exercise("first_difference"), finder).status == "passed"
         space["first_difference"] = finder
         exec(named_cells()["stages"], space)
         assert set(space["lit"]) == set(space["PARTS"]), "every part agrees"
@@ -210,12 +209,12 @@ def test_the_parts_of_the_roll_are_exercises():
     )
     names = assigned.split()
     assert len(names) == len(set(names)) == 18
-    assert all(exercise_called(name).name == name for name in names)
+    assert all(find_exercise(name).name == name for name in names)
 
 
 @pytest.mark.parametrize("name", ["encode_source", "decoder_block", "decode_logits"])
 def test_the_library_version_passes_the_check(name):
-    exercise = exercise_called(name)
+    exercise = find_exercise(name)
     assert judge(exercise, exercise.library).status == "passed"
 
 

@@ -12,10 +12,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.verdict import wrong
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_verdict
 from course_lib.text.special import PAD
 from course_lib.training import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
@@ -328,7 +325,7 @@ class WithGradient(PlainExercise):
     def read(self, value, case):
         if isinstance(value, Tensor) and not value.requires_grad and not case.by_hand:
             message = "No gradient flows through this tensor: it is cut off from the logits."
-            return wrong(message, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
+            return wrong_verdict(message, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
         return super().read(value, case)
 
 

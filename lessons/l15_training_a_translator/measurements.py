@@ -9,7 +9,7 @@ from statistics import mean
 import torch
 
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.splits import splits
 from course_lib.training.corpora import TrainingData
@@ -37,7 +37,7 @@ def measure_padding() -> dict[str, float]:
     lengths = [max(len(p.src), len(p.tgt)) + 1 for p in splits(seed=0, sizes={"train": 3000}).train]
     in_order = [list(range(first, first + 40)) for first in range(0, 3000, 40)]
     longest = [max(lengths[i] for i in batch) for batch in in_order]
-    by_length = exercise_called("by_length").reference(lengths, 1024)
+    by_length = find_exercise("by_length").reference(lengths, 1024)
 
     def fraction(batches: list[list[int]]) -> float:
         return 1 - sum(lengths) / sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib.models.registry import build
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
 from course_lib.training.by_hand import paper_rate, training_step
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
@@ -23,7 +23,7 @@ from lessons.l15_training_a_translator.small_run import SmallRun
 from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, HEALTHY, TrainingSettings
 from tools.experiments.catalogue import experiments
 
-OWN = {"batcher": exercise_called("by_length").reference, "schedule": paper_rate}
+OWN = {"batcher": find_exercise("by_length").reference, "schedule": paper_rate}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from course_lib.results import runs
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.toy.splits import splits
 from course_lib.training.by_hand import paper_rate, smoothed_loss
 from lessons.l15_training_a_translator.loss_floor import compute as floor_at
@@ -87,7 +87,7 @@ def test_the_padding_by_hand():
 
 def test_the_rate_and_adams_means_by_hand():
     assert [paper_rate(step, 4, 4) for step in (1, 4, 16)] == pytest.approx([1 / 16, 1 / 4, 1 / 8])
-    buggy = exercise_called("paper_rate").unrepaired
+    buggy = find_exercise("paper_rate").unrepaired
     assert buggy(1, 4, 4) == paper_rate(1, 4, 4) and buggy(1, 512, 4000) != paper_rate(1, 512, 4000)
     m = v = 0.0
     for step, expected in ((1, (1.0, 2.0)), (2, (1.9, 3.96))):
@@ -271,7 +271,7 @@ def test_a_live_run_comes_out_as_the_recorded_one():
 @pytest.mark.parametrize(("rate", "warm_up"), [(0.003, 40), (0.01, 0)])
 def test_a_repair_at_the_edge_of_what_is_accepted_learns(rate, warm_up):
     settings = TrainingSettings(rate=rate, warm_up=warm_up, n_sentences=2000)
-    own = {"batcher": exercise_called("by_length").reference, "schedule": paper_rate}
+    own = {"batcher": find_exercise("by_length").reference, "schedule": paper_rate}
     run = SmallRun(short_data(n_train=2000), settings, **own).train()
     assert run.history[-1].scores["exact"] > 0.75
 
@@ -337,7 +337,7 @@ def test_the_decoder_met_long_targets_in_training():
 def test_merges_by_hand():
     words = {tuple("chat"): 5, tuple("chats"): 2, tuple("chien"): 3}
     for expected in (("c", "h"), ("a", "t"), ("ch", "at")):
-        pair, words = exercise_called("next_merge").reference(words)
+        pair, words = find_exercise("next_merge").reference(words)
         assert pair == expected
 
 
@@ -346,7 +346,7 @@ def test_after_80_merges_frequent_words_are_whole_and_new_ones_in_pieces():
     counts = Counter(word for pair in sentences for word in pair.tgt)
     pieces, merges = {("▁", *word): n for word, n in counts.items()}, []
     while len(merges) < 80:
-        pair, pieces = exercise_called("next_merge").reference(pieces)
+        pair, pieces = find_exercise("next_merge").reference(pieces)
         merges.append(pair)
     cuts = {word: apply_merges(f"▁{word}", merges) for word in ("parce", "femme", "princes", "fantôme")}
     assert len(cuts["parce"]) == 1 < len(cuts["femme"]) and counts["parce"] > counts["femme"] > 0

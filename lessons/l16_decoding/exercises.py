@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 
 TOPIC = "decoding"
 

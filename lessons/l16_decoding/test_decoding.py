@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU
 from course_lib.layers.block import KeysAndValues
 from course_lib.results import runs
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
@@ -112,7 +112,7 @@ def test_the_bug_changes_most_sentences_and_no_score():
 
 @pytest.mark.slow
 def test_the_lessons_beam_equals_the_librarys_and_the_bug_spares_greedy_decoding():
-    exercise, pairs = exercise_called("grow"), drawn(60)[:15]
+    exercise, pairs = find_exercise("grow"), drawn(60)[:15]
     assert by_the_lessons_beam(exercise.reference, pairs, 5) == translations("rctm", sources(pairs), beam=5)
     greedy = [by_the_lessons_beam(grow, pairs, 1) for grow in (exercise.reference, exercise.unrepaired)]
     assert greedy[0] == greedy[1]
@@ -162,7 +162,7 @@ def test_bleu_by_hand():
     assert (scored.counts, scored.totals) == ([14, 11, 9, 7], [14, 12, 10, 8])
     assert (scored.bp, scored.score) == (pytest.approx(0.931, abs=5e-4), pytest.approx(85.8, abs=0.05))
     assert scored.score / scored.bp == pytest.approx(92.2, abs=0.05)
-    score = exercise_called("bleu_score").reference
+    score = find_exercise("bleu_score").reference
     ours = score([text.split() for text in outputs], [text.split() for text in references])
     assert ours == pytest.approx(scored.score)
 

@@ -11,11 +11,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercises.answer import Answer
-from course_lib.teaching.exercises.any_exercise import ByHand, Case, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.verdict import Verdict, wrong
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    Answer,
+    ByHand,
+    Case,
+    PlainExercise,
+    Slip,
+    TestExercise,
+    Verdict,
+    wrong_verdict,
+)
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, feature_map, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby, window_mask
 
@@ -547,7 +552,7 @@ class Search(PlainExercise):
         if value is not None:
             return super().read(value, case)
         advice = "Other widths do fit: try every `n_heads`. (Or is a `return` missing?)"
-        nothing = wrong(
+        nothing = wrong_verdict(
             "For this budget your search found nothing: it returned `None`.", advice, "finds-nothing"
         )
         return replace(nothing, given=self.call_text(case))

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, TITLES, beats, table
 
 LESSON = "the_museum"

@@ -14,11 +14,17 @@ import numpy as np
 import torch
 
 from course_lib.models.registry import translators
-from course_lib.teaching.exercises.any_exercise import ByHand, Slip, Trial
-from course_lib.teaching.exercises.guarded_call import call, explain_failure
-from course_lib.teaching.exercises.plain_exercise import PlainExercise
-from course_lib.teaching.exercises.verdict import Verdict, wrong
-from course_lib.teaching.exercises.written_test import TestExercise
+from course_lib.teaching.exercises import (
+    ByHand,
+    PlainExercise,
+    Slip,
+    TestExercise,
+    Trial,
+    Verdict,
+    call,
+    explain_failure,
+    wrong_verdict,
+)
 from lessons.l19_your_own_claim.corpus import SPLITS, small_world
 from lessons.l19_your_own_claim.rules import even
 from lessons.l19_your_own_claim.scores import points_lost
@@ -591,13 +597,15 @@ class RuleExercise(PlainExercise):
             return problem
         n_changed = sum(not same_words(trial.given, trial.case.make()[1]) for trial in trials)
         if not n_changed:
-            return wrong(
+            return wrong_verdict(
                 "It changes no sentence.",
                 "Is the condition ever true? Print some of `world.test`.",
                 "nothing",
             )
         if n_changed == len(trials):
-            return wrong("It changes every sentence.", "Let a quarter alone, to see what else breaks.", "all")
+            return wrong_verdict(
+                "It changes every sentence.", "Let a quarter alone, to see what else breaks.", "all"
+            )
         return None
 
     def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
@@ -608,14 +616,18 @@ class RuleExercise(PlainExercise):
         world = outcome.answer
         if not world.is_deterministic:
             advice = "A rule gives the same answer every time, or nobody can learn it. Take the chance out."
-            return wrong("The same sentence was changed in two ways.", advice, "not-a-rule")
+            return wrong_verdict("The same sentence was changed in two ways.", advice, "not-a-rule")
         finding = f"It changes {world.n_changed} of the 500 short sentences of the test."
         if world.n_changed < FEWEST:
-            return wrong(finding, f"Too few to measure anything: {FEWEST} at least. Choose a commoner word.")
+            return wrong_verdict(
+                finding, f"Too few to measure anything: {FEWEST} at least. Choose a commoner word."
+            )
         if world.n_changed > MOST:
-            return wrong(finding, "Too many: let a quarter alone, to see what else breaks.", "too-many")
+            return wrong_verdict(
+                finding, "Too many: let a quarter alone, to see what else breaks.", "too-many"
+            )
         if unseen := sorted(world.test_words - world.training_words):
-            return wrong(
+            return wrong_verdict(
                 f"{unseen[0]!r} is asked for in the test and never shown in training.",
                 "No system can say a word that it has never met. Make the rule use common words.",
                 "never-shown",

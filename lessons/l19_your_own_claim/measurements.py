@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import mean
 
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim.corpus import TEST_SETS, small_world, split_sizes
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
 from lessons.l19_your_own_claim.scores import SeedTable, by_length, points_lost
@@ -71,7 +71,7 @@ def measure_claim(rule: Rule, breaks: str, more_than: str, on: str, seeds: tuple
     """The gap between two systems on a split, and the points that each of them loses on every split."""
     tables = recorded_tables(rule, (breaks, more_than), seeds)
     prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": 0}
-    outcome = exercise_called("verdict").reference(prediction, tables)
+    outcome = find_exercise("verdict").reference(prediction, tables)
     return {
         "sizes": split_sizes(rule),
         "gap": {key: outcome[key] for key in ("least", "most")} | below_zero(outcome["least"]),

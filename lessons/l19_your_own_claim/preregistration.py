@@ -18,8 +18,7 @@ from typing import Any
 
 from course_lib.runtime import user_folder
 from course_lib.teaching import progress
-from course_lib.teaching.exercises.any_exercise import judge
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise, judge
 from lessons.l19_your_own_claim.corpus import fingerprint, split_sizes
 from lessons.l19_your_own_claim.model_checks import faults
 from lessons.l19_your_own_claim.rules import Rule
@@ -97,7 +96,7 @@ def try_claim(
     if plan is None:
         print(NO_PREDICTION)
         return None
-    verdict = judge(exercise_called("my_rule"), rule)
+    verdict = judge(find_exercise("my_rule"), rule)
     if verdict.status == "not tried":
         print(NO_RULE)
         return None

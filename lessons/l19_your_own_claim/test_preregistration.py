@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim import preregistration, report
 from lessons.l19_your_own_claim.preregistration import try_claim, write_down
 from lessons.l19_your_own_claim.report import LACKS, claim_report
@@ -45,7 +45,7 @@ RESULT = {
     "rules": 1,
     "sizes": {"rule": 50, "rest": 450},
 }
-RULE = exercise_called("my_rule").reference
+RULE = find_exercise("my_rule").reference
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def unwritten(*inputs):
 
 
 def report_text(result, words=""):
-    verdict, missing = (exercise_called(name).reference for name in ("verdict", "missing"))
+    verdict, missing = (find_exercise(name).reference for name in ("verdict", "missing"))
     return repr(claim_report(result, verdict=verdict, missing=missing, words=words))
 
 

@@ -9,7 +9,7 @@ from statistics import mean
 import pytest
 
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises.catalogue import exercise_called
+from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim.corpus import small_world
 from lessons.l19_your_own_claim.measurements import measure, recorded_tables
 from lessons.l19_your_own_claim.rules import RULES, even, mirror, very_last
@@ -19,7 +19,7 @@ from tests.lessons.told import Told
 from tools.experiments.catalogue import experiments
 
 L = Told("your_own_claim")
-verdict = exercise_called("verdict").reference
+verdict = find_exercise("verdict").reference
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from course_lib.teaching import list_own_functions, progress, yours
 from course_lib.teaching.own_code import kept_functions
 from course_lib.teaching.own_code.loading import load_function
 
+GONE = {"said"}  # of lesson 15's own training loop, which is no more; no exercise asks for it
 SAMPLES = Path(__file__).parent / "samples" / "version_0_1"
 LESSON_LINES = (SAMPLES / "imports_of_lessons.txt").read_text(encoding="utf-8").splitlines()
 OWN_LINES = (SAMPLES / "imports_of_my_road.txt").read_text(encoding="utf-8").splitlines()
@@ -44,11 +45,15 @@ def test_an_old_import_in_a_notebook_works_or_says_what_to_do(line):
 def test_an_old_import_in_my_road_works(line):
     (statement,) = ast.parse(line).body
     for alias in statement.names:
+        statement.names = [alias]
         name = alias.asname or alias.name
-        source = f"{line}\n\n\ndef double_it(numbers):\n    return 2 * numbers, {name}\n"
+        source = f"{ast.unparse(statement)}\n\n\ndef double_it(numbers):\n    return 2 * numbers, {name}\n"
         function, reason = load_function("double_it", source)
-        assert function is not None, f"{name}: {reason}; add it to course_lib/old_imports.py"
-        assert function(1)[0] == 2
+        if name in GONE:
+            assert function is None and "ModuleNotFoundError" in reason
+        else:
+            assert function is not None, f"{name}: {reason}; add it to course_lib/old_imports.py"
+            assert function(1)[0] == 2
 
 
 def test_a_file_of_the_old_version_is_used_and_stays_as_it_is(old_home, capsys):

@@ -10,9 +10,6 @@ exercise.py         what an exercise is; functions of plain values, and tests to
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
 judging.py          `judge`: all that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
-
-Old names, until the lessons import the new ones from here: any_exercise.py, no_answer.py, plain_exercise.py,
-written_test.py.
 """
 
 from course_lib.lazy import lazy

@@ -43,6 +43,3 @@ def find_exercise(name: str) -> Exercise:
     names = ", ".join(exercise_topics())
     advice = f"Did you mean {close_names[0]!r}?" if close_names else f"There are: {names}."
     raise ValueError(f"No exercise is called {name!r}. {advice}")
-
-
-exercise_called = find_exercise  # the name that lessons still import

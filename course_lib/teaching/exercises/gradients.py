@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -71,10 +70,3 @@ def _compute_gradients(outputs: Tensor | Sequence[Tensor], inputs: list[Tensor])
         next(gradients) if tensor.requires_grad else torch.zeros(tensor.shape, device="cpu")
         for tensor in inputs
     ]
-
-
-def wrong_gradients(exercise: Any, attempt: Callable, deadline: float) -> Verdict | None:
-    """`compare_gradients` as lesson 12 still calls it."""
-    inputs, names = exercise.cases()[1].make(), list(exercise.inputs)
-    limits = {"deadline": deadline, "seconds": exercise.seconds}
-    return compare_gradients(attempt, exercise.reference, inputs, names, **limits)

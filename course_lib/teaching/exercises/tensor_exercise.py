@@ -304,10 +304,3 @@ def _is_or_are(names: list[str]) -> str:
 def _assign(name: str, text: str) -> str:
     """`name = text`, its further lines indented to fit."""
     return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
-
-
-Exercise, Given, look_mask = (
-    TensorExercise,
-    RandomInput,
-    attention_mask,
-)  # the names that lessons still import

@@ -87,9 +87,6 @@ def wrong_verdict(headline: str, details: str = "", slip: str | None = None) -> 
     return Verdict("", "wrong", headline, details, slip)
 
 
-wrong = wrong_verdict  # the name that lessons still import
-
-
 def join_paragraphs(*texts: str) -> str:
     """The texts that are not empty, with an empty line between them."""
     return "\n\n".join(filter(None, texts))

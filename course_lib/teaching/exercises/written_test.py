@@ -1,3 +1,0 @@
-from course_lib.teaching.exercises.exercise import TestExercise  # lessons still import from here
-
-__all__ = ["TestExercise"]

@@ -12,9 +12,9 @@ from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.translation.shipped import shared
 from lessons.l00_start_here.softmax_dial import softmax
-from tests.lessons.told import Told, language, means, seeds
+from tests.lesson_claims import LessonText, all_splits, means, seeds
 
-LESSON = Told("start_here")
+LESSON = LessonText("start_here")
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
 
 
@@ -53,7 +53,7 @@ def test_only_the_system_of_2014_fails_on_the_cow_and_only_when_it_is_thirsty():
 
 
 def test_the_translators_know_about_300_english_words_and_all_that_are_listed():
-    known = {word for pair in language().train for word in pair.src}
+    known = {word for pair in all_splits().train for word in pair.src}
     assert 270 < len(known) < 330
     listed = re.search(r"</summary>(.*?)</details>", LESSON.source, re.DOTALL)[1]
     assert set(re.findall(r"[a-z]+", listed)) <= known

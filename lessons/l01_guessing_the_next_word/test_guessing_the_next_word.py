@@ -27,16 +27,16 @@ from lessons.l01_guessing_the_next_word.measurements import (
     measure_nudge,
     train_tiny,
 )
-from tests.lessons.told import Told, language, means
+from tests.lesson_claims import LessonText, all_splits, means
 
-LESSON = Told("guessing_the_next_word")
+LESSON = LessonText("guessing_the_next_word")
 STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
 step = find_exercise("gradient_step").reference
 
 
 @cache
 def text() -> list[list[str]]:
-    return [list(pair.tgt) for pair in language().train]
+    return [list(pair.tgt) for pair in all_splits().train]
 
 
 # ---- what is stored is what comes out
@@ -65,7 +65,7 @@ def assert_close(measured, stored, **tolerance):
 
 def test_the_corpus():
     corpus = measurements.measure_corpus(text())
-    assert corpus == STORED["corpus"] and len(text()) == 20_000 and len(language().test) == 1_000
+    assert corpus == STORED["corpus"] and len(text()) == 20_000 and len(all_splits().test) == 1_000
     assert LESSON.asked("five-grams").answer == corpus["token types"] ** 5
 
 

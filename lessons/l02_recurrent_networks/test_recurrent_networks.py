@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.perplexity import perplexity
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
-from tests.lessons.told import Told, exams, means, seeds
-from tools.authoring.source import read_lesson
+from tests.lesson_claims import LessonText, held_out_splits, means, seeds
 
-LESSON = Told("recurrent_networks")
-STORED = json.loads(data_path("results", "lesson_02.json").read_text(encoding="utf-8"))
+LESSON = LessonText("recurrent_networks")
+STORED = LESSON.stored()
 
 read_sequence = find_exercise("read_sequence").reference
 product_of_jacobians = find_exercise("product_of_jacobians").reference
-
-
-def definitions_of(cell_name: str, **names) -> dict:
-    """What a named code cell of the lesson defines."""
-    source = read_lesson(LESSON.folder / "lesson.py", PROJECT_ROOT)
-    [cell] = [cell for cell in source.cells if cell.options.get("name") == cell_name]
-    exec(cell.text, names)
-    return names
 
 
 # ---- a trained language model
@@ -39,7 +28,7 @@ def definitions_of(cell_name: str, **names) -> dict:
 def test_the_rnn_beats_the_window_and_the_200_sentences_are_a_little_easier():
     by_name = means("toy_language_models", "scores", "test", "perplexity")
     assert by_name["rnn_lm"] < by_name["mlp_lm"]
-    system, pairs = shared("rnn_lm"), exams().test
+    system, pairs = shared("rnn_lm"), held_out_splits().test
     encoded = [system.tokenizer.encode(pair.tgt_text) for pair in pairs]
     easier, whole = (perplexity(system.model, part).perplexity for part in (encoded[:200], encoded))
     assert 0.95 * whole < easier < whole
@@ -87,7 +76,7 @@ def test_the_stored_counts_are_measured_again():
 
 
 def test_side_by_side_is_the_lessons_own_training():
-    train_tiny = definitions_of("tiny training", torch=torch, F=F)["train_tiny"]
+    train_tiny = LESSON.run_cell("tiny training", torch=torch, F=F)["train_tiny"]
     rates = (0.05, 0.1)
     both = measurements.train_side_by_side(4, rates, steps=20, seed=1)
     for accuracies, rate in zip(both, rates, strict=True):

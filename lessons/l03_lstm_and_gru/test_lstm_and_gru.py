@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import cache
 
@@ -13,30 +12,20 @@ from torch.nn import functional as F
 
 from course_lib.layers.cells import gru_cell, lstm_cell
 from course_lib.layers.recurrent import _weights
-from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru import measurements, recall
-from tests.lessons.told import Told, exams, means, seeds
-from tools.authoring.source import read_lesson
+from tests.lesson_claims import LessonText, held_out_splits, means, seeds
 from tools.experiments.recall_run import VOCAB, new_model
 
-LESSON = Told("lstm_and_gru")
-STORED = json.loads(data_path("results", "lesson_03.json").read_text(encoding="utf-8"))
+LESSON = LessonText("lstm_and_gru")
+STORED = LESSON.stored()
 SENTENCE = "le chat a bu l' eau parce qu' il avait soif"
 
 
 def reference(exercise: str):
     return find_exercise(exercise).reference
-
-
-def definitions_of(cell_name: str, **names) -> dict:
-    """What a named code cell of the lesson defines."""
-    source = read_lesson(LESSON.folder / "lesson.py", PROJECT_ROOT)
-    [cell] = [cell for cell in source.cells if cell.options.get("name") == cell_name]
-    exec(cell.text, names)
-    return names
 
 
 # ---- half-lives
@@ -98,7 +87,7 @@ def test_training_made_most_half_lives_shorter_and_a_few_longer():
     assert lives.median() < 1, "half of them forget half within one word"
     assert 3 <= int((lives > 9).sum()) <= 8, "a handful of nine steps and more"
     assert lives.max() > len(forget_gates(SENTENCE)), "the slowest covers the sentence"
-    over_many = half_lives(*(pair.tgt_text for pair in exams().test[:200]))
+    over_many = half_lives(*(pair.tgt_text for pair in held_out_splits().test[:200]))
     assert over_many.max() == pytest.approx(6, abs=1)
 
 
@@ -198,7 +187,7 @@ def test_most_of_it_comes_back_through_the_hidden_state():
 
 def test_the_designed_forget_bias_learns_lag_40_and_the_usual_one_does_not():
     names = {"torch": torch, "nn": nn, "F": F, "recall": recall, "yours": reference}
-    learn = definitions_of("lag 40", **names)["learn_lag_40"]
+    learn = LESSON.run_cell("lag 40", **names)["learn_lag_40"]
     usual, designed = learn(1.0), learn(reference("design_memory")(40)["forget_bias"])
     chance = math.log(10)
     assert usual[-20:].mean() == pytest.approx(chance, abs=0.1), "at chance"
@@ -237,7 +226,7 @@ def perplexity_with(step) -> float:
     model = system.model
     weights = [weight.detach() for weight in model.recurrent.layers[0][0].parameters()]
     losses = []
-    for pair in exams().test[:100]:
+    for pair in held_out_splits().test[:100]:
         ids = system.tokenizer.encode(pair.tgt_text)
         hidden, states = torch.zeros(1, 120), []
         for word in model.words.target(torch.tensor([BOS, *ids])):
@@ -249,7 +238,7 @@ def perplexity_with(step) -> float:
 
 
 def test_a_wrong_gru_step_runs_and_is_worse_than_the_plain_rnn():
-    steps = definitions_of("wrong GRU steps", torch=torch)
+    steps = LESSON.run_cell("wrong GRU steps", torch=torch)
     right, reset_first, swapped = map(
         perplexity_with, (reference("gru_cell"), steps["reset_first"], steps["swapped_blend"])
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from statistics import stdev
 
@@ -10,26 +9,18 @@ import pytest
 import torch
 
 from course_lib.models.registry import n_parameters
-from course_lib.runtime import data_path
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
 from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder import exercises
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
 from lessons.l04_encoder_decoder.read import translations_of
-from tests.lessons.told import Told, exact, language, means, n_right, said, seeds
-from tools.authoring.source import read_cells
+from tests.lesson_claims import LessonText, all_splits, exact, means, n_right, seeds, translations
 
-L = Told("encoder_decoder")
+L = LessonText("encoder_decoder")
 LENGTHS = ("1–5", "6–10", "11–15", "16–20")
 SIZES = ("32", "64", "128", "256", "512")
-STORED = json.loads(data_path("results", "lesson_04.json").read_text(encoding="utf-8"))
-
-
-def cell(name: str) -> str:
-    """The code of a cell that has a name."""
-    [code] = [cell.text for cell in read_cells(L.source) if cell.options.get("name") == name]
-    return code
+STORED = L.stored()
 
 
 # ---- measurements
@@ -79,7 +70,7 @@ def test_beyond_the_lengths_of_training_at_most_two_sentences_are_right():
 
 @pytest.mark.slow
 def test_more_than_a_quarter_of_the_training_sentences_are_long_and_none_has_more_than_20_words():
-    lengths = [pair.length for pair in language().train]
+    lengths = [pair.length for pair in all_splits().train]
     assert max(lengths) == 20
     assert 0.25 < sum(n >= 16 for n in lengths) / len(lengths) < 0.3
 
@@ -154,9 +145,9 @@ def test_reading_backwards_helps_no_more_than_seeds_differ():
 def test_about_one_short_sentence_in_twenty_breaks_seq2seq():
     suggested = generate(200, seed=1, length=(5, 8))
     pairs = generate(600, seed=2, length=(5, 8)) + suggested
-    broken = len(pairs) - n_right(said(shared("seq2seq"), pairs), pairs)
+    broken = len(pairs) - n_right(translations(shared("seq2seq"), pairs), pairs)
     assert 0.035 < broken / len(pairs) < 0.065
-    assert len(suggested) - n_right(said(shared("seq2seq"), suggested), suggested) >= 8
+    assert len(suggested) - n_right(translations(shared("seq2seq"), suggested), suggested) >= 8
     for pair in suggested:
         assert exercises.is_a_sentence((), pair.src_text) == ""
         assert exercises.has_known_translation((), pair.src_text) == ""
@@ -181,7 +172,7 @@ def test_two_faults_stammer_and_the_third_gives_another_sentence(capsys):
     tokenizer = system.tokenizer
     names = {"torch": torch, "BOS": BOS, "EOS": EOS, "seq2seq": system}
     with torch.no_grad():
-        exec(cell("faults"), names | {"to_ids": tokenizer.encode, "to_text": tokenizer.decode})
+        exec(L.cell("faults").text, names | {"to_ids": tokenizer.encode, "to_text": tokenizer.decode})
     right, first_state, bos, no_eos = (line.split()[-9:] for line in capsys.readouterr().out.splitlines())
 
     def stammers(words: list[str]) -> bool:

@@ -18,7 +18,7 @@ from lessons.l04_encoder_decoder.one_vector_suitcase import (
     trained,
 )
 from tests.explore.stops import opened
-from tests.lessons.told import exact
+from tests.lesson_claims import exact
 
 
 def recall(n: int, d: int, keeps: str = ONE) -> float:

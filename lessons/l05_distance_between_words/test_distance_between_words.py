@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 from course_lib.layers.folding import kernel_widths
-from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
 from course_lib.text.toy.splits import splits
@@ -18,19 +16,14 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, shared
 from lessons.l05_distance_between_words import exercises
 from lessons.l05_distance_between_words.measurements import PLAIN_STACK, count_ways, measure
-from tests.lessons.told import Told, exact, means
-from tools.authoring.source import read_cells
+from tests.lesson_claims import LessonText, exact, means
 
-L = Told("distance_between_words")
-STORED = json.loads(data_path("results", "lesson_05.json").read_text(encoding="utf-8"))
+L = LessonText("distance_between_words")
+STORED = L.stored()
 
 
-def run_cell(name: str, **names: object) -> dict:
-    """The names that a named cell of the lesson defines."""
-    [code] = [cell.text for cell in read_cells(L.source) if cell.options.get("name") == name]
-    names |= {"torch": torch, "F": F}
-    exec(code, names)
-    return names
+def run_cell(name: str, **variables: object) -> dict:
+    return L.run_cell(name, torch=torch, F=F, **variables)
 
 
 def test_the_stored_measurements_can_be_reproduced():

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
 import torch
 
-from course_lib.runtime import data_path
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l06_bahdanau_attention import exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
 from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, attend, translate_forced
 from lessons.l06_bahdanau_attention.measurements import IL, measure
-from tests.lessons.told import Told, exact, means, seeds
-from tools.authoring.source import read_cells
+from tests.lesson_claims import LessonText, exact, means, seeds
 
-L = Told("bahdanau_attention")
-STORED = json.loads(data_path("results", "lesson_06.json").read_text(encoding="utf-8"))
+L = LessonText("bahdanau_attention")
+STORED = L.stored()
 TRANSLATION = "le chat a bu l' eau parce qu' il avait soif"
 
 
 @pytest.fixture(scope="module")
 def translate():
     """The loop of the lesson, by which the learner's attention translates."""
-    [code] = [cell.text for cell in read_cells(L.source) if cell.options.get("name") == "translate"]
-    names = {"torch": torch, "BOS": BOS, "EOS": EOS, "load_shipped": load_shipped}
-    exec(code, names)
-    return names["translate"]
+    return L.run_cell("translate", torch=torch, BOS=BOS, EOS=EOS, load_shipped=load_shipped)["translate"]
 
 
 def test_the_stored_measurements_can_be_reproduced():
     for name, numbers in measure().items():
         assert numbers == pytest.approx(STORED[name], rel=0.01, abs=0.001), name
-
-
-@pytest.mark.parametrize("topic", ["bahdanau_attention", "masks"])
-def test_every_section_to_read_again_exists(topic):
-    lesson = Told(topic)
-    lines = lesson.source.replace("*", "").splitlines()
-    headings = {line.removeprefix("## ") for line in lines if line.startswith("## ")}
-    to_read_again = set(re.findall(r'"reread": "(.+)"', lesson.quiz))
-    assert to_read_again and to_read_again <= headings
 
 
 # ---- length

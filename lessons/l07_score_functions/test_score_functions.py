@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from functools import cache
@@ -12,24 +11,18 @@ import pytest
 import torch
 
 from course_lib.results import runs
-from course_lib.runtime import data_path
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l07_score_functions.measurements import measure, without_input_feeding
-from tests.lessons.told import Told, exact, exams, means, seeds
+from tests.lesson_claims import LessonText, exact, held_out_splits, means, seeds
 from tools.authoring.cell_kinds import MARKDOWN
-from tools.authoring.source import Cell, read_cells
+from tools.authoring.source import read_cells
 
-L = Told("score_functions")
+L = LessonText("score_functions")
 CELLS = read_cells(L.source)
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
 GLOBAL = NAMES[:4]
-STORED = json.loads(data_path("results", "lesson_07.json").read_text(encoding="utf-8"))
-
-
-def cell(name: str, cells: tuple[Cell, ...] = CELLS) -> Cell:
-    [named] = [cell for cell in cells if cell.options.get("name") == name]
-    return named
+STORED = L.stored()
 
 
 @pytest.mark.slow
@@ -40,8 +33,8 @@ def test_the_stored_measurements_can_be_reproduced():
 
 
 def test_the_table_of_both_decoders_quotes_lines_of_both_lessons():
-    here = cell("translate")
-    before = cell("translate", read_cells(Told("bahdanau_attention").source))
+    here = L.cell("translate")
+    before = LessonText("bahdanau_attention").cell("translate")
     table = next(cell.text for cell in CELLS[CELLS.index(here) :] if cell.form == MARKDOWN)
     quoted = [code for code in re.findall(r"`([^`]+)`", table) if "(" in code or "=" in code]
     assert len(quoted) >= 7
@@ -76,7 +69,7 @@ def blind() -> dict:
         "systems": {name: shared(f"luong_{name}") for name in NAMES},
         "views": SimpleNamespace(gallery=lambda *maps, **options: None),
     }
-    exec(cell("blind").text, names)
+    exec(L.cell("blind").text, names)
     return names
 
 
@@ -88,7 +81,7 @@ def test_the_maps_are_numbered_as_the_questions_say():
         map_number = int(re.search(r"\d+", asked.options[right].text)[0])
         assert blind()["BLIND"][map_number - 1] == name
     assert len({translation.target for translation in blind()["translations"].values()}) == 1
-    [right] = {pair.tgt_text for pair in exams().test if pair.src_text == blind()["SENTENCE"]}
+    [right] = {pair.tgt_text for pair in held_out_splits().test if pair.src_text == blind()["SENTENCE"]}
     assert blind()["translations"]["dot"].target == right
 
 
@@ -123,7 +116,7 @@ def test_articles_attend_to_the_noun_in_dot_and_to_the_in_general():
 
 
 def test_location_ends_at_the_first_word():
-    system, texts = shared("luong_location"), [pair.src_text for pair in exams().test[:60]]
+    system, texts = shared("luong_location"), [pair.src_text for pair in held_out_splits().test[:60]]
     for translation in translate(texts, system.model, system.tokenizer, with_weights=True):
         assert translation.weights[0, 0][-1, 0] > 0.8
 

@@ -11,19 +11,17 @@ from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
-from tests.lessons.told import Told, means, seeds
+from tests.lesson_claims import LessonText, means, seeds
 
-L = Told("query_key_value")
+L = LessonText("query_key_value")
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 LARGEST_RATES = RATES[-2:]
 
 
 def run_cells(*names: str, **variables) -> dict:
     """The variables of the notebook after the code cells with these names."""
-    cells = L.source.split("\n# %% ")
     for name in names:
-        [code] = [cell.partition("\n")[2] for cell in cells if f'name="{name}"' in cell.partition("\n")[0]]
-        exec(code, variables)
+        variables = L.run_cell(name, **variables)
     return variables
 
 

@@ -35,9 +35,9 @@ from lessons.l09_self_attention.measurements import (
 )
 from lessons.l09_self_attention.pronoun import ATTENTIONS, PronounTranslation, before_pronoun
 from lessons.l09_self_attention.pronoun import listen as listen_to
-from tests.lessons.told import Told, means, seeds
+from tests.lesson_claims import LessonText, means, seeds
 
-L = Told("self_attention")
+L = LessonText("self_attention")
 MOUSE = "the mouse drank the milk because it was"
 WOMEN = "the women eat the mushrooms because they are"
 

@@ -13,18 +13,10 @@ from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l10_masks.exercises import MASKED_ATTENTION, one_step_ahead
 from lessons.l10_masks.measurements import measure
-from tests.lessons.told import Told, means, seeds
+from tests.lesson_claims import LessonText, means, seeds
 
-L = Told("masks")
+L = LessonText("masks")
 VARIANTS = ("sound", "leaky")
-
-
-def run_cell(name: str, **variables) -> dict:
-    """The variables of the notebook after the code cell with this name."""
-    cells = L.source.split("\n# %% ")
-    [code] = [cell.partition("\n")[2] for cell in cells if f'name="{name}"' in cell.partition("\n")[0]]
-    exec(code, variables)
-    return variables
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
@@ -55,7 +47,7 @@ def test_the_best_language_model_is_the_one_that_is_quoted():
 
 
 def test_the_small_language_model_reads_about_two_thousand_short_sentences():
-    notebook = run_cell(
+    notebook = L.run_cell(
         "data",
         torch=torch,
         load_shipped=load_shipped,

@@ -15,9 +15,9 @@ from course_lib.results import runs, values_at
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l11_positions.exercises import in_halves
 from lessons.l11_positions.measurements import measure, set_tables
-from tests.lessons.told import Told, exact, exams, means, said, seeds
+from tests.lesson_claims import LessonText, exact, held_out_splits, means, seeds, translations
 
-L = Told("positions")
+L = LessonText("positions")
 ENCODINGS = ("rotary", "sinusoidal", "learned", "none")
 TRAINED, BEYOND = "16–20", "21–30"
 
@@ -181,10 +181,7 @@ def test_luongs_networks_lose_beyond_the_trained_lengths_and_location_nearly_eve
 
 
 def test_the_transformer_leaves_the_last_clause_out():
-    cells = L.source.split("\n# %% ")
-    [cell] = [cell for cell in cells if 'name="long_sentence"' in cell.partition("\n")[0]]
-    notebook = {"transformer": shared("transformer"), "load_shipped": shared}
-    exec(cell.partition("\n")[2], notebook)
+    notebook = L.run_cell("long_sentence", transformer=shared("transformer"), load_shipped=shared)
     assert len(notebook["long_one"].split()) == 24
     names = ("transformer", "bahdanau")
     transformer, recurrent = (shared(name)(notebook["long_one"]).target for name in names)
@@ -193,8 +190,8 @@ def test_the_transformer_leaves_the_last_clause_out():
 
 
 def test_the_first_twenty_words_or_so_are_usually_right():
-    pairs, n_right = exams().long[:40], []
-    for text, pair in zip(said(shared("transformer"), pairs), pairs, strict=True):
+    pairs, n_right = held_out_splits().long[:40], []
+    for text, pair in zip(translations(shared("transformer"), pairs), pairs, strict=True):
         same = [word == reference for word, reference in zip(text.split(), pair.tgt, strict=False)]
         n_right.append(same.index(False) if False in same else len(same))
     assert 17 <= median(n_right) <= 24

@@ -21,7 +21,7 @@ from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import measurements as m
 from lessons.l12_many_heads.exercises import first_version
 from lessons.l12_many_heads.head_switches import N_SRC, NEEDED, entropy
-from tests.lessons.told import exact, means, seeds
+from tests.lesson_claims import exact, means, seeds
 
 ASKED = questions("12")
 

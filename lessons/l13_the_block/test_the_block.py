@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from functools import cache
 from statistics import mean
@@ -14,14 +13,11 @@ import torch
 from course_lib.layers.block import Block
 from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.results import runs
-from course_lib.runtime import data_path
-from course_lib.teaching.contents import lesson
 from course_lib.teaching.questions.question import questions, used_for
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l13_the_block import measurements as m
-from tests.lessons.told import exact, means, seeds
-from tools.authoring.source import read_cells
+from tests.lesson_claims import LessonText, exact, means, seeds
 
 ASKED = questions("13")
 TEST = ("scores", "test", "exact")
@@ -33,13 +29,16 @@ FAULTS = (
 )  # as the options are ordered
 
 
+LESSON = LessonText("the_block")
+
+
 @cache
 def measured() -> dict:
     return m.measure()
 
 
 def test_the_stored_numbers_are_measured_again():
-    stored = json.loads(data_path("results", "lesson_13.json").read_text(encoding="utf-8"))
+    stored = LESSON.stored()
     for name, numbers in measured().items():
         assert numbers == pytest.approx(stored[name], rel=0.01), name
 
@@ -181,8 +180,7 @@ def test_warm_up_matters_more_with_post_norm():
 
 def variants_shown() -> dict[str, str]:
     """The variant behind each letter, from the cell that chooses them by number."""
-    cells = read_cells((lesson("the_block").folder / "lesson.py").read_text(encoding="utf-8"))
-    code = next(cell.text for cell in cells if cell.options.get("name") == "faulty")
+    code = LESSON.cell("faulty").text
     assigned = next(
         node.value
         for node in ast.parse(code).body

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from functools import cache
 
 import pytest
 import torch
 
 from course_lib.layers.positions import sinusoids
-from course_lib.runtime import data_path
 from course_lib.teaching import yours
-from course_lib.teaching.contents import lesson
 from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
@@ -22,10 +19,9 @@ from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import by_parts
 from lessons.l14_the_transformer import measurements as m
 from lessons.l14_the_transformer.by_parts import FAULTY, RIGHT, Wiring
-from tests.lessons.told import drawn, n_right
-from tools.authoring.source import read_cells
+from tests.lesson_claims import LessonText, held_out_pairs, n_right
 
-ASKED = questions("14")
+ASKED, LESSON = questions("14"), LessonText("the_transformer")
 FIRST_STAGES = {
     "A": "encoder 0",
     "B": "memory",
@@ -41,15 +37,8 @@ def measured() -> dict:
     return m.measure()
 
 
-@cache
-def named_cells() -> dict[str, str]:
-    """The code cells of the lesson that have a name."""
-    cells = read_cells((lesson("the_transformer").folder / "lesson.py").read_text(encoding="utf-8"))
-    return {cell.options["name"]: cell.text for cell in cells if "name" in cell.options}
-
-
 def test_the_stored_numbers_are_measured_again():
-    stored = json.loads(data_path("results", "lesson_14.json").read_text(encoding="utf-8"))
+    stored = LESSON.stored()
     for name, numbers in measured().items():
         assert numbers == pytest.approx(stored[name], rel=0.01, abs=1e-4), name
 
@@ -101,7 +90,7 @@ def translations(wiring: Wiring, texts: list[str]) -> list[str]:
 @cache
 def right_of_40(name: str) -> int:
     wiring = FAULTY.get(name, RIGHT)
-    return n_right(translations(wiring, [pair.src_text for pair in drawn(40)]), drawn(40))
+    return n_right(translations(wiring, [pair.src_text for pair in held_out_pairs(40)]), held_out_pairs(40))
 
 
 def test_which_mistake_each_faulty_one_has():
@@ -188,15 +177,15 @@ def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
     monkeypatch.setattr(by_parts, "translate", translate_once)
     monkeypatch.setattr("course_lib.teaching.start_lesson", lambda *args, **options: None)
     for name in ("setup", "file", "plan", "size", "parts"):
-        exec(named_cells()[name], space)
+        exec(LESSON.cell(name).text, space)
     space["decoder_block"] = yours("decoder_block")
-    exec(named_cells()["batch"], space)
+    exec(LESSON.cell("batch").text, space)
     for finder in (first_in_mine, first_by_zip):
         assert judge(find_exercise("first_difference"), finder).status == "passed"
         space["first_difference"] = finder
-        exec(named_cells()["stages"], space)
+        exec(LESSON.cell("stages").text, space)
         assert set(space["lit"]) == set(space["PARTS"]), "every part agrees"
-        exec(named_cells()["faults"], space)
+        exec(LESSON.cell("faults").text, space)
         expected = {"well": "nowhere", **FIRST_STAGES}
         assert space["results"] == {name: (stage, right_of_40(name)) for name, stage in expected.items()}
 
@@ -204,7 +193,7 @@ def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
 def test_the_parts_of_the_roll_are_exercises():
     (assigned,) = (
         node.value.value
-        for node in ast.parse(named_cells()["speaks"]).body
+        for node in ast.parse(LESSON.cell("speaks").text).body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "NAMES"
     )
     names = assigned.split()
@@ -223,7 +212,7 @@ def test_the_library_version_passes_the_check(name):
 
 def test_words_and_lengths():
     assert measured()["English words, to the nearest ten"] == 290
-    assert max(len(pair.src) for pair in drawn(3000)) == 20
+    assert max(len(pair.src) for pair in held_out_pairs(3000)) == 20
 
 
 def test_where_source_words_see_only_themselves_cold_is_always_felt():

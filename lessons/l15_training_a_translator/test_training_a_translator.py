@@ -24,9 +24,9 @@ from lessons.l15_training_a_translator.rate_dial import compute as rate_at
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.small_run import SmallRun
 from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, N_STEPS, TrainingSettings
-from tests.lessons.told import Told, exact, means, seeds
+from tests.lesson_claims import LessonText, exact, means, seeds
 
-L = Told("training_a_translator")
+L = LessonText("training_a_translator")
 HEALTHY = "healthy"
 
 

@@ -18,17 +18,17 @@ from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
 from lessons.l16_decoding.measurements import COW, GARDEN, by_the_lessons_beam, sources, translations
 from lessons.l16_decoding.typed_sentence import translate_typed
-from tests.lessons.told import Told, drawn
+from tests.lesson_claims import LessonText, held_out_pairs
 
-L = Told("decoding")
+L = LessonText("decoding")
 STORED = json.loads(data_path("results", "lesson_16.json").read_text(encoding="utf-8"))
 QUICK = {
     "closed": measurements.closed_words,
     "rival words": measurements.rival_words,
-    "alignment error": lambda: measurements.alignment_errors(drawn(300)[:100]),
+    "alignment error": lambda: measurements.alignment_errors(held_out_pairs(300)[:100]),
     "beam on captions": measurements.caption_gains,
     "BLEU": measurements.sentence_scores,
-    "causal mask": lambda: measurements.right_without_mask(drawn(300)[:100]),
+    "causal mask": lambda: measurements.right_without_mask(held_out_pairs(300)[:100]),
     "cache speed-up": measurements.recorded_speed_ups,
 }
 
@@ -73,7 +73,7 @@ def test_a_closed_adjective_is_left_out():
 
 def test_without_closed_words_almost_every_step_has_the_same_confidence():
     """0.90 to 0.96, and the replacement of the closed dog lies in that range."""
-    translated = [translate_typed(shared("transformer"), pair.src_text) for pair in drawn(40)]
+    translated = [translate_typed(shared("transformer"), pair.src_text) for pair in held_out_pairs(40)]
     steps = [sentence.probabilities for sentence in translated if sentence.probabilities is not None]
     confidence = torch.cat(steps).max(dim=1).values
     assert ((confidence > 0.895) & (confidence < 0.965)).float().mean() > 0.98
@@ -112,7 +112,7 @@ def test_the_bug_changes_most_sentences_and_no_score():
 
 @pytest.mark.slow
 def test_the_lessons_beam_equals_the_librarys_and_the_bug_spares_greedy_decoding():
-    exercise, pairs = find_exercise("grow"), drawn(60)[:15]
+    exercise, pairs = find_exercise("grow"), held_out_pairs(60)[:15]
     assert by_the_lessons_beam(exercise.reference, pairs, 5) == translations("rctm", sources(pairs), beam=5)
     greedy = [by_the_lessons_beam(grow, pairs, 1) for grow in (exercise.reference, exercise.unrepaired)]
     assert greedy[0] == greedy[1]
@@ -134,7 +134,7 @@ def test_what_a_wider_beam_does():
 
 @pytest.mark.slow
 def test_the_transformer_needs_no_beam_here():
-    texts = sources(drawn(300))
+    texts = sources(held_out_pairs(300))
     assert translations("transformer", texts) == translations("transformer", texts, beam=5)
 
 

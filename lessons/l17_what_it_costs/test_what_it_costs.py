@@ -15,9 +15,9 @@ from lessons.l17_what_it_costs import cost, measurements
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby
-from tests.lessons.told import Told
+from tests.lesson_claims import LessonText
 
-L = Told("what_it_costs")
+L = LessonText("what_it_costs")
 STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="utf-8"))
 
 

@@ -19,9 +19,9 @@ from lessons.l18_the_museum import measurements
 from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CAT, CONTEST
 from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, runs_of, table
-from tests.lessons.told import Told, exact, seeds
+from tests.lesson_claims import LessonText, exact, seeds
 
-L, MUSEUM = Told("the_museum"), table()
+L, MUSEUM = LessonText("the_museum"), table()
 STORED = json.loads(data_path("results", "lesson_18.json").read_text(encoding="utf-8"))
 WITHOUT_ATTENTION = ("rctm", "rnn_encoder_decoder", "seq2seq")
 

@@ -15,10 +15,10 @@ from lessons.l19_your_own_claim.measurements import measure, recorded_tables
 from lessons.l19_your_own_claim.rules import RULES, even, mirror, very_last
 from lessons.l19_your_own_claim.systems import N_STEPS
 from lessons.l19_your_own_claim.trials import EXPERIMENTS
-from tests.lessons.told import Told
+from tests.lesson_claims import LessonText
 from tools.experiments.catalogue import experiments
 
-L = Told("your_own_claim")
+L = LessonText("your_own_claim")
 verdict = find_exercise("verdict").reference
 
 

@@ -259,7 +259,7 @@ SPAN = PlainExercise(
     design=True,
 )
 TEST_PAIRS = TestExercise(
-    name="test_pairs",
+    name="held_out_pairs",
     lesson="start_here",
     of=PAIRS,
     what="counting",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -15,13 +16,13 @@ from pathlib import Path
 
 from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
-from tools.authoring.cell_kinds import CODE
+from tools.authoring.cell_kinds import CODE, MARKDOWN
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
 from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
-from tools.authoring.source import LessonError, read_lesson, sources
+from tools.authoring.source import LessonError, LessonSource, read_lesson, sources
 
 SIDE_BY_SIDE = 2  # kernels at once: each takes a core and, with torch, some 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ in prose alone: one run serves both
@@ -59,7 +60,10 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             wrong = wrong_imports(code, path.parent.name)
             complaints += wrong
             complaints += [slip.at(path.relative_to(root).as_posix()) for slip in slips]
-            asked = quiz_problems(path.with_name("quiz.json"), root)
+            quiz = path.with_name("quiz.json")
+            asked = quiz_problems(quiz, root) or (
+                unknown_sections(made.lesson, quiz, root) if not slips else []
+            )
             complaints += asked
             wanted += [made] if not slips and not wrong and not asked else []
     twice = defined_twice(lessons)
@@ -126,6 +130,20 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
     except ValueError as error:
         found = [f"this is not JSON: {error}"]
     return [f"{where}: {problem}" for problem in found]
+
+
+def unknown_sections(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
+    """Each section that a question says to read again, and that the lesson does not have."""
+    if not quiz.exists():
+        return []
+    prose = "\n".join(cell.text for cell in lesson.cells if cell.form == MARKDOWN)
+    headings = set(re.findall(r"^## (.+)$", re.sub(r"[*`$]", "", prose), re.MULTILINE))
+    text, where = quiz.read_text(encoding="utf-8"), quiz.relative_to(root).as_posix()
+    return [
+        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r} to read again"
+        for found in re.finditer(r'"reread": ("(?:[^"\\]|\\.)+")', text)
+        if (title := json.loads(found[1])) not in headings
+    ]
 
 
 def line_of(text: str, offset: int) -> int:

@@ -21,7 +21,7 @@ TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^
 # A sentence ends at its full stop, and where a paragraph, a row, a heading or an item of a list begins.
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|#+|\d+\.)\s|\s*\|)")
 SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
-# Not prose: code, formulas, HTML tags, paths of numbers. A link leads to the explanation, so its words are free.
+# Not prose: code, formulas, HTML tags, names of results. A link leads to the explanation: its words are free.
 NOT_PROSE = re.compile(
     r"`[^`]+`|\{(?:result|printed):[^{}]*\}|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL
 )

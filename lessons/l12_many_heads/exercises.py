@@ -30,7 +30,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 class LayerExercise(PlainExercise):
     """A part of a layer. Gradients must reach its tensors, which are its first inputs."""
 
-    def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, until: float) -> Verdict | None:
         inputs = self.others[0]()
         tensors = [value for value in inputs if isinstance(value, Tensor)]
         rest = inputs[len(tensors) :]

@@ -555,7 +555,7 @@ class Search(PlainExercise):
         nothing = wrong_verdict(
             "For this budget your search found nothing: it returned `None`.", advice, "finds-nothing"
         )
-        return replace(nothing, given=self.call_text(case))
+        return replace(nothing, given=self.describe_call(case))
 
 
 CHOOSE_HEADS = Search(

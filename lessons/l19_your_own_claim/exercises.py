@@ -592,10 +592,10 @@ def apply_to_world(attempt: Callable) -> RuleOnWorld:
 class RuleExercise(PlainExercise):
     """A rule of the learner's own: any will do that is a rule, concerns enough and leaves enough alone."""
 
-    def problem(self, trials: list[Trial]) -> Verdict | None:
-        if problem := super().problem(trials):
+    def find_problem(self, trials: list[Trial]) -> Verdict | None:
+        if problem := super().find_problem(trials):
             return problem
-        n_changed = sum(not same_words(trial.given, trial.case.make()[1]) for trial in trials)
+        n_changed = sum(not same_words(trial.answer, trial.case.make()[1]) for trial in trials)
         if not n_changed:
             return wrong_verdict(
                 "It changes no sentence.",
@@ -608,7 +608,7 @@ class RuleExercise(PlainExercise):
             )
         return None
 
-    def last_problem(self, attempt: Callable, until: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, until: float) -> Verdict | None:
         outcome = call(lambda: apply_to_world(attempt), until)
         where = "This was with all sentences of the small world."
         if problem := explain_failure(outcome, self.seconds, where):

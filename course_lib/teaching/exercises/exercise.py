@@ -88,11 +88,6 @@ class Trial(NamedTuple):
     case: Case
     answer: Any
 
-    @property
-    def given(self) -> Any:
-        """The name that lesson 19 still uses."""
-        return self.answer
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exercise(ABC):
@@ -124,15 +119,15 @@ class FunctionExercise(Exercise):
         """The returned value as an answer, or why it cannot be read."""
 
     @abstractmethod
-    def problem(self, trials: list[Trial]) -> Verdict | None:
+    def find_problem(self, trials: list[Trial]) -> Verdict | None:
         """The first thing that is wrong with the answers."""
 
-    def last_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
         """What is still wrong where all answers are right; may call the attempt again."""
         return None
 
     @abstractmethod
-    def call_text(self, case: Case) -> str:
+    def describe_call(self, case: Case) -> str:
         """What a call was made with."""
 
     @abstractmethod
@@ -168,7 +163,7 @@ class PlainExercise(FunctionExercise):
             return wrong_verdict(headline, "The last line should begin with `return`.", "returns-none")
         return Answer(copy_value(value))
 
-    def call_text(self, case: Case) -> str:
+    def describe_call(self, case: Case) -> str:
         inputs = zip(self.inputs, case.make(), strict=True)
         return "\n".join(f"{name} = {format_value(value)}" for name, value in inputs)
 
@@ -178,7 +173,7 @@ class PlainExercise(FunctionExercise):
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
         return values_match(function(*trial.case.make()), trial.answer)
 
-    def problem(self, trials: list[Trial]) -> Verdict | None:
+    def find_problem(self, trials: list[Trial]) -> Verdict | None:
         unmet = (self._check_demand(trial, demand) for trial in trials for demand in self.demands)
         unequal = (self._compare(trial) for trial in ([] if self.design else trials))
         return next(filter(None, (*unmet, *unequal)), None)
@@ -191,7 +186,7 @@ class PlainExercise(FunctionExercise):
         if not complaint:
             return None
         problem = wrong_verdict(complaint)
-        return replace(problem, given=self.call_text(trial.case), got=format_value(trial.answer))
+        return replace(problem, given=self.describe_call(trial.case), got=format_value(trial.answer))
 
     def _compare(self, trial: Trial) -> Verdict | None:
         case, expected, got = trial.case, trial.case.expected, trial.answer
@@ -204,7 +199,7 @@ class PlainExercise(FunctionExercise):
             headline = f"It returned {describe_type(got)}; {describe_type(expected)} is wanted."
         problem = wrong_verdict(headline, self.by_hand.says if case.by_hand else "")
         texts = {"expected": format_value(expected), "got": format_value(got)}
-        return replace(problem, given=self.call_text(case), **texts)
+        return replace(problem, given=self.describe_call(case), **texts)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

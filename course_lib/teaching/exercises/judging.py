@@ -86,19 +86,19 @@ def _judge_function(
         if result.printed and number <= MOST_CALLS_PRINTED:
             printed.append(f"call {number}:\n{result.printed}")
         if result.timed_out or result.failure:
-            return explain_failure(result, exercise.seconds, exercise.call_text(case))
+            return explain_failure(result, exercise.seconds, exercise.describe_call(case))
         if isinstance(result.answer, Verdict):
             return result.answer  # why it cannot be read
         trials.append(Trial(case, result.answer.value))
         form_problems += [problem for problem in result.answer.form_problems if problem not in form_problems]
-    if problem := exercise.problem(trials):
+    if problem := exercise.find_problem(trials):
         problem = _explain_problem(problem, exercise, attempt, trials)
         return _add_observations(problem, attempt, form_problems)
     if form_problems:
         details = join_paragraphs(*(problem.headline for problem in form_problems))
         headline = "The numbers are right; one thing is left to put right."
         return wrong_verdict(headline, details, form_problems[0].slip)
-    if problem := exercise.last_problem(attempt, deadline):
+    if problem := exercise.find_further_problem(attempt, deadline):
         return problem
     return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
 

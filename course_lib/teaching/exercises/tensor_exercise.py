@@ -124,16 +124,16 @@ class TensorExercise(FunctionExercise):
         expected = zip(self.returns, case.expected, strict=True)
         return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
 
-    def call_text(self, case: Case) -> str:
+    def describe_call(self, case: Case) -> str:
         """The shapes of a call's inputs: The call was with `query` (4,), `keys` (5, 4)."""
         inputs = zip(self.inputs, case.make(), strict=True)
         shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
         return f"The call was with {shapes}{', all large numbers' if case.large else ''}."
 
-    def problem(self, trials: list[Trial]) -> Verdict | None:
+    def find_problem(self, trials: list[Trial]) -> Verdict | None:
         return find_wrong_numbers(self, trials)
 
-    def last_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
         if not self.trains:
             return None
         inputs, names = self.cases()[1].make(), list(self.inputs)
@@ -229,7 +229,7 @@ def _are_swapped(trials: list[Trial]) -> bool:
 def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
-            details = _hint_at_shape(expected, got) + exercise.call_text(trial.case)
+            details = _hint_at_shape(expected, got) + exercise.describe_call(trial.case)
             wanted = f"{shape_text(expected.shape)} = ({', '.join(exercise.returns[name].split())})"
             problem = wrong_verdict(f"`{name}` has the wrong shape.", details, "wrong-shape")
             return replace(problem, expected=wanted, got=shape_text(got.shape))
@@ -250,7 +250,7 @@ def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
             reason = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
-            details = f"{reason} {exercise.call_text(trial.case)}"
+            details = f"{reason} {exercise.describe_call(trial.case)}"
             problem = wrong_verdict(f"`{name}` holds NaN or infinity.", details, "not-finite")
             return replace(problem, expected=rounded(expected), got=rounded(got))
     return None
@@ -269,7 +269,7 @@ def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | 
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
-            problem = wrong_verdict(f"This must always hold: {invariant.says}.", exercise.call_text(case))
+            problem = wrong_verdict(f"This must always hold: {invariant.says}.", exercise.describe_call(case))
             return replace(problem, expected=expected, got=got)
     return None
 
@@ -290,7 +290,7 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     inputs = zip(exercise.inputs, case.make(), strict=True)
     return replace(
         wrong_verdict(f"{quote_names(names)} {_is_or_are(names)} {complaint}{praise}."),
-        details=exercise.by_hand.says if case.by_hand else exercise.call_text(case),
+        details=exercise.by_hand.says if case.by_hand else exercise.describe_call(case),
         given="\n".join(_assign(name, rounded(t)) for name, t in inputs) if case.by_hand else "",
         expected="\n".join(_assign(name, expected) for name, expected, _ in unequal),
         got="\n".join(_assign(name, got) for name, _, got in unequal),

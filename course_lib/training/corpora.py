@@ -31,7 +31,7 @@ from course_lib.text.word_tokenizer import WordTokenizer
 Pairs = Sequence[Pair] | Sentences | list[tuple[str, str]]
 MULTI30K = re.compile(r"multi30k(?:-(\w+)-(\w+))?")
 BPE_VOCAB_SIZE = 8000
-VALIDATION_FRACTION = 0.05  # of a corpus without a validation split
+HELD_OUT_EVERY = 20  # of a corpus without a validation split, one pair in so many is for validation
 VALIDATION_NAMES = ("validation", "valid", "val", "dev")
 
 
@@ -165,12 +165,11 @@ def _train_and_validation(name: str) -> tuple[Pairs, Pairs]:
     folder, src, _ = _folder_and_languages(name)
     if folder and _validation_name(folder, src):
         return train, read_corpus(name, "validation")
-    every = round(1 / VALIDATION_FRACTION)
-    if len(train) < every:
-        raise ValueError(f"Expected {every} sentence pairs or more, but {name} has {len(train)}.")
+    if len(train) < HELD_OUT_EVERY:
+        raise ValueError(f"Expected {HELD_OUT_EVERY} sentence pairs or more, but {name} has {len(train)}.")
     remaining = list(train)
-    held_out = remaining[every - 1 :: every]
-    del remaining[every - 1 :: every]
+    held_out = remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
+    del remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
     return remaining, held_out
 
 

@@ -1,21 +1,21 @@
-"""Training: one loop for every system, on a CPU in minutes, on a GPU in seconds, on several together.
+"""Training: one loop for every system, on a CPU, on a GPU, or on several processes.
 
-    job.py              a whole run by name: what `course_lib train` does
-    corpora.py          what there is to train on
-    loop.py             the loop
+    job.py              a complete run by name: what `course_lib train` does
+    corpora.py          the corpora to train and evaluate on
+    loop.py             the training loop
 
-    recipe.py           every number of a run that is not the system's own; the usual recipes
-    objective.py        what a system is asked for, and how wrong it is; fused_loss.py the same on a GPU
-    pronouns.py         what the sentence encoder is asked for: il or elle?
-    step.py             one step, and Adam, in plain sight; by_hand.py in plain functions, for lesson 15
-    graph_step.py       the same step recorded, for a GPU
-    processes.py        several processes that train one model
-    console.py          a progress bar, and Ctrl-C obeyed between two steps
+    recipe.py           the hyperparameters of a run, and the usual ones for each scale
+    objective.py        the loss of each kind of system; fused_loss.py is a faster version for GPUs
+    pronouns.py         the classification task of the sentence encoder: il or elle?
+    step.py             one training step, with Adam; by_hand.py has it as plain functions, for lesson 15
+    graph_step.py       the same step as a CUDA graph
+    processes.py        distributed training
+    console.py          a progress bar, and Ctrl-C handled between two steps
 
-    checkpoint.py       files of weights that are safe to read, and the system in them
-    run_folder.py       the state of a run, and where it is kept and goes on from
+    checkpoint.py       checkpoint files that are safe to load
+    run_folder.py       the state of a run, saved to a folder and resumed from it
 
-What lessons use comes from the package; the rest from its own file:
+The names that lessons use can be imported from the package, all others from their module:
 
     >>> from course_lib.training import train
 """

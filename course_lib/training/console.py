@@ -1,17 +1,17 @@
-"""What the person in front of a run sees and can do: a progress bar, and Ctrl-C, obeyed between two steps.
+"""A progress bar, and Ctrl-C handled between two training steps.
 
     with Stopping() as stopping, steps_bar(total=1000, start=250) as bar:
         while not stopping.asked:
-            ...                                             # one step, never cut in two
+            ...                                             # one step, never interrupted
             bar.update(1)
 
-A step that is cut in two leaves weights that no uninterrupted run ever had. So the first signal (Ctrl-C, the
-kernel's stop button, a polite kill) only sets a flag, and `says` so; a second one means it, and interrupts at
-once. Of several processes each may get the same wish twice, from a scheduler and from `torchrun`: there, what
-follows within a second is no second one (`echo`).
+Interrupting a step would leave weights that no uninterrupted run has. So the first signal (Ctrl-C, the
+kernel's stop button, SIGTERM) only sets a flag and, with `says`, prints a message; a second one interrupts at
+once. In distributed training a process can receive the same request twice, from a scheduler and from
+`torchrun`, so signals within `echo` seconds of the first are ignored.
 
-The bar is off where nobody watches (a pipe, a log file, a notebook that is built or tested), so that stored
-outputs stay the same from run to run. COURSE_BAR=1 or 0 decides it by hand.
+The bar is off without a terminal or notebook (a pipe, a log file) and where COURSE_BAR=0, so that stored
+outputs are the same from run to run. COURSE_BAR=1 turns it on.
 """
 
 from __future__ import annotations
@@ -29,46 +29,47 @@ from tqdm import tqdm as terminal_bar
 from course_lib.runtime import switched_on
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-SAID = "Stopping after this step. (Once more, and it stops at once, without saving.)"
+STOP_MESSAGE = "Stopping after this step. (Press again to stop at once, without saving.)"
 
 
 class Stopping:
-    """Catches the signals that ask for an end, as long as it is entered."""
+    """A context manager that turns SIGINT and SIGTERM into the flag `asked`."""
 
     def __init__(self, *, echo: float = 0.0, says: bool = False) -> None:
         self.asked, self._says = False, says
-        self._before: dict[int, object] = {}
-        self._echo, self._since = echo, 0.0
+        self._original_handlers: dict[int, object] = {}
+        self._echo, self._asked_at = echo, 0.0
 
     def __enter__(self) -> Self:
-        # Python hands signals to the main thread alone; elsewhere they keep their usual meaning.
+        # Python delivers signals only to the main thread; in other threads this does nothing.
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                # Ignored (nohup, a job in the background) stays ignored: whoever set that meant it.
+                # An ignored signal (nohup, a background job) stays ignored: that was set on purpose.
                 if signal.getsignal(number) != signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._note)
+                    self._original_handlers[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._restore()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.asked:
-            self.asked, self._since = True, time.monotonic()
+            self.asked, self._asked_at = True, time.monotonic()
             if self._says:
-                print(f"\n{SAID}", file=sys.stderr, flush=True)
-        elif time.monotonic() - self._since >= self._echo:
+                print(f"\n{STOP_MESSAGE}", file=sys.stderr, flush=True)
+        elif time.monotonic() - self._asked_at >= self._echo:
             self._restore()
             signal.raise_signal(number)
 
     def _restore(self) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: not Python's own
-        self._before = {}
+        for number, handler in self._original_handlers.items():
+            # None: the original handler wasn't installed from Python.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        self._original_handlers = {}
 
 
 def steps_bar(*, total: int, start: int = 0, shown: bool = True) -> terminal_bar:
-    """A bar over `total` steps, of which `start` are done."""
+    """A progress bar over `total` steps, of which `start` are already done."""
     bar = terminal_bar
     if _in_notebook():
         from tqdm.notebook import tqdm as bar
@@ -76,13 +77,13 @@ def steps_bar(*, total: int, start: int = 0, shown: bool = True) -> terminal_bar
 
 
 def watched() -> bool:
-    """Whether somebody is likely to look."""
+    """Whether to show progress: COURSE_BAR if it is set, otherwise in a notebook or terminal."""
     if "COURSE_BAR" in os.environ:
         return switched_on("COURSE_BAR")
     return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
 
 
 def _in_notebook() -> bool:
-    # Asked of what is loaded already: a bare GPU machine has no IPython.
+    # Checks loaded modules instead of importing: IPython may not be installed.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel") and "ipywidgets" in sys.modules

@@ -1,11 +1,11 @@
-"""What there is to train on and to measure by: the toy language, Multi30k, or a corpus of your own.
+"""The corpora to train and evaluate on: the toy language, Multi30k, or your own files.
 
     data = load_data("toy")                      # or "multi30k-de-en", "my/pairs.tsv", "my/folder en-fr"
     data.train, data.validation                  # two EncodedCorpus
     data.tokenizer.vocab_size
     read_corpus("my/test.tsv", "test")           # the sentences themselves
 
-One vocabulary serves both languages: words for the toy language, BPE pieces for real text.
+Both languages share one vocabulary: words for the toy language, BPE pieces for real text.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from course_lib.text.word_tokenizer import WordTokenizer
 
 Pairs = Sequence[Pair] | Sentences | list[tuple[str, str]]
 MULTI30K = re.compile(r"multi30k(?:-(\w+)-(\w+))?")
-PIECES = 8000
-VALIDATION_SHARE = 0.05  # of a corpus that has no validation sentences of its own
+BPE_VOCAB_SIZE = 8000
+HELD_OUT_EVERY = 20  # of a corpus without a validation split, one pair in so many is for validation
 VALIDATION_NAMES = ("validation", "valid", "val", "dev")
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Sentences to learn from and to validate on.
+    """Sentences to train and validate on.
 
-    `name` and `fingerprint` go into every checkpoint: a run is only resumed on what it began with.
+    `name` and `fingerprint` are saved in every checkpoint, so that a run is resumed only on the same data.
     """
 
     name: str
@@ -49,7 +49,7 @@ class TrainingData:
     fingerprint: str
 
     def to(self, device: torch.device | str) -> TrainingData:
-        """The same on another device."""
+        """Copy both corpora to a device."""
         return replace(self, train=self.train.to(device), validation=self.validation.to(device))
 
 
@@ -57,16 +57,16 @@ class TrainingData:
 
 
 def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> str:
-    """The name in full, as a checkpoint has it. Languages that are asked for count more than its own.
+    """The full name, as saved in checkpoints. `src` and `tgt` override the languages in `data`.
 
         >>> corpus_name("toy"), corpus_name("my/pairs.tsv"), corpus_name("multi30k", "fr")
         ('toy', 'my/pairs.tsv', 'multi30k-fr-en')
 
-    A folder on this machine gets its languages: "my/folder", "en", "fr" is 'my/folder en-fr'.
+    For an existing folder the languages are appended: "my/folder", "en", "fr" gives 'my/folder en-fr'.
     """
-    if found := MULTI30K.fullmatch(data):
-        return f"multi30k-{src or found[1] or 'de'}-{tgt or found[2] or 'en'}"
-    folder, first, second = _in_folder(data)
+    if match := MULTI30K.fullmatch(data):
+        return f"multi30k-{src or match[1] or 'de'}-{tgt or match[2] or 'en'}"
+    folder, first, second = _folder_and_languages(data)
     if data == "toy" or folder is None:
         if (src or tgt) and (data == "toy" or Path(data).exists()):
             raise ValueError(f"{data} has its own direction: --from and --to are for Multi30k or a folder.")
@@ -79,96 +79,98 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
 def read_corpus(name: str, split: str, *, multi30k: str | Path | None = None) -> Pairs:
     """One split of a corpus: pairs of the toy language, with their gold links, or sentences from files.
 
-    A file with tabs has no splits: it is read whole. `multi30k` is the folder where Multi30k is.
+    A tab-separated file has no splits and is read completely. `multi30k` is the folder of Multi30k.
     """
     name = corpus_name(name)
     if name == "toy":
         if split == "train":
             return toy.splits(seed=0, sizes=toy.SIZES).train
         return getattr(_toy_tests(tuple(toy.SIZES_OF_TESTS.items())), split)
-    if found := MULTI30K.fullmatch(name):
-        return load_multi30k(found[1], found[2], split, multi30k)
-    folder, src, tgt = _in_folder(name)
+    if match := MULTI30K.fullmatch(name):
+        return load_multi30k(match[1], match[2], split, multi30k)
+    folder, src, tgt = _folder_and_languages(name)
     if folder:
-        there = _validation_in(folder, src) if split == "validation" else None
-        return read_split(folder, there or split, src, tgt)
+        validation_name = _validation_name(folder, src) if split == "validation" else None
+        return read_split(folder, validation_name or split, src, tgt)
     if not Path(name).exists():
         raise FileNotFoundError(
-            f"There is no corpus {name}: it is neither toy nor multi30k, nor a file or folder."
+            f"There is no corpus {name}: it is neither toy nor multi30k, nor an existing file or folder."
         )
     return read_tsv(name)
 
 
-@cache  # drawing takes seconds, and several systems may be measured on the same
+@cache  # generating takes seconds, and several systems may be evaluated on the same pairs
 def _toy_tests(sizes: tuple[tuple[str, int], ...]) -> toy.Splits:
     return toy.splits(seed=0, sizes=dict(sizes))
 
 
-def _in_folder(name: str) -> tuple[str | None, str | None, str | None]:
-    """A folder and its two languages, of "my/folder en-fr" or "my/folder"; None for what is not there."""
+def _folder_and_languages(name: str) -> tuple[str | None, str | None, str | None]:
+    """The folder and the two languages in "my/folder en-fr" or "my/folder"; None for what is missing."""
     if Path(name).exists():
         return (name if Path(name).is_dir() else None), None, None
-    found = re.fullmatch(r"(.+) (\S+-\S+)", name)
-    if not found or not Path(found[1]).is_dir():
+    match = re.fullmatch(r"(.+) (\S+-\S+)", name)
+    if not match or not Path(match[1]).is_dir():
         return None, None, None
-    folder, languages = found.groups()
+    folder, languages = match.groups()
     files = [file.name.removesuffix(".gz") for file in Path(folder).iterdir()]
-    cuts = [(languages[:at], languages[at + 1 :]) for at, sign in enumerate(languages) if sign == "-"]
+    # In "en-pt-br" the files show which hyphen separates the two languages.
+    pairs = [(languages[:i], languages[i + 1 :]) for i, char in enumerate(languages) if char == "-"]
 
-    def there(both: tuple[str, str]) -> bool:  # en-pt-br: which hyphen parts the two is seen in the files
-        return all(any(file.endswith(f".{language}") for file in files) for language in both)
+    def have_files(pair: tuple[str, str]) -> bool:
+        return all(any(file.endswith(f".{language}") for file in files) for language in pair)
 
-    return folder, *next(filter(there, cuts), cuts[0])
+    return folder, *next(filter(have_files, pairs), pairs[0])
 
 
-def _validation_in(folder: str, src: str) -> str | None:
-    """How a folder's files of validation sentences are called; None where it has none."""
+def _validation_name(folder: str, src: str) -> str | None:
+    """The name of a folder's validation split; None if it has none."""
     return next((name for name in VALIDATION_NAMES if list(Path(folder).glob(f"{name}.{src}*"))), None)
 
 
 def sides(pairs: Pairs) -> tuple[list[str], list[str]]:
     """All sources, and all targets."""
-    both = [(pair.src_text, pair.tgt_text) if isinstance(pair, Pair) else pair for pair in pairs]
-    return [src for src, _ in both], [tgt for _, tgt in both]
+    texts = [(pair.src_text, pair.tgt_text) if isinstance(pair, Pair) else pair for pair in pairs]
+    return [src for src, _ in texts], [tgt for _, tgt in texts]
 
 
-# ---- to learn from
+# ---- training data
 
 
 def load_data(name: str, *, multi30k: str | Path | None = None) -> TrainingData:
     """The training and validation sentences of a corpus.
 
-    The vocabulary is learned from both sides: words of the toy language, else BPE pieces. Where a corpus of
-    your own has no validation sentences, one pair in twenty is kept for that, spread over all of it.
+    The vocabulary is learned from both sides: words for the toy language, BPE pieces otherwise. If your own
+    corpus has no validation split, every twentieth pair is held out for validation.
     """
     name = corpus_name(name)
     if name == "toy":
-        drawn = toy.splits(seed=0, sizes=toy.SIZES)  # both at once: drawing takes seconds
-        train, validation = sides(drawn.train), sides(drawn.validation)
+        splits = toy.splits(seed=0, sizes=toy.SIZES)  # both at once, because generating takes seconds
+        train, validation = sides(splits.train), sides(splits.validation)
         return encode_data(name, train, validation, WordTokenizer.from_texts([*train[0], *train[1]]))
     is_multi30k = MULTI30K.fullmatch(name) is not None
     if is_multi30k:
-        both = [read_corpus(name, split, multi30k=multi30k) for split in ("train", "validation")]
+        splits = [read_corpus(name, split, multi30k=multi30k) for split in ("train", "validation")]
     else:
-        both = _with_validation(name)
-    train, validation = map(sides, both)
-    tokenizer = BpeTokenizer.from_texts([*train[0], *train[1]], vocab_size=PIECES, lowercase=is_multi30k)
+        splits = _train_and_validation(name)
+    train, validation = map(sides, splits)
+    tokenizer = BpeTokenizer.from_texts(
+        [*train[0], *train[1]], vocab_size=BPE_VOCAB_SIZE, lowercase=is_multi30k
+    )
     return encode_data(name, train, validation, tokenizer)
 
 
-def _with_validation(name: str) -> tuple[Pairs, Pairs]:
-    """Training and validation sentences of one's own."""
+def _train_and_validation(name: str) -> tuple[Pairs, Pairs]:
+    """The two splits of a corpus of the user's own."""
     train = read_corpus(name, "train")
-    folder, src, _ = _in_folder(name)
-    if folder and _validation_in(folder, src):
+    folder, src, _ = _folder_and_languages(name)
+    if folder and _validation_name(folder, src):
         return train, read_corpus(name, "validation")
-    every = round(1 / VALIDATION_SHARE)
-    if len(train) < every:
-        raise ValueError(f"Expected {every} sentence pairs or more, but {name} has {len(train)}.")
-    both = list(train)
-    held = both[every - 1 :: every]
-    del both[every - 1 :: every]
-    return both, held
+    if len(train) < HELD_OUT_EVERY:
+        raise ValueError(f"Expected {HELD_OUT_EVERY} sentence pairs or more, but {name} has {len(train)}.")
+    remaining = list(train)
+    held_out = remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
+    del remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
+    return remaining, held_out
 
 
 def encode_data(
@@ -177,14 +179,14 @@ def encode_data(
     validation: tuple[Sequence[str], Sequence[str]],
     tokenizer: Tokenizer,
 ) -> TrainingData:
-    """Any sentences, (sources, targets) each, as training data."""
-    seen = hashlib.sha256(tokenizer.to_text().encode())
+    """Make training data of two (sources, targets)."""
+    digest = hashlib.sha256(tokenizer.to_text().encode())
     for side in (*train, *validation):
-        seen.update("\n".join(side).encode() + b"\0")  # where one side ends counts too
+        digest.update("\n".join(side).encode() + b"\0")  # the separator makes the end of a side count
     return TrainingData(
         name,
         encode_corpus(*train, tokenizer),
         encode_corpus(*validation, tokenizer),
         tokenizer,
-        seen.hexdigest(),
+        digest.hexdigest(),
     )

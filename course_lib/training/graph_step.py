@@ -1,17 +1,17 @@
-"""The same training step, recorded once for each shape of batch and played back by the GPU alone.
+"""The training step as a CUDA graph, recorded once for each shape of batch and then replayed.
 
-    step = GraphStep(model, objective, recipe)              # then used just like PlainStep
+    step = GraphStep(model, objective, recipe)              # used like PlainStep
 
-A small model's step is a thousand short kernels, and Python needs longer to ask for them than the GPU to
-run them. A CUDA graph is the list of them, recorded once: forward, loss, backward, clipping, Adam. Playing
-it back costs one call. Two conditions follow. Shapes must repeat (`Recipe.fixed_shapes`), and every tensor
-must stay where it was while recording, so batches are copied into fixed places.
+The step of a small model is about a thousand short kernels, and Python takes longer to launch them than the
+GPU takes to run them. A CUDA graph records the launches once (forward, loss, backward, clipping, Adam), and a
+replay is a single call. Two conditions follow: shapes must repeat (`Recipe.fixed_shapes`), and every tensor
+must keep its address, so batches are copied into fixed buffers.
 
-In bfloat16 the model computes with rounded copies; the weights themselves (`master`) and Adam's state stay
-in float32, for an update is often smaller than bfloat16 can add. No cast is left in the model then, where
-autocast would put one around every product.
+In bfloat16 the model computes with rounded copies. The weights themselves (`master`) and Adam's state stay in
+float32, because updates are often too small to change a bfloat16 value. The model then needs no casts;
+autocast would add one to every matrix product.
 
-Where recording fails, the same work is done without it, and a message says so.
+If recording fails, the same step runs without a graph, and a message is printed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from course_lib.training.objective import Objective
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import Step, learned
 
-WARM_UP = 3  # runs before recording, so that libraries choose their kernels and make their workspaces
+WARM_UP = 3  # runs before recording, in which libraries choose kernels and allocate workspaces
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded step: where its batch has to be put, and where its result will be found."""
+    """A recorded step with its input buffers and its output tensor."""
 
     graph: torch.cuda.CUDAGraph
     batch: Batch
@@ -41,7 +41,7 @@ class Recording:
 
 
 class GraphStep(Step):
-    """Adam on float32 masters of a model's weights; one recording a shape."""
+    """Adam on float32 master weights, with one recording for each batch shape."""
 
     def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe):
         masters = {name: weight.detach().float().clone() for name, weight in learned(model).items()}
@@ -55,10 +55,10 @@ class GraphStep(Step):
         self.rate = torch.tensor(recipe.learning_rate, device=self.device)
         self.recordings: dict[tuple[int, ...], Recording] = {}
         self.pool = None
-        self.records = self.device.type == "cuda"  # elsewhere the same work, step by step
+        self.records = self.device.type == "cuda"  # on other devices the same step runs without a graph
 
     def __call__(self, batch: Batch, rate: float) -> Tensor:
-        """Learn from one batch; gives the summed loss and the number of tokens it is of."""
+        """Train on one batch; returns the summed loss and the number of tokens."""
         self.rate.fill_(rate)
         if self.records:
             shape = (*batch.src.shape, *batch.tgt_in.shape)
@@ -68,16 +68,16 @@ class GraphStep(Step):
                 recording.batch.overwrite(batch)
                 recording.graph.replay()
                 return recording.result
-        return self._work(batch)
+        return self._train_on(batch)
 
-    def _work(self, batch: Batch) -> Tensor:
+    def _train_on(self, batch: Batch) -> Tensor:
         result = self._gradients(batch)
-        # Of a weight that this batch does not use the gradient is 0.
+        # A weight that this batch does not use has a gradient of 0.
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
         torch._foreach_copy_([master.grad for master in self.master], gradients)
         nn.utils.clip_grad_norm_(self.master, self.recipe.clip, foreach=True)
         self.adam.step(self.rate)
-        self._round()
+        self._update_model()
         return result
 
     def _gradients(self, batch: Batch) -> Tensor:
@@ -88,8 +88,8 @@ class GraphStep(Step):
         return torch.stack([loss.detach(), n_counted.to(loss.dtype)])
 
     @torch.no_grad()
-    def _round(self) -> None:
-        """The model's weights are the masters, rounded; one kernel for all of them."""
+    def _update_model(self) -> None:
+        """Copy the master weights, rounded, to the model; one kernel for all of them."""
         torch._foreach_copy_(self.parameters, self.master)
 
     def _try_to_record(self, shape: tuple[int, ...], batch: Batch) -> None:
@@ -103,27 +103,27 @@ class GraphStep(Step):
 
     def _record(self, batch: Batch) -> Recording:
         fixed = batch.map(torch.clone)
-        aside, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
+        side_stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        side_stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side_stream):
             for _ in range(WARM_UP if not self.recordings else 1):
                 self._gradients(fixed)
-        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.current_stream().wait_stream(side_stream)
         with torch.cuda.graph(graph, pool=self.pool):
-            result = self._work(fixed)
+            result = self._train_on(fixed)
         self.pool = self.pool or graph.pool()
         return Recording(graph, fixed, result)
 
     @torch.no_grad()
     def put(self, weights: Mapping[str, Tensor]) -> None:
-        """Leave these weights in masters and model. In place: recordings know them by their address."""
+        """Copy these weights to the masters and the model, in place: recordings hold their addresses."""
         for name, master in self.adam.weights.items():
             master.copy_(weights[name])
-        self._round()
+        self._update_model()
 
     @torch.no_grad()
     def finish(self, weights: Mapping[str, Tensor]) -> None:
-        """Leave the model in float32 with these weights; the recordings are dropped."""
+        """Convert the model to float32 with these weights and drop the recordings."""
         self.recordings.clear()
         self.put(weights)
         self.model.to(torch.float32)

@@ -1,10 +1,11 @@
-"""A whole training run by name: data, system, recipe, folder.
+"""A complete training run by name: data, system, recipe, folder.
 
     trained = run_job(Job(system="bahdanau", folder="runs/bahdanau"))
     trained.result.history.best.loss, trained.saved
 
-What `course_lib train` does, and what the lessons and the results are made with. The same job in the same
-folder goes on where it stopped. Most systems learn by steps; one is asked for a class, and one only counts.
+`course_lib train`, the lessons and the recorded results all use this. The same job in the same folder resumes
+where it stopped. Most systems train in steps; the sentence encoder has its own objective, and the n-gram
+model only counts.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ from course_lib.training.recipe import (
 )
 from course_lib.training.run_folder import History, Record, RunFolder, RunState
 
-FLAGS = ("tokens_per_batch", "learning_rate", "r_drop")  # what the command line can change of a recipe
-PENALTY = 0.03  # on hops of the sentence encoder that look at the same words
-COUNTING_TOKENS = 1024  # a batch: counts are looked up for all words of the vocabulary at once
+FLAGS = ("tokens_per_batch", "learning_rate", "r_drop")  # fields of a recipe that the command line can change
+PENALTY = 0.03  # on hops of the sentence encoder that attend to the same words
+NGRAM_TOKENS = 1024  # small, because counts are looked up for the whole vocabulary at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to train, on what. `scale` None: the one made for the data.
+    """What to train, and on which data. Without a `scale`, the data determine it.
 
-    `quick` takes a quarter of the tokens, for those who wait before a CPU (`recipe.py`). With `n_steps` the
-    whole run is made shorter or longer.
+    `quick` trains on a quarter of the tokens, for a CPU (`recipe.py`). `n_steps` makes the whole run
+    shorter or longer.
     """
 
     system: str
-    data: str = "toy"  # or multi30k, or a path: a file with tabs, a folder
+    data: str = "toy"  # or multi30k, or the path of a tab-separated file or a folder
     src: str | None = None  # the languages of a folder, or of Multi30k (de and en)
     tgt: str | None = None
     scale: str | None = None
@@ -65,33 +66,33 @@ class Job:
     device: str | None = None
     n_steps: int | None = None
     quick: bool = False
-    restart: bool = False  # what the folder holds of this run is deleted
-    config: Mapping[str, object] = field(default_factory=dict)  # sizes and options otherwise than the scale's
-    recipe: Mapping[str, object] = field(default_factory=dict)  # numbers otherwise than the usual recipe's
+    restart: bool = False  # delete this run's files in the folder first
+    config: Mapping[str, object] = field(default_factory=dict)  # overrides of the scale's configuration
+    recipe: Mapping[str, object] = field(default_factory=dict)  # overrides of the usual recipe
 
     @property
     def chosen_scale(self) -> str:
-        """Its size: a corpus of your own gets that of the toy language, which a CPU can train."""
+        """The scale; your own corpus gets that of the toy language, which a CPU can train."""
         return self.scale or ("multi30k" if MULTI30K.fullmatch(self.data) else "toy")
 
     @property
     def corpus(self) -> str:
-        """The name of its corpus in full."""
+        """The full name of the corpus."""
         return corpus_name(self.data, self.src, self.tgt)
 
     def changes(self) -> tuple[dict[str, object], dict[str, object]]:
-        """What configuration and recipe have otherwise than usual."""
+        """The overrides of the configuration and of the recipe, including those of `quick`."""
         if not self.quick:
             return dict(self.config), dict(self.recipe)
-        known = {one.name for one in fields(system(self.system).config)}
-        config = {name: value for name, value in QUICK_CONFIG.items() if name in known}
+        names = {field.name for field in fields(system(self.system).config)}
+        config = {name: value for name, value in QUICK_CONFIG.items() if name in names}
         config |= QUICK_SIZES.get((self.system, self.chosen_scale), {})
         return config | dict(self.config), QUICK | dict(self.recipe)
 
 
 @dataclass(frozen=True)
 class TrainedSystem:
-    """A trained system, and how it came about."""
+    """A trained system with its data, its run and its checkpoint."""
 
     model: nn.Module
     data: TrainingData
@@ -108,7 +109,7 @@ def run_job(
     data: TrainingData | None = None,
     command: str = "",
 ) -> TrainedSystem:
-    """Train. `data` saves the making of it, where somebody has it already; `command` is what was typed."""
+    """Train. `data` avoids loading it again; `command` is the command line to save in the checkpoint."""
     processes = join(torch.device(job.device) if job.device else usual_device())
     data = (data or load_data(job.corpus, multi30k=job.multi30k)).to(processes.device)
     torch.manual_seed(job.seed)
@@ -119,57 +120,57 @@ def run_job(
     folder = RunFolder(job.folder, about, restart=job.restart) if job.folder else None
     processes.check_same("the run", about | {"machine": "", "command": ""})
     if processes.leads:
-        n_pairs, where = f"{len(data.train):,} pairs of {data.name}", processes.device.type
-        tell(f"{job.system}: {n_parameters(model):,} parameters, {n_pairs}, on {where}")
-        counts = isinstance(model, NGramLM)
-        steps = f"{recipe}, dropout {getattr(config, 'dropout', 0.0):g}"
-        tell("It counts the training sentences, once: there are no steps." if counts else steps)
+        n_pairs, device_type = f"{len(data.train):,} pairs of {data.name}", processes.device.type
+        tell(f"{job.system}: {n_parameters(model):,} parameters, {n_pairs}, on {device_type}")
+        is_ngram = isinstance(model, NGramLM)
+        hyperparameters = f"{recipe}, dropout {getattr(config, 'dropout', 0.0):g}"
+        tell("It counts the training sentences once: there are no steps." if is_ngram else hyperparameters)
         if processes.n > 1:
-            # Said now: when one is lost, torchrun may end the others before they can say anything.
+            # Printed now, because torchrun may end the other processes before they can print anything.
             tell(
-                f"{processes.n} processes. Should one be lost, torchrun ends the others, "
-                "and the same command goes on from the last checkpoint."
+                f"{processes.n} processes. If one dies, torchrun ends the others, "
+                "and the same command resumes from the last checkpoint."
             )
         if folder and (step := folder.resumed_at()):
-            left = 0 if counts else recipe.n_steps - step
-            how = f"{left:,} to go" if left > 0 else "there is nothing left to do"
-            tell(f"Resumed from {job.folder} at step {step:,}: {how}.")
-    given = {"folder": folder, "processes": processes, "after_validation": after_validation}
+            n_left = 0 if is_ngram else recipe.n_steps - step
+            remaining = f"{n_left:,} to go" if n_left > 0 else "there is nothing left to do"
+            tell(f"Resumed from {job.folder} at step {step:,}: {remaining}.")
+    options = {"folder": folder, "processes": processes, "after_validation": after_validation}
     if isinstance(model, NGramLM):
-        result = count(model, data, **given)
+        result = fit_ngrams(model, data, **options)
     else:
         objective = pronoun_objective(data, recipe) if isinstance(model, SelfAttentive) else None
-        result = train(model, data.train, recipe, validation=data.validation, objective=objective, **given)
+        result = train(model, data.train, recipe, validation=data.validation, objective=objective, **options)
     return TrainedSystem(model, data, result, about, folder.best if folder else None)
 
 
 def config_for(name: str, *, scale: str, data: TrainingData) -> Config:
-    """A system's configuration for this data: its vocabulary, room for its sentences, and classes."""
+    """The configuration that fits the data: vocabulary size, maximum length, number of classes."""
     config = make_config(name, scale=scale, vocab_size=data.tokenizer.vocab_size)
     longest = max(data.train.longest, data.validation.longest)
-    if data.train.device.type == "cuda":  # where shorter ones are padded to one of these
+    if data.train.device.type == "cuda":  # where sentences are padded to one of these lengths
         longest = next((length for length in FIXED_LENGTHS if length >= longest), longest)
     config = replace(config, max_len=max(config.max_len, longest))
     return replace(config, n_classes=len(CLASSES)) if isinstance(config, SelfAttentiveConfig) else config
 
 
 def make_recipe(job: Job, data: TrainingData) -> Recipe:
-    """The usual recipe, with what the job wants otherwise."""
+    """The usual recipe with the job's overrides."""
     on_gpu, scale, changes = data.train.device.type == "cuda", job.chosen_scale, job.changes()[1]
     n_batches = None
     if scale in IN_EPOCHS:
         tokens = changes.get("tokens_per_batch", TOKENS_PER_BATCH[scale])
         lengths = FIXED_LENGTHS if on_gpu else None
-        plan = Epochs(data.train, tokens_per_batch=tokens, seed=0, lengths=lengths, over_long="leave out")
-        n_batches = plan.n_batches
+        epochs = Epochs(data.train, tokens_per_batch=tokens, seed=0, lengths=lengths, over_long="leave out")
+        n_batches = epochs.n_batches
     recipe = usual_recipe(job.system, scale=scale, n_batches=n_batches, seed=job.seed, on_gpu=on_gpu)
     recipe = replace(recipe, **changes)
     return recipe if job.n_steps is None else recipe.in_steps(job.n_steps)
 
 
 def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, command: str = "") -> About:
-    """What a checkpoint says of itself, but for its history."""
-    (kind,) = (kind for kind, one in TOKENIZERS.items() if isinstance(data.tokenizer, one))
+    """The metadata of a checkpoint, without the history."""
+    (kind,) = (kind for kind, cls in TOKENIZERS.items() if isinstance(data.tokenizer, cls))
     return {
         "config": config_to_json(name, config),
         "recipe": asdict(recipe),
@@ -181,20 +182,20 @@ def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, c
     }
 
 
-# ---- the two that are trained in a way of their own
+# ---- the sentence encoder and the n-gram model
 
 
 def pronoun_objective(data: TrainingData, recipe: Recipe) -> Objective:
-    """What the sentence encoder is asked for: the French pronoun that a sentence needs."""
+    """The objective of the sentence encoder: classify the French pronoun that a sentence needs."""
     if recipe.r_drop or recipe.scheduled_sampling:
         raise ValueError(
-            "R-Drop and scheduled sampling go word by word: a system that names a class has none."
+            "R-Drop and scheduled sampling apply to words, but this system predicts one class per sentence."
         )
     labels, unseen = (pronoun_labels(part, data.tokenizer) for part in (data.train, data.validation))
     return classification(labels, unseen, smoothing=recipe.smoothing, penalty=PENALTY)
 
 
-def count(
+def fit_ngrams(
     model: NGramLM,
     data: TrainingData,
     *,
@@ -202,10 +203,10 @@ def count(
     processes: Processes,
     after_validation: AfterValidation | None,
 ) -> RunState:
-    """Training without steps: the n-gram model counts the target sentences, once.
+    """Count the n-grams of the target sentences.
 
-    It gives what `train` gives, and keeps the same folder, so nobody else has to know the difference: one
-    step, one record. Called again in its folder, it finds its counts there.
+    The result and the folder have the same form as those of `train`, with one step and one record, so callers
+    needn't distinguish them. Called again with the same folder, it loads the counts.
     """
     saved = folder.load() if folder else None
     if saved:
@@ -215,11 +216,11 @@ def count(
         started = time.perf_counter()
         sentences = target_ids(data.train)
         model.fit(sentences)
-        # Of what was counted as many as there are to validate on: reading is slower than counting.
-        some = sentences[: len(data.validation)]
+        # The training loss uses only as many sentences as validation, because it is slower than counting.
+        sample = sentences[: len(data.validation)]
         train_loss, loss = (
-            mean_loss(model, corpus, language_modelling(smoothing=0.0), tokens_per_batch=COUNTING_TOKENS)
-            for corpus in (encode_ids(some, some).to(data.train.device), data.validation)
+            mean_loss(model, corpus, language_modelling(smoothing=0.0), tokens_per_batch=NGRAM_TOKENS)
+            for corpus in (encode_ids(sample, sample).to(data.train.device), data.validation)
         )
         record = Record(
             step=1,

@@ -1,11 +1,11 @@
-"""What a system is asked for, and how wrong its answer is: one objective for each kind of system.
+"""The training objective of each kind of system.
 
-    loss, n_counted = objective(model, batch)               # a sum, and over how many it is
-    loss, n_counted = objective(model.eval(), batch)        # the same for validation: the plain loss
+    loss, n_counted = objective(model, batch)               # the summed loss and the number of its terms
+    loss, n_counted = objective(model.eval(), batch)        # for validation: the plain loss
 
-Sums, not means: two halves of a batch then add up to the whole, whatever their padding, and that is
-what training on several processes needs. What makes training harder on purpose (label smoothing, R-Drop,
-a penalty) is like dropout: a model at rest is asked without it.
+Losses are sums, not means, so that the two halves of a batch add up to the whole whatever their padding, as
+distributed training needs. Regularisers (label smoothing, R-Drop, a penalty) work like dropout: they
+apply only in training mode.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
 def sum_loss(
     logits: Float[Tensor, "batch tgt vocab"], targets: Int[Tensor, "batch tgt"], *, smoothing: float = 0.0
 ) -> Float[Tensor, ""]:
-    """The losses of all words that count, added up: PAD does not count. On a GPU in one pass.
+    """The summed cross-entropy of all targets except PAD; in one pass on an NVIDIA GPU.
 
-    Label smoothing asks for (1 - ε) on the right word and spreads ε evenly over the whole vocabulary, the
-    right word included. A model that is sure of itself pays for it; it learns to be a little less sure, and
-    translates better for it, though its perplexity gets worse (Vaswani et al. 2017, section 5.4).
+    Label smoothing gives the target probability (1 - ε) and spreads ε uniformly over the whole vocabulary,
+    including the target. It penalises overconfident predictions: perplexity gets worse, but
+    translations improve (Vaswani et al. 2017, section 5.4).
     """
     if can_fuse(logits):
         return fused_sum_loss(logits.flatten(0, 1), targets.flatten(), smoothing=smoothing)
@@ -52,61 +52,63 @@ def sum_loss(
 
 
 def symmetric_kl(
-    one: Float[Tensor, "batch tgt vocab"],
-    other: Float[Tensor, "batch tgt vocab"],
+    logits: Float[Tensor, "batch tgt vocab"],
+    other_logits: Float[Tensor, "batch tgt vocab"],
     targets: Int[Tensor, "batch tgt"],
 ) -> Float[Tensor, ""]:
-    """How far two answers are apart: the mean of both Kullback-Leibler divergences, added up; not at PAD.
+    """The mean of both Kullback-Leibler divergences between two predictions, summed over all targets but PAD.
 
     >>> sure, unsure = torch.tensor([[[2.0, 0.0]]]), torch.tensor([[[0.0, 0.0]]])
     >>> symmetric_kl(sure, unsure, torch.tensor([[4]]))         # (0.881 - 0.5) · (log 0.881 - log 0.119) / 2
     tensor(0.3808)
     """
-    first, second = (logits.float().log_softmax(dim=-1) for logits in (one, other))
-    apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)  # (batch, tgt)
-    return torch.where(targets != PAD, apart, 0.0).sum() / 2
+    log_p, log_q = logits.float().log_softmax(dim=-1), other_logits.float().log_softmax(dim=-1)
+    divergences = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=-1)  # (batch, tgt)
+    return torch.where(targets != PAD, divergences, 0.0).sum() / 2
 
 
 def translation(smoothing: float, r_drop: float = 0.0, scheduled_sampling: float = 0.0) -> Objective:
-    """The next target word, given the source and the target words before it.
+    """Predict the next target word, given the source and the target words before it.
 
-    With `scheduled_sampling`, so large a share of the words before it are not the right ones but those that
-    the system itself would have said there (Bengio et al. 2015; all at once, as Mihaylova and Martins 2019).
+    `scheduled_sampling` is the probability that an input word is replaced by the system's own prediction
+    (Bengio et al. 2015; in one parallel pass, as in Mihaylova and Martins 2019).
     """
 
-    def read(model: nn.Module, batch: Batch) -> Tensor:
+    def logits_of(model: nn.Module, batch: Batch) -> Tensor:
         tgt_in = batch.tgt_in
         if scheduled_sampling and model.training:
             with torch.no_grad():
-                said = model(batch.src, batch.src_lengths, tgt_in).argmax(dim=-1)
-            own = torch.rand(tgt_in[:, 1:].shape, device=tgt_in.device) < scheduled_sampling
-            own = own & (tgt_in[:, 1:] != PAD)
-            tgt_in = torch.cat([tgt_in[:, :1], torch.where(own, said[:, :-1], tgt_in[:, 1:])], dim=1)
+                predicted = model(batch.src, batch.src_lengths, tgt_in).argmax(dim=-1)
+            replaced = torch.rand(tgt_in[:, 1:].shape, device=tgt_in.device) < scheduled_sampling
+            replaced = replaced & (tgt_in[:, 1:] != PAD)
+            inputs = torch.where(replaced, predicted[:, :-1], tgt_in[:, 1:])
+            tgt_in = torch.cat([tgt_in[:, :1], inputs], dim=1)
         return model(batch.src, batch.src_lengths, tgt_in)
 
-    return _next_word(read, smoothing, r_drop)
+    return _next_word(logits_of, smoothing, r_drop)
 
 
 def language_modelling(smoothing: float, r_drop: float = 0.0) -> Objective:
-    """The next word, given the words before it; the source is not read."""
+    """Predict the next word, given the words before it; the source isn't used."""
     return _next_word(lambda model, batch: model(batch.tgt_in), smoothing, r_drop)
 
 
-def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_drop: float) -> Objective:
-    """The loss of a system that says words; `read` gives its logits.
+def _next_word(logits_of: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_drop: float) -> Objective:
+    """Next-word prediction, with the logits that `logits_of` returns.
 
-    With `r_drop`, each sentence is read twice, by two draws of dropout. Both readings must be right, and
-    say the same (R-Drop: Liang et al. 2021, whose α this is): on few sentences, worth a step twice as large.
+    With `r_drop`, each sentence passes through the model twice, with two dropout masks, and the loss includes
+    the divergence between the two predictions (R-Drop: Liang et al. 2021, whose α this is). On small corpora
+    this is worth doubling the cost of a step.
     """
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         if not (r_drop and model.training):
-            spread = smoothing if model.training else 0.0
-            return sum_loss(read(model, batch), batch.tgt_out, smoothing=spread), batch.n_tokens
+            epsilon = smoothing if model.training else 0.0
+            return sum_loss(logits_of(model, batch), batch.tgt_out, smoothing=epsilon), batch.n_tokens
         twice = batch.map(lambda tensor: torch.cat([tensor, tensor]))
-        logits = read(model, twice)
-        wrong = sum_loss(logits, twice.tgt_out, smoothing=smoothing) / 2
-        return wrong + r_drop / 2 * symmetric_kl(*logits.chunk(2), batch.tgt_out), batch.n_tokens
+        logits = logits_of(model, twice)
+        cross_entropy = sum_loss(logits, twice.tgt_out, smoothing=smoothing) / 2
+        return cross_entropy + r_drop / 2 * symmetric_kl(*logits.chunk(2), batch.tgt_out), batch.n_tokens
 
     return objective
 
@@ -114,12 +116,12 @@ def _next_word(read: Callable[[nn.Module, Batch], Tensor], smoothing: float, r_d
 def objective_for(
     model: nn.Module, smoothing: float, r_drop: float = 0.0, scheduled_sampling: float = 0.0
 ) -> Objective:
-    """The usual objective of a system's kind."""
+    """The default objective for this kind of system."""
     if isinstance(model, Translator):
         return translation(smoothing, r_drop, scheduled_sampling)
     if isinstance(model, LanguageModel):
         if scheduled_sampling:
-            raise ValueError("Scheduled sampling is there for translators: leave it at 0.")
+            raise ValueError("Scheduled sampling only works for translators: leave scheduled_sampling at 0.")
         return language_modelling(smoothing, r_drop)
     raise TypeError(
         f"{type(model).__name__} is neither a translator nor a language model: pass an objective."
@@ -135,9 +137,9 @@ def mean_loss(
     bfloat16: bool = False,
     processes: Processes = ALONE,
 ) -> float:
-    """The mean loss over all that counts in the corpus, without dropout; no sentence is too long for it.
+    """The mean loss over a corpus in evaluation mode; sentences of any length are included.
 
-    Several processes share the batches, and all get the same number: they must agree on when to stop.
+    Processes divide the batches among them, and all get the same result, so they make the same decisions.
     """
     device = corpus.device
     tokens_per_batch = max(tokens_per_batch, *map(max, corpus.lengths))
@@ -153,7 +155,7 @@ def mean_loss(
 
 
 def for_sums(device: torch.device) -> torch.dtype:
-    """The type to add many numbers up in: float64, or float32 on Apple's GPU, which has nothing wider.
+    """The dtype for sums of many numbers: float64, or float32 on Apple's GPU, which has no float64.
 
     >>> for_sums(torch.device("cpu"))
     torch.float64

@@ -1,11 +1,11 @@
-"""Which French pronoun an English sentence needs: what the sentence encoder is asked for.
+"""The classification task of the sentence encoder: which French pronoun an English sentence needs.
 
     >>> CLASSES[label_of("le chat a bu l' eau parce qu' elle était froide")]
     'elle'
 
-English says "it" and "they"; which of four words that becomes depends on a noun elsewhere in the sentence,
-so whoever gets it right has found that noun. Five sentences in six have no pronoun: "none" for all is right
-as often, so look at each class by itself (`right_by_class`).
+English has "it" and "they"; which of the four French pronouns is right depends on a noun elsewhere in the
+sentence, so a correct prediction must use that noun. Five sentences in six have no pronoun, so always
+predicting "none" already has that accuracy: compare the accuracies of each class (`right_by_class`).
 """
 
 from __future__ import annotations
@@ -27,32 +27,30 @@ CLASSES = ("none", "il", "elle", "ils", "elles")
 
 
 def classification(labels: Tensor, unseen: Tensor, *, smoothing: float, penalty: float) -> Objective:
-    """The class of each source sentence: `labels` has one for each pair to train on, `unseen` to validate on.
+    """Cross-entropy on the class of each source, from `labels` in training and `unseen` in validation.
 
-    The penalty keeps the hops of a self-attentive encoder apart.
+    The penalty discourages the hops of a self-attentive encoder from attending to the same words.
     """
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        encoder = getattr(model, "module", model)  # several processes wrap it, and want to be called
+        encoder = getattr(model, "module", model)  # without its DistributedDataParallel
         embedding, weights = encoder.encode(batch.src, batch.src_lengths)
-        alone = encoder is model
-        logits = encoder.classify(embedding) if alone else model(batch.src, batch.src_lengths)
-        wanted = (labels if model.training else unseen)[batch.pairs.clamp(min=0)]
-        spread = smoothing if model.training else 0.0
-        losses = F.cross_entropy(logits.float(), wanted, reduction="none", label_smoothing=spread)
+        is_wrapped = encoder is not model  # then the wrapper must be called, or gradients are not averaged
+        logits = model(batch.src, batch.src_lengths) if is_wrapped else encoder.classify(embedding)
+        targets = (labels if model.training else unseen)[batch.pairs.clamp(min=0)]
+        epsilon = smoothing if model.training else 0.0
+        losses = F.cross_entropy(logits.float(), targets, reduction="none", label_smoothing=epsilon)
         if model.training:
             losses = losses + penalty * redundancy(weights.float())
-        real = batch.pairs >= 0  # a blank row has no class
-        return (losses * real).sum(), real.sum()
+        is_real = batch.pairs >= 0  # a blank row has no class
+        return (losses * is_real).sum(), is_real.sum()
 
     return objective
 
 
 def label_of(translation: str) -> int:
-    """The number of the first pronoun in a French sentence; 0 where there is none.
+    """The class of the first pronoun in a French sentence; 0 if it has none.
 
-    >>> CLASSES[label_of("le chat a bu l' eau parce qu' elle était froide")]
-    'elle'
     >>> CLASSES[label_of("le chat dort")]
     'none'
     """
@@ -61,12 +59,12 @@ def label_of(translation: str) -> int:
 
 
 def pronoun_labels(corpus: EncodedCorpus, tokenizer: Tokenizer) -> Int[Tensor, " pairs"]:
-    """The label of each pair, told by its translation; on the corpus's device."""
+    """The label of each pair, taken from its translation; on the corpus's device."""
     labels = torch.tensor([label_of(tokenizer.decode(ids)) for ids in target_ids(corpus)])
     if len(labels.unique()) == 1:
         raise ValueError(
             f"Expected sentences with and without {', '.join(CLASSES[1:])} in their French, but all "
-            f"{len(labels)} are of one class, {CLASSES[labels[0]]!r}. The toy language has such sentences."
+            f"{len(labels)} have the same class, {CLASSES[labels[0]]!r}. Use the toy language."
         )
     return labels.to(corpus.device)
 
@@ -75,12 +73,12 @@ def pronoun_labels(corpus: EncodedCorpus, tokenizer: Tokenizer) -> Int[Tensor, "
 def right_by_class(
     model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"]
 ) -> dict[str, float]:
-    """The share of sentences of each class that are told right; of all of them under "all"."""
-    batches = Epochs(corpus, tokens_per_batch=4096, seed=0)  # all sentences, or an error
-    said = torch.zeros_like(labels)
+    """The accuracy on the sentences of each class, and on all of them as "all"."""
+    batches = Epochs(corpus, tokens_per_batch=4096, seed=0)  # raises an error rather than skip a sentence
+    predictions = torch.zeros_like(labels)
     with eval_mode(model):
         for batch in batches.one(epoch=0):
-            said[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
-    right, labels = (said == labels).cpu().double(), labels.cpu()
-    by_class = {name: right[labels == place] for place, name in enumerate(CLASSES)}
-    return {name: float(hits.mean()) for name, hits in {"all": right, **by_class}.items() if len(hits)}
+            predictions[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
+    right, labels = (predictions == labels).cpu().double(), labels.cpu()
+    by_class = {name: right[labels == label] for label, name in enumerate(CLASSES)}
+    return {name: float(part.mean()) for name, part in {"all": right, **by_class}.items() if len(part)}

@@ -1,13 +1,13 @@
-"""A recipe: every number of a training run that is not the system's own, and the usual recipes.
+"""A recipe: the hyperparameters of a training run (those of the system are in its configuration).
 
     >>> recipe = Recipe(n_steps=1000, learning_rate=2e-3)
-    >>> recipe.rate(400)                                    # the top of the warm-up
+    >>> recipe.rate(400)                                    # the end of the warm-up
     0.002
     >>> usual_recipe("transformer", scale="toy") == usual_recipe("seq2seq", scale="toy")
     True
 
-Frozen, and plain numbers and words only: it goes into the checkpoint as it is, and the same recipe, seed,
-system and corpus make the same weights again.
+A recipe is frozen and holds only numbers and strings, so it can be saved in the checkpoint. The same recipe,
+seed, system and corpus give the same weights.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ Precision = Literal["float32", "bfloat16"]
 
 
 def learning_rate(step: int, *, peak: float, warm_up: int, decay: Decay, n_steps: int | None = None) -> float:
-    """The learning rate of a step, the first being step 1: up during warm-up, then down.
+    """The learning rate of a step, counted from 1: it rises during the warm-up and then decays.
 
         >>> [learning_rate(step, peak=1.0, warm_up=4, decay="inverse_square_root") for step in (1, 2, 4, 16)]
         [0.25, 0.5, 1.0, 0.5]
         >>> [learning_rate(step, peak=1.0, warm_up=4, decay="linear", n_steps=12) for step in (1, 4, 8, 12)]
         [0.25, 1.0, 0.5, 0.0]
-        >>> [round(learning_rate(at, peak=1.0, warm_up=4, decay="cosine", n_steps=12), 2) for at in (6, 8)]
+        >>> [round(learning_rate(i, peak=1.0, warm_up=4, decay="cosine", n_steps=12), 2) for i in (6, 8)]
         [0.85, 0.5]
 
-    At the start Adam has seen too few gradients to know their size, and the weights still say nothing: small
-    steps first. `inverse_square_root` is the schedule of the 2017 paper, whose formula
-    d_model^-0.5 · min(step^-0.5, step · warm_up^-1.5) has its peak at (d_model · warm_up)^-0.5. It never
-    ends; `linear` reaches 0 at the last step, which wins when the number of steps is known. `cosine` reaches
-    it too, along half a wave: slowly at both ends, as most large models since 2018 do.
+    The first steps are small because Adam has seen too few gradients to estimate their size, and the weights
+    are still random. `inverse_square_root` is the schedule of the 2017 paper, whose formula
+    d_model^-0.5 · min(step^-0.5, step · warm_up^-1.5) has its peak at (d_model · warm_up)^-0.5. It has no
+    last step. `linear` reaches 0 at the last step, which works better when the number of steps is known.
+    `cosine` does too, along half a cosine wave, as for most large models since 2018.
     """
     if step < warm_up:
         return peak * step / warm_up
     if decay == "inverse_square_root":
         return peak * math.sqrt(max(warm_up, 1) / step)
-    left = min(1.0, max(0.0, (n_steps - step) / max(n_steps - warm_up, 1)))  # from 1 down to 0
-    return peak * {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[decay]
+    remaining = min(1.0, max(0.0, (n_steps - step) / max(n_steps - warm_up, 1)))  # from 1 down to 0
+    return peak * {"linear": remaining, "cosine": (1 - math.cos(math.pi * remaining)) / 2}[decay]
 
 
 # ---- a recipe
@@ -55,16 +55,16 @@ def learning_rate(step: int, *, peak: float, warm_up: int, decay: Decay, n_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How to train.
+    """The hyperparameters of a run.
 
-    `tokens_per_batch`  of one side, padding included
-    `r_drop`            weight of the divergence between two readings of a sentence (`objective.py`); 0: one
-    `scheduled_sampling`  share of target words that training replaces by the system's own
-    `clip`              the longest gradient that is allowed; longer ones are shortened to it
+    `tokens_per_batch`  on one side, including padding
+    `r_drop`            weight of the divergence between two passes with dropout (`objective.py`); 0: one pass
+    `scheduled_sampling`  probability that a target input is replaced by the system's own prediction
+    `clip`              maximum norm of the gradient
     `validate_every`    steps between two validations (and two saves)
-    `average_from`      share of the run after which weights are averaged into one model; 1: never
-    `average_every`     steps between two sets of weights that join the average
-    `fixed_shapes`      batches of a few shapes only, which the fast GPU path needs
+    `average_from`      fraction of the run after which weights are averaged; 1: never
+    `average_every`     steps between two sets of weights in the average
+    `fixed_shapes`      use only a few batch shapes, as the CUDA graph needs (`graph_step.py`)
     """
 
     n_steps: int
@@ -84,32 +84,32 @@ class Recipe:
     fixed_shapes: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("n_steps", "tokens_per_batch", "learning_rate"):  # as the command line may have them
+        for name in ("n_steps", "tokens_per_batch", "learning_rate"):
             if not 0 < (value := getattr(self, name)) < math.inf:
                 raise ValueError(f"Expected {name} to be a number above 0, but got {value!r}.")
-        for name, known in (("decay", get_args(Decay)), ("precision", get_args(Precision))):
-            if (value := getattr(self, name)) not in known:
-                raise ValueError(f"Expected {name} to be one of {', '.join(known)}, but got {value!r}.")
+        for name, options in (("decay", get_args(Decay)), ("precision", get_args(Precision))):
+            if (value := getattr(self, name)) not in options:
+                raise ValueError(f"Expected {name} to be one of {', '.join(options)}, but got {value!r}.")
         if not 0 <= self.r_drop < math.inf:
             raise ValueError(f"Expected r_drop to be a number of 0 or more, but got {self.r_drop!r}.")
 
     @classmethod
-    def from_json(cls, kept: dict) -> Recipe:
-        """A recipe from a file: what it does not say is as usual, what is unknown is left out."""
-        return cls(**{one.name: kept[one.name] for one in fields(cls) if one.name in kept})
+    def from_json(cls, saved: dict) -> Recipe:
+        """A saved recipe: missing fields get their defaults, unknown ones are ignored."""
+        return cls(**{field.name: saved[field.name] for field in fields(cls) if field.name in saved})
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, the first being step 1."""
+        """The learning rate of a step, counted from 1."""
         return learning_rate(
             step, peak=self.learning_rate, warm_up=self.warm_up, decay=self.decay, n_steps=self.n_steps
         )
 
     def averages(self, step: int) -> bool:
-        """Whether the weights after this step join the average."""
+        """Whether the weights after this step are part of the average."""
         return step > self.average_from * self.n_steps and step % self.average_every == 0
 
     def in_steps(self, n_steps: int) -> Recipe:
-        """The whole run in so many steps: as many validations, and a warm-up of a tenth of it at most."""
+        """The recipe scaled to `n_steps`: as many validations, and a warm-up of at most a tenth."""
         n_validations = max(self.n_steps // self.validate_every, 1)
         return replace(
             self,
@@ -120,23 +120,23 @@ class Recipe:
         )
 
     def __str__(self) -> str:
-        """The numbers of a run that people ask for first.
+        """The main hyperparameters in one line.
 
         >>> print(Recipe(n_steps=4000, learning_rate=3e-3))
         4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up of 400), label smoothing 0.1
         """
-        said = f"{counted(self.n_steps, 'step')} of {self.tokens_per_batch:,} tokens, learning rate "
-        said += f"{self.learning_rate:g} (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
-        return said + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
+        text = f"{counted(self.n_steps, 'step')} of {self.tokens_per_batch:,} tokens, learning rate "
+        text += f"{self.learning_rate:g} (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
+        return text + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
 
 
-# ---- the usual ones
+# ---- the usual recipes
 
 TOKENS_PER_BATCH = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
-IN_EPOCHS = {"multi30k": 20}  # scales whose runs are counted in epochs, and how many
+IN_EPOCHS = {"multi30k": 20}  # epochs of the scales whose runs are measured in epochs
 
-# For a learner who waits before a CPU: a quarter of the tokens. The Transformer, with rotary positions and
-# without dropout, in two wider layers in place of three, does nearly as well (`experiment quick`).
+# A run on a CPU with a quarter of the tokens. A Transformer with rotary position embeddings, no dropout and
+# two wider layers instead of three does nearly as well (`experiment quick`).
 QUICK = {
     "n_steps": 2000,
     "tokens_per_batch": 512,
@@ -144,17 +144,17 @@ QUICK = {
     "warm_up": 200,
     "validate_every": 250,
 }
-QUICK_CONFIG = {"dropout": 0.0, "positions": "rotary"}  # as far as a system has them
+QUICK_CONFIG = {"dropout": 0.0, "positions": "rotary"}  # only the fields that a system has
 QUICK_SIZES = {("transformer", "toy"): {"n_layers": 2, "d_model": 80, "n_heads": 5}}  # by system and scale
 
 
 def usual_recipe(
     name: str, *, scale: str, n_batches: int | None = None, seed: int = 0, on_gpu: bool = False
 ) -> Recipe:
-    """How this system is trained at this scale. `n_batches`: those of one epoch, for scale "multi30k".
+    """The recipe of a system at a scale. `n_batches` is the number per epoch, needed for scale "multi30k".
 
-    One recipe for all systems of a scale, so that a table compares systems and nothing else. Language models
-    alone are trained without label smoothing: it would spoil their perplexity.
+    All systems of a scale share a recipe, so that a table compares only systems. The exception is that
+    language models are trained without label smoothing, which would worsen their perplexity.
     """
     n_steps = IN_EPOCHS[scale] * n_batches if scale in IN_EPOCHS else 4000
     return Recipe(

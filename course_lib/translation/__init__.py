@@ -1,22 +1,22 @@
-"""Translation: from a trained system to sentences, and from sentences to scores.
+"""Translate with a trained system, and evaluate the translations.
 
-A sentence becomes its translation in three files: shipped.py (or the command line) calls pipeline.py
-(texts in, translations out, notes on what was odd), which calls search.py (a beam; greedy is a beam of one).
+Translation takes three files: shipped.py (or the command line) calls pipeline.py (texts to translations, with
+notes), which calls search.py (beam search; greedy decoding is a beam of one).
 
-Scores:
-    evaluation.py       a whole test set, measured: table and JSON
-    metrics.py          BLEU, chrF, exact match, il or elle
-    alignment_error.py  how far attention is from the true word links
+Evaluation:
+    evaluation.py       all metrics of a test set, as a table or JSON
+    metrics.py          BLEU, chrF, exact match, pronouns
+    alignment_error.py  how far attention is from the gold word alignment
 
 Language models:
-    sample.py           go on with a text
-    perplexity.py       how surprised one is by a text
+    sample.py           continue a text
+    perplexity.py       the perplexity of a text
 
-What happens inside:
-    ablation.py         a Transformer without some of its heads
-    masking.py          a Transformer that cannot look at some source words
+Interventions:
+    ablation.py         remove attention heads of a Transformer
+    masking.py          mask source words of a Transformer
 
-What lessons use comes from the package; the rest from its own file:
+The names that lessons use can be imported from the package, all others from their module:
 
     >>> from course_lib.translation import translate
 """

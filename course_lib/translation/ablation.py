@@ -1,9 +1,9 @@
-"""Heads of a Transformer ablated: what a head finds is multiplied by 0, and nobody gets it.
+"""Ablate heads of a Transformer: multiply the output of a head by 0.
 
-head_names(model)                           # encoder 0.0 to cross 2.3: use, layer and number in the layer
-with ablated(model, names): ...             # several at once, by their names
+head_names(model)                           # encoder 0.0 to cross 2.3: use, layer and index in the layer
+with ablated(model, names): ...             # without these heads
 ablate_each(model, measure)                 # the measure without each head in turn
-with ablated_by_row(model, kept): ...       # each row of a batch has heads of its own: many models in one run
+with ablated_by_row(model, kept): ...       # different heads in each row: many ablations in one batch
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from course_lib.layers.rows import Rows
 from course_lib.models.transformer import USES, Transformer
 from course_lib.shapes import Tensor
 from course_lib.text.special import BOS
-from course_lib.translation.search import next_words
+from course_lib.translation.search import next_log_probs
 
 
 def multi_heads(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
-    """Every attention, use by use: its use, its layer, itself."""
+    """Every attention module with its use and its layer, in the order of USES."""
     encoder, decoder = model.encoder.blocks, model.decoder.blocks
-    looks = ([b.attention for b in encoder], [b.attention for b in decoder], [b.cross for b in decoder])
-    for use, layers in zip(USES, looks, strict=True):
+    attentions = ([b.attention for b in encoder], [b.attention for b in decoder], [b.cross for b in decoder])
+    for use, layers in zip(USES, attentions, strict=True):
         for layer, heads in enumerate(layers):
             yield use, layer, heads
 
 
 def head_name(use: str, layer: int, head: int) -> str:
-    """How a head is called: by its use, its layer and its number there, both from 0.
+    """The name of a head: its use, its layer and its index in the layer, both counted from 0.
 
     >>> head_name("cross", 1, 3)
     'cross 1.3'
@@ -42,7 +42,7 @@ def head_name(use: str, layer: int, head: int) -> str:
 
 
 def head_names(model: Transformer) -> list[str]:
-    """The name of every head, use by use: encoder 0.0 to cross 2.3."""
+    """The names of all heads in the order of USES: encoder 0.0 to cross 2.3."""
     return [
         head_name(use, layer, head)
         for use, layer, heads in multi_heads(model)
@@ -51,14 +51,14 @@ def head_names(model: Transformer) -> list[str]:
 
 
 def of_head(heads: MultiHead, head: int, n: int) -> slice:
-    """Where a head stands among n numbers: those of all heads lie side by side."""
+    """The slice of n concatenated features that belongs to a head."""
     width = n // heads.n_heads
     return slice(head * width, (head + 1) * width)
 
 
 @contextmanager
 def zeroed(parts: Sequence[Tensor]) -> Iterator[None]:
-    """For a while these parts of weights are 0.
+    """Set these views of weights to 0 inside the `with` block and restore them afterwards.
 
     >>> matrix = torch.ones(2, 2)
     >>> with zeroed([matrix[0]]):
@@ -68,18 +68,18 @@ def zeroed(parts: Sequence[Tensor]) -> Iterator[None]:
     [[1.0, 1.0], [1.0, 1.0]]
     """
     parts = [part.detach() for part in parts]
-    kept = [part.clone() for part in parts]
+    originals = [part.clone() for part in parts]
     try:
         for part in parts:
             part.zero_()
         yield
     finally:
-        for part, before in zip(parts, kept, strict=True):
-            part.copy_(before)
+        for part, original in zip(parts, originals, strict=True):
+            part.copy_(original)
 
 
 def ablated(model: Transformer, names: Iterable[str]) -> AbstractContextManager[None]:
-    """For a while the model is without the heads of these names: their columns of W_O are 0."""
+    """Remove the heads with these names inside the `with` block: their columns of W_O are 0."""
     columns = {
         head_name(use, layer, head): heads.w_output[:, of_head(heads, head, heads.w_output.shape[1])]
         for use, layer, heads in multi_heads(model)
@@ -90,22 +90,22 @@ def ablated(model: Transformer, names: Iterable[str]) -> AbstractContextManager[
 
 @contextmanager
 def ablated_by_row(model: Transformer, kept: Tensor, *, wide: Tensor | None = None) -> Iterator[None]:
-    """For a while each row of a batch has a model of its own, so that hundreds are tried in one run.
+    """Ablate different heads in each row of a batch, so that one pass tries hundreds of ablations.
 
-    It has those heads which `kept` (rows, attentions, heads) says, attentions in the order of
-    `multi_heads`; of each query's numbers those count which `wide` (rows, d_k) says.
+    `kept` (rows, attentions, heads) is True for the heads to keep, with attentions in the order of
+    `multi_heads`. `wide` (rows, d_k) is True for the query features to keep; the others are set to 0.
     """
-    found = [heads for _, _, heads in multi_heads(model)]
-    for heads, own in zip(found, kept.unbind(dim=1), strict=True):
-        heads.look = partial(_look_ablated, heads, own[..., None, None], wide)
+    attentions = [heads for _, _, heads in multi_heads(model)]
+    for heads, kept_heads in zip(attentions, kept.unbind(dim=1), strict=True):
+        heads.look = partial(_attend_ablated, heads, kept_heads[..., None, None], wide)
     try:
         yield
     finally:
-        for heads in found:
+        for heads in attentions:
             del heads.look
 
 
-def _look_ablated(
+def _attend_ablated(
     heads: MultiHead, kept: Tensor, wide: Tensor | None, query: Tensor, *source: Tensor, **options
 ):
     query = query if wide is None else query * wide[:, None, None]
@@ -114,20 +114,20 @@ def _look_ablated(
 
 
 def greedy_by_row(model: Transformer, memory: Rows, *, max_len: int) -> Tensor:
-    """As `greedy`, which sets finished sentences aside: here every row keeps its place, (rows, max_len)."""
+    """Greedy decoding that always runs `max_len` steps and returns (rows, max_len), also after EOS."""
     state, token, ids = model.start(memory), torch.full((len(memory["may_look"]),), BOS), []
     for _ in range(max_len):
         logits, state, _ = model.step(memory, state, token)
-        token = next_words(logits).argmax(dim=1)
+        token = next_log_probs(logits).argmax(dim=1)
         ids.append(token)
     return torch.stack(ids, dim=1)
 
 
 def ablate_each(model: Transformer, measure: Callable[[], float]) -> list[dict]:
-    """What is measured without one head, for each head in turn."""
-    found = []
+    """Call `measure` without one head, for each head in turn."""
+    results = []
     for use, layer, heads in multi_heads(model):
         for head in range(heads.n_heads):
             with ablated(model, [head_name(use, layer, head)]):
-                found.append({"use": use, "layer": layer, "head": head, "measured": measure()})
-    return found
+                results.append({"use": use, "layer": layer, "head": head, "measured": measure()})
+    return results

@@ -1,10 +1,10 @@
-"""Source words of a Transformer masked: nobody looks at them, or each looks at itself alone.
+"""Mask source words of a Transformer, so that no position attends to them, or each only to itself.
 
     memory, weights = masked_memory(model, src, own=alone(10), cross=without([8], 10))
-    greedy(model, memory, max_len=30)                       # what it says then
+    greedy(model, memory, max_len=30)                       # the translation under these masks
 
-Two masks say who may be looked at (`layers/masks.py`): `own` by the other source words, in the encoder, and
-`cross` by the decoder. A masked word still asks. All else is left as it is, places too.
+There are two attention masks (`layers/masks.py`): `own` for the encoder's self-attention and `cross` for the
+decoder's cross-attention. A masked word still has a query. Nothing else changes, including the positions.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Int, Tensor
 
 
-def without(places: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
-    """Of n words all may be looked at but those at these places, from 0.
+def without(positions: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
+    """A mask over n words that hides those at these positions, counted from 0.
 
     >>> without([0, 2], 3)
     tensor([[[[False,  True, False]]]])
     """
     may_look = torch.ones(1, 1, 1, n, dtype=torch.bool)
-    may_look[..., list(places)] = False
+    may_look[..., list(positions)] = False
     return may_look
 
 
 def alone(n: int) -> Bool[Tensor, "1 1 src src"]:
-    """Each of n words looks at itself and at no other.
+    """A mask under which each of n words attends only to itself.
 
     >>> alone(2)
     tensor([[[[ True, False],
@@ -49,7 +49,7 @@ def masked_memory(
     *,
     with_weights: bool = False,
 ) -> tuple[Rows, Rows]:
-    """What the decoder is given of these sentences under both masks; and the encoder's weights, by use."""
+    """The memory of these sentences under both masks, and the encoder's attention weights by use."""
     with eval_mode(model):
         states, weights = model.run_encoder(src, own, with_weights=with_weights)
         return model.memory_of(states, cross), weights

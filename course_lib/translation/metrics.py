@@ -1,13 +1,13 @@
-"""How good translations are, in one number each: BLEU, chrF, exact match, pronouns.
+"""Metrics of translation quality: BLEU, chrF, exact match, pronouns.
 
     >>> bleu(["the cat sleeps on the mat"], ["the cat sleeps on the mat"]).value
     100.0
     >>> bleu(["the cat"], ["the cat"], lowercase=True).signature
     'nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:...'
 
-BLEU (Papineni et al. 2002) counts which runs of one to four words the reference has too; chrF (Popović
-2015) does it with runs of characters, and forgives a wrong ending. Both by sacreBLEU (Post 2018), whose
-signature says how they were counted: two BLEU numbers are comparable only where the signatures agree.
+BLEU (Papineni et al. 2002) measures how many n-grams of one to four words also occur in the reference; chrF
+(Popović 2015) uses character n-grams, so it penalises a wrong ending less. Both come from sacreBLEU (Post
+2018), whose signature records the settings: two BLEU scores are comparable only if their signatures agree.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
 
 @dataclass(frozen=True)
 class Metric:
-    """A number from 0 to 100, and how it was counted."""
+    """A score from 0 to 100 and its sacreBLEU signature."""
 
     value: float
     signature: str
 
 
 def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
-    """BLEU of all sentences together; it is no mean of sentence scores. Tokenised as "13a" does."""
-    # force: the toy language comes in words already, and sacreBLEU would warn of that.
+    """Corpus BLEU (not a mean of sentence scores), with the tokenisation "13a"."""
+    # force: the toy language is already tokenised, and sacreBLEU would warn about that.
     return _scored(BLEU(lowercase=lowercase, force=True), translations, references)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
-    """chrF2 of all sentences together: runs of one to six characters, recall counts twice.
+    """Corpus chrF2: character n-grams up to 6, with recall weighted twice as much as precision.
 
     >>> round(chrf(["le chat est petit"], ["le chat est petite"]).value)
     93
@@ -48,7 +48,7 @@ def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: b
 def exact_matches(
     translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> list[bool]:
-    """For each sentence whether it is the reference, word for word; white space does not count.
+    """Whether each translation equals its reference word for word, ignoring white space.
 
     >>> exact_matches(["Le  chat ", "le chien"], ["le chat", "la chienne"], lowercase=True)
     [True, False]
@@ -57,11 +57,12 @@ def exact_matches(
     def words(text: str) -> list[str]:
         return (text.lower() if lowercase else text).split()
 
-    return [words(ours) == words(theirs) for ours, theirs in zip(translations, references, strict=True)]
+    pairs = zip(translations, references, strict=True)
+    return [words(translation) == words(reference) for translation, reference in pairs]
 
 
 def pronouns_right(pair: Pair, translation: str) -> list[bool]:
-    """For each pronoun of the pair that has its noun in the sentence, whether the translation has it right.
+    """Whether the translation is right for each pronoun of the pair whose antecedent is in the sentence.
 
         >>> from course_lib.text.toy.generate import running_pair
         >>> thirsty, cold = running_pair()
@@ -72,25 +73,25 @@ def pronouns_right(pair: Pair, translation: str) -> list[bool]:
         >>> pronouns_right(cold, "le chat a bu l' eau parce qu' il était froid")
         [False]
 
-    Pronouns are compared in turn: the second one of the translation with the second one of the reference.
-    One that is missing is wrong. The rest of the sentence does not count. A coin gets half of them right.
+    Pronouns are compared in order: the second one of the translation with the second one of the reference.
+    A missing one is wrong. The rest of the sentence doesn't count. Random guessing gets half of them right.
     """
-    said = [word for word in translation.lower().split() if word in PRONOUNS]
-    expected = [place for place, word in enumerate(pair.tgt) if word in PRONOUNS]
-    asked = {source for source, _ in pair.antecedents}
+    pronouns = [word for word in translation.lower().split() if word in PRONOUNS]
+    expected = [position for position, word in enumerate(pair.tgt) if word in PRONOUNS]
+    sources = {source for source, _ in pair.antecedents}
     return [
-        turn < len(said) and said[turn] == pair.tgt[place]
-        for turn, place in enumerate(expected)
-        if any((source, place) in pair.links for source in asked)
+        index < len(pronouns) and pronouns[index] == pair.tgt[position]
+        for index, position in enumerate(expected)
+        if any((source, position) in pair.links for source in sources)
     ]
 
 
 def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Metric:
-    if not translations or len(translations) != len(references):  # sacreBLEU would pass over the rest
+    if not translations or len(translations) != len(references):  # sacreBLEU would ignore the rest
         raise ValueError(
             "Expected at least one translation and as many references, "
             f"but got {len(translations)} and {len(references)}."
         )
     value = metric.corpus_score(translations, [references]).score
-    # Exponentials leave 100.00000000000004 behind; what is beyond the tenth place means nothing.
+    # A perfect score comes out as 100.00000000000004; digits after the tenth decimal are rounding errors.
     return Metric(round(value, 10), str(metric.get_signature()))

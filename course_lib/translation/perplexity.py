@@ -1,7 +1,7 @@
-"""How surprised a language model is by a text, a word at a time.
+"""The perplexity of a language model on a text.
 
-A model that always wavers between k equally likely words has a perplexity of k. It is e to the power of
-the mean loss; EOS counts as a word, for knowing where to stop is part of the language.
+Perplexity is e to the power of the mean loss per token. A model that always chooses between k equally
+probable words has a perplexity of k. EOS counts as a token, because the model also predicts where to stop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from course_lib.translation.pipeline import TOKENS_PER_BATCH, by_length
 
 @dataclass(frozen=True)
 class CorpusLoss:
-    """The loss of a whole corpus.
+    """The summed loss of a corpus.
 
     >>> round(CorpusLoss(nats=math.log(8) * 10, n_tokens=10).perplexity, 6)
     8.0
@@ -35,7 +35,7 @@ class CorpusLoss:
     @property
     def perplexity(self) -> float:
         per_token = self.nats / self.n_tokens
-        return math.exp(per_token) if per_token < 700 else math.inf  # beyond it a float cannot go
+        return math.exp(per_token) if per_token < 700 else math.inf  # exp would overflow
 
 
 def perplexity(
@@ -43,26 +43,26 @@ def perplexity(
 ) -> CorpusLoss:
     """The model's loss on sentences of ids (without BOS and EOS).
 
-    `word_by_word` reads as one does when writing: the words to come are not even there yet. For a sound
-    model the number is the same; a model whose mask leaks is found out.
+    `word_by_word` uses `step`, as in generation, so the model has no access to later words. For a correct
+    model the result is the same; a difference shows that its causal mask leaks.
     """
     if not sentences:
         raise ValueError("Expected at least one sentence, but got none.")
     device, nats = device_of(model), 0.0
-    lengths = {place: len(words) + 1 for place, words in enumerate(sentences)}
+    lengths = {index: len(sentence) + 1 for index, sentence in enumerate(sentences)}
     with eval_mode(model), torch.inference_mode():
-        for places in by_length(lengths, TOKENS_PER_BATCH):
-            batch = make_batch([[]] * len(places), [sentences[place] for place in places]).to(device)
+        for indices in by_length(lengths, TOKENS_PER_BATCH):
+            batch = make_batch([[]] * len(indices), [sentences[index] for index in indices]).to(device)
             logits = _word_by_word(model, batch.tgt_in) if word_by_word else model.decode(batch.tgt_in)[0]
-            scores, words = logits.float().flatten(0, 1), batch.tgt_out.flatten()
-            each = F.cross_entropy(scores, words, ignore_index=PAD, reduction="none")
-            nats += float(each.cpu().double().sum())
+            logits, targets = logits.float().flatten(0, 1), batch.tgt_out.flatten()
+            losses = F.cross_entropy(logits, targets, ignore_index=PAD, reduction="none")
+            nats += float(losses.cpu().double().sum())
     return CorpusLoss(nats=nats, n_tokens=sum(lengths.values()))
 
 
 def _word_by_word(model: LanguageModel, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
-    state, said = model.start(tokens.shape[0]), []
-    for word in tokens.unbind(dim=1):
-        logits, state, _ = model.step(state, word)
-        said.append(logits)
-    return torch.stack(said, dim=1)
+    state, logits = model.start(tokens.shape[0]), []
+    for token in tokens.unbind(dim=1):
+        token_logits, state, _ = model.step(state, token)
+        logits.append(token_logits)
+    return torch.stack(logits, dim=1)

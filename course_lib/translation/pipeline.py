@@ -1,4 +1,4 @@
-"""Texts in, translations out: tokenise, batch, search, and put everything back in order.
+"""Translate texts: tokenise, batch, search, and return the translations in the order of the texts.
 
     for translation in translate(["the cat sleeps", ""], system, tokenizer):
         print(translation.target, translation.notes)
@@ -6,7 +6,7 @@
     le chat dort ()
      ('nothing to translate: the text is empty',)
 
-Nothing that somebody may type is an error: what is odd is said in the notes. Nothing is printed here.
+No text is an error: anything unusual (unknown words, a truncated source) is reported in the notes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.search import beam_search, greedy
 
 EMPTY = "nothing to translate: the text is empty"
-ALL_UNKNOWN = "not one token of it is known: the translation is a guess"
-SAID_NOTHING = "the system ended at once: it said no word"
+ALL_UNKNOWN = "none of its tokens is known: the translation is a guess"
+NO_OUTPUT = "the system generated no words, only the end of the sentence"
 PUNCTUATION = '.,!?;:…"()«»“”'
-SHOWN = 8  # unknown words in a note
+MAX_UNKNOWN = 8  # unknown words listed in a note
 TOKENS_PER_BATCH = 4096  # sentences × beam × length, padding included
 
 
 @dataclass(frozen=True)
 class Translation:
-    """One text and what became of it.
+    """A text and its translation.
 
-    The tokens are those the system read and said, `</s>` among them, so they label the weights: rows are
-    target tokens, columns source tokens. A translation that was cut has no `</s>`, an empty one no tokens.
-    `score` is the log-probability, divided by GNMT's length penalty (`search.py`).
+    The tokens include `</s>`, so they label the attention weights: rows are target tokens, columns source
+    tokens. A translation that was cut off has no `</s>`; that of an empty text has no tokens. `score` is
+    the log-probability divided by GNMT's length penalty (`search.py`).
     """
 
     source: str
@@ -48,16 +48,16 @@ class Translation:
     score: float = 0.0
     weights: Float[Tensor, "layers heads tgt src"] | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()
-    read: str = ""  # the source as the system read it (`clean_text`)
+    read: str = ""  # the source after `clean_text`
 
     @property
     def finished(self) -> bool:
-        """Whether the system found an end. An empty text has none to find."""
+        """Whether the system generated EOS; True for an empty text."""
         return not self.source_tokens or self.target_tokens[-1:] == (SPECIAL[EOS],)
 
     @property
     def source_labels(self) -> tuple[str, ...]:
-        """The source tokens for a reader: an unknown word as it was typed, where each word is one token.
+        """The source tokens, with unknown words as they were typed if each word is one token.
 
         >>> Translation("the axolotl", "le chat", ("the", "<unk>", "</s>")).source_labels
         ('the', 'axolotl?', '</s>')
@@ -65,8 +65,8 @@ class Translation:
         words = (*(self.read or self.source).split(), SPECIAL[EOS])
         if len(words) != len(self.source_tokens):
             return self.source_tokens
-        both = zip(words, self.source_tokens, strict=True)
-        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in both)
+        labelled = zip(words, self.source_tokens, strict=True)
+        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in labelled)
 
 
 def translate(
@@ -81,37 +81,37 @@ def translate(
 ) -> list[Translation]:
     """Translate all texts, in the order given; a beam of 1 is greedy decoding.
 
-    A translation may have 2 · source + 10 tokens, and never more than the system's `max_len`; a source may
-    have `max_len`, the rest is left unread, with a note. Texts of similar length are worked on together.
-    `progress` is told after each batch how many texts it held: `tqdm(...).update` will do.
+    A translation has at most 2 · source + 10 tokens and never more than the system's `max_len`. A source
+    longer than `max_len` is truncated, with a note. Texts of similar length are batched together. `progress`
+    is called after each batch with the number of texts in it, so it can be `tqdm(...).update`.
     """
     if isinstance(texts, str):
         raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
     if tokenizer.vocab_size != system.config.vocab_size:
         raise ValueError(
-            f"Expected a tokenizer of {system.config.vocab_size} tokens, for which this system was built, "
-            f"but it has {tokenizer.vocab_size}. Take the one that was saved with the system."
+            f"Expected a tokenizer of {system.config.vocab_size} tokens, as in the system's configuration, "
+            f"but it has {tokenizer.vocab_size}. Use the tokenizer that was saved with the system."
         )
-    longest = system.config.max_len - 1  # EOS needs a place
+    longest = system.config.max_len - 1  # one position is for EOS
     sources = [prepare(text, tokenizer) for text in texts]
     lengths = {i: min(len(source.ids), longest) + 1 for i, source in enumerate(sources) if source.ids}
-    empty = [i for i, source in enumerate(sources) if not source.ids]  # a system would make something up
+    empty = [i for i, source in enumerate(sources) if not source.ids]  # a system would invent an output
     done = {i: Translation(texts[i], "", notes=sources[i].notes) for i in empty}
     report = progress or (lambda n: None)
     report(len(empty))
-    for chosen in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # the search refuses a beam of 0
-        batch = make_batch([sources[i].ids[:longest] for i in chosen], [[]] * len(chosen))
+    for indices in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # beam_search rejects a beam of 0
+        batch = make_batch([sources[i].ids[:longest] for i in indices], [[]] * len(indices))
         limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
         batch = batch.to(device_of(system))
         with eval_mode(system), torch.inference_mode():
             memory = system.encode(batch.src, batch.src_lengths)
         options = {"max_len": limit, "length_penalty": length_penalty, "with_weights": with_weights}
         if beam == 1:
-            found = greedy(system, memory, **options)
+            best = greedy(system, memory, **options)
         else:
-            found = beam_search(system, memory, beam=beam, **options)
-        weights = [None] * len(chosen) if found.weights is None else found.weights.float().cpu()
-        rows = zip(chosen, found.ids.tolist(), found.scores.tolist(), weights, strict=True)
+            best = beam_search(system, memory, beam=beam, **options)
+        weights = [None] * len(indices) if best.weights is None else best.weights.float().cpu()
+        rows = zip(indices, best.ids.tolist(), best.scores.tolist(), weights, strict=True)
         for i, row, score, attention in rows:
             output, source = [token for token in row if token != PAD], sources[i]
             read = source.ids[:longest]
@@ -121,18 +121,18 @@ def translate(
                 source_tokens=(*tokenizer.tokens(read), SPECIAL[EOS]),
                 target_tokens=tuple(tokenizer.tokens(output)),
                 score=score,
-                # a copy: a view would keep the whole batch
+                # a copy, because a view would keep the whole batch in memory
                 weights=None if attention is None else attention[..., : len(output), : len(read) + 1].clone(),
                 notes=(*source.notes, *notes_after(len(source.ids), len(read), output)),
                 read=source.text,
             )
-        report(len(chosen))
+        report(len(indices))
     return [done[i] for i in range(len(texts))]
 
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text as the system reads it: cleaned (`clean_text`), as token ids, and the words that are unknown."""
+    """A text after `clean_text`, its token ids, and its unknown words."""
 
     text: str
     ids: tuple[int, ...]
@@ -140,7 +140,7 @@ class SourceText:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the text, before it is translated.
+        """Notes on the text itself, before it is translated.
 
         >>> from course_lib.text.word_tokenizer import WordTokenizer
         >>> prepare("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"])).notes
@@ -150,21 +150,22 @@ class SourceText:
             return (EMPTY,)
         if not self.unknown:
             return ()
-        more = f" and {len(self.unknown) - SHOWN} more" if len(self.unknown) > SHOWN else ""
-        note = f"read as <unk>: {', '.join(map(printable, self.unknown[:SHOWN]))}{more}"
+        n_more = len(self.unknown) - MAX_UNKNOWN
+        listed = ", ".join(map(printable, self.unknown[:MAX_UNKNOWN]))
+        note = f"read as <unk>: {listed}" + (f" and {n_more} more" if n_more > 0 else "")
         return (note, ALL_UNKNOWN) if set(self.ids) == {UNK} else (note,)
 
 
 def prepare(text: str, tokenizer: Tokenizer) -> SourceText:
-    """The text cleaned and encoded, and its unknown words."""
+    """Clean and encode a text."""
     cleaned = clean_text(text, tokenizer)
     ids, unknown = tokenizer.encode_with_unknown(cleaned)
     return SourceText(cleaned, tuple(ids), tuple(unknown))
 
 
 def clean_text(text: str, tokenizer: Tokenizer) -> str:
-    """A text as people type it, in the form that the vocabulary has: a word known only in lower case is put
-    in lower case, punctuation is split from words, and unknown punctuation is dropped.
+    """Normalise a typed text to the vocabulary: lower-case words known only in lower case, split punctuation
+    from words, and drop unknown punctuation.
 
     >>> from course_lib.text.word_tokenizer import WordTokenizer
     >>> clean_text("The Cat, Tom, sleeps.", WordTokenizer(["the", "cat", "sleeps"]))
@@ -183,8 +184,8 @@ def clean_text(text: str, tokenizer: Tokenizer) -> str:
     return " ".join(filter(None, words))
 
 
-def notes_after(n_tokens: int, n_read: int, said: Sequence[int]) -> list[str]:
-    """What became of a text: how many of its tokens were read, and what was said.
+def notes_after(n_tokens: int, n_read: int, output: Sequence[int]) -> list[str]:
+    """Notes on a translation, from the source's token count, the number of tokens read, and the output ids.
 
     >>> notes_after(300, 255, [7, 3])
     ['too long: of its 300 tokens the first 255 were read']
@@ -192,25 +193,25 @@ def notes_after(n_tokens: int, n_read: int, said: Sequence[int]) -> list[str]:
     notes = []
     if n_tokens > n_read:
         notes.append(f"too long: of its {n_tokens} tokens the first {n_read} were read")
-    if said[-1] != EOS:
-        notes.append(f"no end after {len(said)} tokens: the translation was cut there")
-    if said[0] == EOS:
-        notes.append(SAID_NOTHING)
+    if output[-1] != EOS:
+        notes.append(f"no end after {len(output)} tokens: the translation was cut there")
+    if output[0] == EOS:
+        notes.append(NO_OUTPUT)
     return notes
 
 
 def printable(word: str) -> str:
-    r"""A word as it can be shown in one line: signs that would spoil it are written out.
+    r"""A word shortened to 40 characters, with unprintable characters escaped.
 
     >>> printable("a\x07b\u202e")
     'a\\x07b\\u202e'
     """
     shown = word if len(word) <= 40 else word[:39] + "…"
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
 
 
 def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Tensor, " batch"]:
-    """How many tokens a translation may have, from the length of its source, EOS counted in both.
+    """The maximum number of tokens of a translation, given the length of its source; both include EOS.
 
     >>> output_limit(torch.tensor([4, 60]), max_len=100)
     tensor([ 18, 100])
@@ -219,12 +220,14 @@ def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Ten
 
 
 def by_length(lengths: Mapping[int, int], tokens_per_batch: int) -> Iterator[list[int]]:
-    """Sentences, by their numbers, longest first, in batches of at most so many tokens (or of one sentence).
+    """Group sentences into batches of at most `tokens_per_batch` tokens (or one sentence), longest first.
+
+    `lengths` maps each sentence's index to its length.
 
     >>> list(by_length({0: 2, 1: 9, 3: 3, 4: 8}, tokens_per_batch=18))
     [[1, 4], [3, 0]]
     """
-    ranked = sorted(lengths, key=lambda place: -lengths[place])
+    ranked = sorted(lengths, key=lambda index: -lengths[index])
     first = 0
     while first < len(ranked):
         n = max(1, tokens_per_batch // lengths[ranked[first]])

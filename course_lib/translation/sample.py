@@ -1,14 +1,14 @@
-"""A language model goes on with a text: by the likeliest word, or by drawing lots.
+"""Continue a text with a language model, greedily or by sampling.
 
     tokens = torch.tensor([[BOS, *tokenizer.encode("the cat")]])
-    more = continue_text(model, tokens, n=10, temperature=0.8, top_k=20, generator=generator)
-    tokenizer.decode(more[0])
+    continuation = continue_text(model, tokens, n=10, temperature=0.8, top_k=20, generator=generator)
+    tokenizer.decode(continuation[0])
 
-The temperature divides the logits before the softmax. 1 draws as the model thinks; below 1 likely words
-become likelier still, and 0 always takes the likeliest; above 1 rare words get their chance:
+The temperature divides the logits before the softmax. 1 samples from the model's own distribution; below 1
+probable words become more probable, and 0 always takes the most probable; above 1 rare words gain:
 
     >>> logits = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
-    >>> chances(logits, temperature=1.0)[0, 3:]             # EOS and two words; the others are never said
+    >>> chances(logits, temperature=1.0)[0, 3:]             # EOS and two words; the rest are never generated
     tensor([0.0900, 0.2447, 0.6652])
     >>> chances(logits, temperature=0.5)[0, 3:]
     tensor([0.0159, 0.1173, 0.8668])
@@ -35,34 +35,34 @@ def continue_text(
     temperature: float = 1.0,
     top_k: int | None = None,
     generator: torch.Generator | None = None,
-) -> Int[Tensor, "batch said"]:
-    """At most `n` more tokens for each row, EOS then PAD where a sentence ends before.
+) -> Int[Tensor, "batch generated"]:
+    """Generate at most `n` more tokens for each row; a row that ends earlier has EOS, then PAD.
 
-    `tokens` open with BOS, and all rows have the same length. A temperature of 0 is greedy and draws
-    nothing; otherwise a generator makes it repeatable. `top_k` leaves only so many of the likeliest words
-    in the draw. PAD, BOS and UNK are never said. The result is on the device of `tokens`.
+    `tokens` start with BOS, and all rows have the same length. A temperature of 0 is greedy and uses no
+    random numbers; otherwise a generator makes the sample reproducible. `top_k` restricts sampling to the k
+    most probable words. PAD, BOS and UNK are never generated. The result is on the device of `tokens`.
     """
-    room = model.config.max_len - tokens.shape[1] + 1  # what is said last is read no more
-    if not 1 <= n <= room or not tokens.numel():
+    most = model.config.max_len - tokens.shape[1] + 1  # the last token generated is never an input
+    if not 1 <= n <= most or not tokens.numel():
         raise ValueError(
-            f"Expected tokens that open with BOS and n from 1 to {room}, for the model reads "
+            f"Expected tokens that start with BOS and n from 1 to {most}, because the model reads at most "
             f"{model.config.max_len} tokens, but got {tuple(tokens.shape)} and {n}."
         )
-    home, tokens = tokens.device, tokens.to(device_of(model))
-    said = torch.full((len(tokens), n), PAD, device=tokens.device)
+    device, tokens = tokens.device, tokens.to(device_of(model))
+    generated = torch.full((len(tokens), n), PAD, device=tokens.device)
     with eval_mode(model), torch.inference_mode():
         state = model.start(len(tokens))
-        for read in tokens.unbind(dim=1):
-            logits, state, _ = model.step(state, read)
+        for token in tokens.unbind(dim=1):
+            logits, state, _ = model.step(state, token)
         ended = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
         for step in range(n):
             token = choose(logits, temperature=temperature, top_k=top_k, generator=generator)
-            said[:, step] = token.masked_fill(ended, PAD)
+            generated[:, step] = token.masked_fill(ended, PAD)
             ended = ended | (token == EOS)
             if step + 1 == n or (tokens.device.type == "cpu" and ended.all()):
                 break
-            logits, state, _ = model.step(state, said[:, step])
-    return said.to(home)
+            logits, state, _ = model.step(state, generated[:, step])
+    return generated.to(device)
 
 
 def choose(
@@ -72,21 +72,21 @@ def choose(
     top_k: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, " batch"]:
-    """The next word of each row."""
-    if temperature < 1e-6:  # a division by less would overflow
+    """The next token of each row: the most probable one at temperature 0, otherwise sampled."""
+    if temperature < 1e-6:  # dividing by a smaller number would overflow
         return suppress(logits.float().clone()).argmax(dim=1)
-    shares = chances(logits, temperature=temperature, top_k=top_k)
+    probabilities = chances(logits, temperature=temperature, top_k=top_k)
     if generator is not None:
-        shares = shares.to(generator.device)  # lots are drawn where the generator lives
-    return torch.multinomial(shares, 1, generator=generator)[:, 0].to(logits.device)
+        probabilities = probabilities.to(generator.device)  # multinomial needs both on the same device
+    return torch.multinomial(probabilities, 1, generator=generator)[:, 0].to(logits.device)
 
 
 def chances(
     logits: Float[Tensor, "batch vocab"], *, temperature: float, top_k: int | None = None
 ) -> Float[Tensor, "batch vocab"]:
-    """The probability of each word in the draw."""
+    """The distribution that `choose` samples from."""
     scores = suppress(logits.float() / temperature)
     if top_k is not None and top_k < scores.shape[1]:
-        least = scores.topk(top_k, dim=1).values[:, -1:]
-        scores = scores.masked_fill(scores < least, -torch.inf)
+        threshold = scores.topk(top_k, dim=1).values[:, -1:]
+        scores = scores.masked_fill(scores < threshold, -torch.inf)
     return scores.softmax(dim=1)

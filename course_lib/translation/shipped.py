@@ -1,10 +1,10 @@
-"""A shipped system, ready to translate: what lessons load.
+"""The trained systems that come with the course, ready to translate.
 
     >>> transformer = load_shipped("transformer")
     >>> transformer("The cat sleeps.").target
     'le chat dort'
 
-A sentence may be typed as people type: capitals and full stops do no harm. What is not known is in `.notes`.
+Capitals and punctuation are handled by `clean_text`. Unknown words are reported in `.notes`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from course_lib.translation.pipeline import Translation, translate
 
 @dataclass(frozen=True)
 class Shipped:
-    """Call it with a sentence."""
+    """A trained system with its tokenizer; call it with a sentence."""
 
     name: str
     model: Translator
     tokenizer: Tokenizer
 
     def __call__(self, text: str, *, beam: int = 1, with_weights: bool = False) -> Translation:
-        (found,) = translate([text], self.model, self.tokenizer, beam=beam, with_weights=with_weights)
-        return found
+        (translation,) = translate([text], self.model, self.tokenizer, beam=beam, with_weights=with_weights)
+        return translation
 
 
 def load_shipped(name: str) -> Shipped:
-    """The system of that name from data/checkpoints, as the museum has it: a copy of one's own."""
+    """Load the system with this name from data/checkpoints; each call returns a new copy."""
     saved = load_system(shipped_weights(name))
     return Shipped(name, saved.model, saved.tokenizer)
 
 
 @cache
 def shared(name: str) -> Shipped:
-    """The same, one copy for all who only look at it."""
+    """`load_shipped`, cached: one copy for all callers that don't modify it."""
     return load_shipped(name)

@@ -1,4 +1,4 @@
-"""A corpus of a hundred short sentences, tiny systems, and a short recipe: a run is over in no time."""
+"""A corpus of a hundred short sentences, tiny systems and a short recipe, so that runs are fast."""
 
 from __future__ import annotations
 
@@ -17,44 +17,45 @@ from course_lib.training.run_folder import RunFolder
 
 
 @pytest.fixture(autouse=True)
-def nobody_watches(monkeypatch):
+def no_progress_bar(monkeypatch):
     monkeypatch.setenv("COURSE_BAR", "0")
 
 
 @pytest.fixture(scope="session")
 def encoded():
-    """Generated pairs as training data: all to learn from, or all but the last few, to validate on."""
+    """Makes training data of generated pairs; the last `n_validation`, or all, are for validation."""
 
-    def one(pairs, n_validation=0):
-        both = sides(pairs)
+    def encode(pairs, n_validation=0):
+        texts = sides(pairs)
         n = len(pairs) - n_validation
-        train, held = (tuple(side[part] for side in both) for part in (slice(n), slice(n % len(pairs), None)))
-        return encode_data("few", train, held, WordTokenizer.from_texts([*train[0], *train[1]]))
+        parts = (slice(n), slice(n % len(pairs), None))
+        train, validation = (tuple(side[part] for side in texts) for part in parts)
+        return encode_data("few", train, validation, WordTokenizer.from_texts([*train[0], *train[1]]))
 
-    return one
+    return encode
 
 
 @pytest.fixture(scope="session")
 def data(encoded):
-    """100 pairs to learn from, 20 to validate on."""
+    """100 training pairs and 20 validation pairs."""
     return encoded(generate(120, seed=0, length=(3, 8)), 20)
 
 
 @pytest.fixture(scope="session")
 def make(data):
-    """A new tiny system; the same seed gives the same weights."""
+    """Builds a tiny system; the same seed gives the same weights."""
 
-    def one(name="gru_lm", *, seed=0, dropout=0.2, **sizes):
+    def build_tiny(name="gru_lm", *, seed=0, dropout=0.2, **sizes):
         torch.manual_seed(seed)
         config = make_config(name, scale="tiny", vocab_size=data.tokenizer.vocab_size)
         return build(name, replace(config, dropout=dropout, **sizes))
 
-    return one
+    return build_tiny
 
 
 @pytest.fixture(scope="session")
 def recipe():
-    """12 steps, a validation after every fourth, an average of the last few."""
+    """12 steps, a validation after every fourth, and an average of the weights of the last few."""
     return Recipe(
         n_steps=12,
         tokens_per_batch=128,
@@ -69,9 +70,9 @@ def recipe():
 
 @pytest.fixture
 def folder(tmp_path, data, recipe, make):
-    """The folder of a run of gru_lm with this recipe, or with another."""
+    """Opens the folder of a run of gru_lm, by default with the recipe above."""
 
-    def one(recipe=recipe, path=tmp_path / "run", name="gru_lm"):
+    def open_folder(recipe=recipe, path=tmp_path / "run", name="gru_lm"):
         return RunFolder(path, describe(name, make(name).config, recipe, data))
 
-    return one
+    return open_folder

@@ -1,4 +1,4 @@
-"""Signals are noted at once and obeyed between two steps; the bar is there where somebody watches."""
+"""Signals set a flag that is checked between two steps; the bar appears in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tqdm import tqdm
 
 from course_lib.training import console
-from course_lib.training.console import SAID, SIGNALS, Stopping
+from course_lib.training.console import SIGNALS, STOP_MESSAGE, Stopping
 from course_lib.training.loop import train
 
 # ---- Ctrl-C
@@ -22,64 +22,65 @@ from course_lib.training.loop import train
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """Whatever a test does, the handlers are those of before."""
+    """Restores the signal handlers after each test."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-def ask(number=signal.SIGINT):
+def send(number=signal.SIGINT):
     os.kill(os.getpid(), number)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_is_noted_and_said_and_interrupts_nothing(number, capsys):
+def test_a_signal_sets_the_flag_and_prints_a_message_without_interrupting(number, capsys):
     with Stopping(says=True) as outer, Stopping() as stopping:
         assert not stopping.asked
-        ask(number)
+        send(number)
         assert stopping.asked and not outer.asked and capsys.readouterr().err == ""
     with Stopping(says=True):
-        ask(number)
-    assert capsys.readouterr().err == f"\n{SAID}\n"
+        send(number)
+    assert capsys.readouterr().err == f"\n{STOP_MESSAGE}\n"
 
 
-def test_a_second_one_interrupts_at_once_unless_it_is_an_echo():
+def test_a_second_signal_interrupts_at_once_unless_it_is_an_echo():
     with Stopping():
-        ask()
+        send()
         with pytest.raises(KeyboardInterrupt):
-            ask()
+            send()
     with Stopping(echo=60.0) as stopping:
-        ask()
-        ask()
+        send()
+        send()
         assert stopping.asked
 
 
-def test_handlers_come_back_and_what_is_ignored_stays_ignored():
-    def mine(number, frame):
+def test_handlers_are_restored_and_ignored_signals_stay_ignored():
+    def own_handler(number, frame):
         pass
 
-    signal.signal(signal.SIGTERM, mine)
+    signal.signal(signal.SIGTERM, own_handler)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # nohup, or a job in the background
     with pytest.raises(ZeroDivisionError), Stopping() as stopping:
-        assert signal.getsignal(signal.SIGTERM) is not mine
-        ask()
+        assert signal.getsignal(signal.SIGTERM) is not own_handler
+        send()
         assert not stopping.asked
         raise ZeroDivisionError
-    assert signal.getsignal(signal.SIGTERM) is mine and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGTERM) is own_handler
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
-def test_in_another_thread_it_does_nothing_and_harms_nothing():
-    found = []
+def test_in_another_thread_handlers_stay_unchanged():
+    results = []
 
     def work():
         with Stopping() as stopping:
-            found.append((stopping.asked, signal.getsignal(signal.SIGINT)))
+            results.append((stopping.asked, signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [(False, signal.default_int_handler)]
+    assert results == [(False, signal.default_int_handler)]
 
 
 # ---- the bar
@@ -92,7 +93,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def plain(monkeypatch):
-    """No switch, no notebook."""
+    """Neither COURSE_BAR nor a notebook."""
     monkeypatch.delenv("COURSE_BAR", raising=False)
     monkeypatch.setitem(sys.modules, "IPython", None)
 
@@ -101,14 +102,14 @@ def plain(monkeypatch):
     ("switch", "stderr", "on"),
     [
         (None, io.StringIO(), False),
-        (None, None, False),  # pythonw has none
+        (None, None, False),  # as under pythonw
         (None, Terminal(), True),
         ("1", io.StringIO(), True),
         ("0", Terminal(), False),
     ],
 )
 @pytest.mark.usefixtures("plain")
-def test_the_bar_is_on_in_a_terminal_or_by_the_switch(monkeypatch, switch, stderr, on):
+def test_the_bar_is_on_in_a_terminal_or_with_the_environment_variable(monkeypatch, switch, stderr, on):
     monkeypatch.setattr(sys, "stderr", stderr)
     if switch is not None:
         monkeypatch.setenv("COURSE_BAR", switch)
@@ -116,18 +117,18 @@ def test_the_bar_is_on_in_a_terminal_or_by_the_switch(monkeypatch, switch, stder
 
 
 @pytest.mark.usefixtures("plain")
-def test_a_notebook_gets_a_bar_of_its_own(monkeypatch):
+def test_a_notebook_gets_the_notebook_bar(monkeypatch):
     class NotebookBar(tqdm):
         pass
 
-    shell = SimpleNamespace(kernel=object())  # an IPython in a terminal has none
+    shell = SimpleNamespace(kernel=object())  # IPython in a terminal has no kernel
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "ipywidgets", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "tqdm.notebook", SimpleNamespace(tqdm=NotebookBar))
     with console.steps_bar(total=8, start=2) as bar:
         assert isinstance(bar, NotebookBar) and not bar.disable and (bar.total, bar.n) == (8, 2)
     assert console.steps_bar(total=3, shown=False).disable
-    monkeypatch.setenv("COURSE_BAR", "0")  # a notebook that is being built
+    monkeypatch.setenv("COURSE_BAR", "0")  # set while a notebook is being built
     assert console.steps_bar(total=3).disable
 
 

@@ -1,4 +1,4 @@
-"""From the name of a corpus to its sentences, and the fingerprint of what is trained on."""
+"""Corpus names and the sentences they refer to, and the fingerprint of training data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from course_lib.training.corpora import corpus_name, encode_data, load_data, rea
 SIDES = (["a b", "c"], ["x", "y z"]), (["a"], ["x"])
 
 
-def test_a_fingerprint_sees_every_sentence_and_the_tokenizer():
+def test_the_fingerprint_depends_on_every_sentence_and_the_tokenizer():
     tokenizer = WordTokenizer(["a", "b", "c", "x", "y", "z"])
     base = encode_data("one", *SIDES, tokenizer).fingerprint
     assert base == encode_data("two", *SIDES, tokenizer).fingerprint
@@ -39,12 +39,12 @@ def test_toy_data_comes_from_the_splits(monkeypatch):
     assert data.fingerprint == load_data("toy").fingerprint
     moved = data.to("meta")
     assert moved.train.device.type == moved.validation.device.type == "meta"
-    both = [sides(read_corpus("toy", split)) for split in ("train", "validation")]
-    assert encode_data("toy", *both, data.tokenizer).fingerprint == data.fingerprint
+    splits = [sides(read_corpus("toy", split)) for split in ("train", "validation")]
+    assert encode_data("toy", *splits, data.tokenizer).fingerprint == data.fingerprint
 
 
 @pytest.mark.parametrize(
-    ("asked", "name", "read"),
+    ("arguments", "name", "expected"),
     [
         (("multi30k",), "multi30k-de-en", ("de", "en", "test", None)),
         (("multi30k", "en", "fr"), "multi30k-en-fr", ("en", "fr", "test", None)),
@@ -58,23 +58,23 @@ def test_toy_data_comes_from_the_splits(monkeypatch):
         (("my corpus en-fr.tsv",), "my corpus en-fr.tsv", ("my corpus en-fr.tsv",)),
     ],
 )
-def test_a_name_leads_to_its_sentences(tmp_path, monkeypatch, asked, name, read):
-    """The name in full is what a checkpoint has; it leads to the same sentences again."""
-    seen = []
+def test_the_full_name_reads_the_same_sentences(tmp_path, monkeypatch, arguments, name, expected):
+    """Checkpoints store the full name."""
+    calls = []
     for reader in ("load_multi30k", "read_split", "read_tsv"):
-        monkeypatch.setattr(corpora, reader, lambda *where: seen.append(where))
+        monkeypatch.setattr(corpora, reader, lambda *args: calls.append(args))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my corpus").mkdir()
-    parts = ("my corpus/en-fr", "my corpus/test.en", "my corpus/test.pt-br.gz")
-    for file in ("pairs.tsv", "multi30k-x.tsv", "my corpus en-fr.tsv", *parts):
+    files = ("my corpus/en-fr", "my corpus/test.en", "my corpus/test.pt-br.gz")
+    for file in ("pairs.tsv", "multi30k-x.tsv", "my corpus en-fr.tsv", *files):
         (tmp_path / file).touch()
-    assert corpus_name(*asked) == corpus_name(name) == name
+    assert corpus_name(*arguments) == corpus_name(name) == name
     read_corpus(name, "test")
-    assert seen == [read]
+    assert calls == [expected]
 
 
 @pytest.mark.parametrize("split", ["validation", "val", "dev"])
-def test_validation_sentences_are_found_by_any_of_their_names(tmp_path, split):
+def test_the_validation_split_can_have_several_names(tmp_path, split):
     for language, text in (("en", "a b\nc\n"), ("fr", "x\ny z\n")):
         for part in ("train", split):
             (tmp_path / f"{part}.{language}").write_text(text)
@@ -85,15 +85,15 @@ def test_validation_sentences_are_found_by_any_of_their_names(tmp_path, split):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
-        ("nowhere.tsv", "There is no corpus nowhere.tsv: it is neither toy nor multi30k"),
-        (".", ". is a folder: say which of its languages, such as --from en --to fr."),
-        (". en-fr", "Expected test.en.gz or test.en in ., but neither is there"),
-        ("multi30k-eo-en", "Expected src to be one of de, en, fr, but got 'eo'."),
+        ("nowhere.tsv", "There is no corpus nowhere.tsv"),
+        (".", "such as --from en --to fr."),
+        (". en-fr", "Expected test.en.gz or test.en in ."),
+        ("multi30k-eo-en", "one of de, en, fr, but got 'eo'"),
     ],
 )
-def test_a_name_that_leads_nowhere(tmp_path, monkeypatch, name, told):
+def test_an_unknown_corpus_is_an_error(tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(told)):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
         read_corpus(name, "test")

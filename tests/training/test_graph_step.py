@@ -1,4 +1,4 @@
-"""The recorded step on a GPU: what the plain one does, or a message and the same work without recording."""
+"""The recorded step on a GPU equals the plain one, and falls back to it if recording fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from course_lib.training.step import PlainStep
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
-    pytest.mark.filterwarnings("default"),  # what torch and the driver say of themselves
+    pytest.mark.filterwarnings("default"),  # torch and the driver print their own
 ]
 RECIPE = Recipe(
     n_steps=20, tokens_per_batch=128, learning_rate=1e-2, warm_up=2, validate_every=5, fixed_shapes=True
@@ -42,17 +42,17 @@ def pair_of_steps(make, name, precision):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("precision", "near"), [("float32", 1e-4), ("bfloat16", 5e-2)])
-def test_it_learns_what_the_plain_step_learns(make, name, precision, near):
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-4), ("bfloat16", 5e-2)])
+def test_the_graph_step_equals_the_plain_step(make, name, precision, tolerance):
     plain, fast = pair_of_steps(make, name, precision)
     for number in range(9):
         batch, rate = batches()[number % 3], 1e-3 * (1 + number % 4)
-        ours, theirs = fast(batch, rate).clone(), plain(batch, rate)
-        assert ours[1] == theirs[1]
-        torch.testing.assert_close(ours[0], theirs[0], rtol=near, atol=near)
+        actual, expected = fast(batch, rate).clone(), plain(batch, rate)
+        assert actual[1] == expected[1]
+        torch.testing.assert_close(actual[0], expected[0], rtol=tolerance, atol=tolerance)
     assert len(fast.recordings) == 2 and fast.records
     for key, tensor in plain.weights().items():
-        torch.testing.assert_close(fast.weights()[key], tensor, rtol=near, atol=near)
+        torch.testing.assert_close(fast.weights()[key], tensor, rtol=tolerance, atol=tolerance)
 
 
 def test_dropout_differs_from_replay_to_replay(make):
@@ -62,34 +62,34 @@ def test_dropout_differs_from_replay_to_replay(make):
     assert len(losses) == 5
 
 
-def test_what_cannot_be_recorded_is_done_without_and_said(make, capsys):
+def test_a_step_that_cannot_be_recorded_runs_without_a_graph(make, capsys):
     model = make(dropout=0.0).cuda()
-    usual = objective_for(model, 0.1)
+    objective = objective_for(model, 0.1)
 
-    def looks(model, batch):
-        loss, n = usual(model, batch)
-        float(loss)  # a GPU that is being recorded cannot be asked
+    def synchronising(model, batch):
+        loss, n = objective(model, batch)
+        float(loss)  # synchronising is an error during recording
         return loss, n
 
-    step = GraphStep(model, looks, RECIPE)
-    plain = PlainStep(make(dropout=0.0).cuda(), usual, RECIPE)
+    step = GraphStep(model, synchronising, RECIPE)
+    plain = PlainStep(make(dropout=0.0).cuda(), objective, RECIPE)
     for _ in range(2):
         torch.testing.assert_close(step(batches()[0], 1e-3), plain(batches()[0], 1e-3), rtol=1e-4, atol=1e-4)
-    said = capsys.readouterr().err
-    assert said.count("The fast path is off") == 1 and not step.records
+    printed = capsys.readouterr().err
+    assert printed.count("The fast path is off") == 1 and not step.records
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_state_holding_and_finish_with_recordings(make, name):
     _, step = pair_of_steps(make, name, "bfloat16")
     step(batches()[0], 1e-3)
-    kept = {key: tensor.cpu().clone() for key, tensor in step.state().items()}
+    saved = {key: tensor.cpu().clone() for key, tensor in step.state().items()}
     first = step(batches()[1], 1e-3).clone()
     weights = {key: tensor.clone() for key, tensor in step.weights().items()}
     with step.holding({key: torch.zeros_like(tensor) for key, tensor in weights.items()}) as model:
         assert all((tensor == 0).all() for tensor in model.state_dict().values())
     assert all(torch.equal(tensor, weights[key]) for key, tensor in step.weights().items())
-    step.load(kept)  # back by one step, the recordings still good
+    step.load(saved)  # back by one step; the recordings stay valid
     torch.testing.assert_close(step(batches()[1], 1e-3), first, rtol=1e-2, atol=1e-2)
     step.finish(weights)
     assert all(torch.equal(step.model.state_dict()[key], tensor) for key, tensor in weights.items())
@@ -97,7 +97,7 @@ def test_state_holding_and_finish_with_recordings(make, name):
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_run_can_be_resumed(make, data, tmp_path, fast):
-    """Not bit for bit, but on the right device: the average, the best weights, optimizer state."""
+    """The average, best weights and optimiser state end up on the right device (not bit for bit equal)."""
     precision = "bfloat16" if fast else "float32"
     recipe = replace(RECIPE, average_from=0.2, average_every=1, fixed_shapes=fast, precision=precision)
     on_gpu = data.to("cuda")

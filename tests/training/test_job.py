@@ -1,4 +1,4 @@
-"""A job by name: its recipe and configuration, and each kind of system trained in its own way."""
+"""Jobs: their recipe and configuration, and a run of each kind of system."""
 
 from __future__ import annotations
 
@@ -19,67 +19,67 @@ SHORT = {"tokens_per_batch": 128, "learning_rate": 1e-2, "average_from": 1.0}
 
 
 @pytest.fixture(scope="module")
-def some(encoded):
-    """160 pairs, some with a pronoun, to learn from and to validate on."""
+def pronoun_data(encoded):
+    """160 pairs, some with a pronoun, for both training and validation."""
     return encoded(generate(160, seed=1, length=(3, 10)))
 
 
 @pytest.fixture
 def job(tmp_path):
-    """Of a tiny system, in 8 steps."""
+    """Makes a job for a tiny system with 8 steps."""
 
-    def one(name, folder=tmp_path, n_steps=8, **more):
+    def make_job(name, folder=tmp_path, n_steps=8, **more):
         more["recipe"] = SHORT | more.get("recipe", {})
         return Job(system=name, scale="tiny", device="cpu", folder=folder, n_steps=n_steps, **more)
 
-    return one
+    return make_job
 
 
-# ---- every kind
+# ---- every kind of system
 
 
 @pytest.mark.parametrize("name", ["ngram_lm", "gru_lm", "self_attentive", "seq2seq"])
-def test_every_kind_is_trained_kept_and_found_again(some, job, name):
-    seen = []
-    first = run_job(job(name), data=some, after_validation=seen.append)
-    assert first.result.ended == "finished" and seen == first.result.history and not first.model.training
+def test_every_kind_is_trained_saved_and_loaded(pronoun_data, job, name):
+    records = []
+    first = run_job(job(name), data=pronoun_data, after_validation=records.append)
+    assert first.result.ended == "finished" and records == first.result.history and not first.model.training
     if name == "ngram_lm":
-        first.saved.unlink()  # killed between its two files
-    again = run_job(job(name), data=some, after_validation=seen.append)
-    run_job(job(name), data=some, command="once more, for nothing")
-    assert again.result.history == first.result.history == seen
+        first.saved.unlink()  # as if killed before the second file was saved
+    again = run_job(job(name), data=pronoun_data, after_validation=records.append)
+    run_job(job(name), data=pronoun_data, command="third run, which has nothing to do")
+    assert again.result.history == first.result.history == records
     saved = load_system(first.saved)
-    for one in (first.model, again.model):
-        assert all(torch.equal(saved.model.state_dict()[key], w) for key, w in one.state_dict().items())
+    for model in (first.model, again.model):
+        assert all(torch.equal(saved.model.state_dict()[key], w) for key, w in model.state_dict().items())
     assert saved.about["command"].startswith(f"Job(system='{name}', data='toy'")
-    typed = run_job(job(name, folder=None, n_steps=1), data=some, command="train it")
+    typed = run_job(job(name, folder=None, n_steps=1), data=pronoun_data, command="train it")
     assert typed.about["command"] == "train it" and typed.saved is None
 
 
-def test_a_classifier_is_validated_by_the_plain_cross_entropy(some, job):
-    """Without the smoothing and the penalty that it is trained with, and without dropout."""
-    asked = job("self_attentive", None, 2, config={"dropout": 0.5}, recipe={"smoothing": 0.3})
-    trained = run_job(asked, data=some)
-    (batch,) = Epochs(some.validation, tokens_per_batch=9999, seed=0).one(epoch=0)
-    labels = pronoun_labels(some.validation, some.tokenizer)[batch.pairs]
+def test_a_classifier_is_validated_with_plain_cross_entropy(pronoun_data, job):
+    """Without the label smoothing, the penalty and the dropout of training."""
+    two_steps = job("self_attentive", None, 2, config={"dropout": 0.5}, recipe={"smoothing": 0.3})
+    trained = run_job(two_steps, data=pronoun_data)
+    (batch,) = Epochs(pronoun_data.validation, tokens_per_batch=9999, seed=0).one(epoch=0)
+    labels = pronoun_labels(pronoun_data.validation, pronoun_data.tokenizer)[batch.pairs]
     with torch.no_grad():
         expected = F.cross_entropy(trained.model(batch.src, batch.src_lengths), labels)
     assert trained.result.history.best.loss == pytest.approx(expected.item(), rel=1e-5)
-    with pytest.raises(ValueError, match=r"R-Drop and scheduled sampling go word by word"):
-        run_job(job("self_attentive", recipe={"r_drop": 3.0}), data=some)
+    with pytest.raises(ValueError, match=r"R-Drop and scheduled sampling"):
+        run_job(job("self_attentive", recipe={"r_drop": 3.0}), data=pronoun_data)
 
 
 @pytest.mark.slow
-def test_a_classifier_learns_what_it_is_asked(encoded, job):
+def test_a_classifier_learns_its_training_sentences(encoded, job):
     pairs = [pair for pair in generate(600, seed=1, length=(3, 12)) if set(pair.tgt) & set(CLASSES)][:16]
     data = encoded(pairs + generate(16, seed=2, length=(3, 8)))
     longer = {"learning_rate": 3e-2, "tokens_per_batch": 512}
     model = run_job(job("self_attentive", n_steps=160, recipe=longer), data=data).model
     right = right_by_class(model, data.train, pronoun_labels(data.train, data.tokenizer))
-    assert right["all"] > 0.9  # sentences it has seen
+    assert right["all"] > 0.9
 
 
-def test_counts_are_of_the_target_sentences(data, make, job):
+def test_the_ngram_model_counts_the_target_sentences(data, make, job):
     trained, expected = run_job(job("ngram_lm"), data=data), make("ngram_lm")
     expected.fit(target_ids(data.train))
     batch = next(Epochs(data.validation, tokens_per_batch=999, seed=0))
@@ -87,10 +87,10 @@ def test_counts_are_of_the_target_sentences(data, make, job):
     (record,) = trained.result.history
     assert record.step == trained.result.step == 1
     assert record.n_tokens == sum(tgt for _, tgt in data.train.lengths)
-    assert record.train_loss < record.loss  # what it has read is less of a surprise
+    assert record.train_loss < record.loss  # training sentences are more probable
 
 
-# ---- its recipe and configuration
+# ---- recipe and configuration
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_counts_are_of_the_target_sentences(data, make, job):
 def test_fewer_steps_have_a_shorter_warm_up_and_as_many_validations(
     data, n_steps, warm_up, validate_every, average_every
 ):
-    """A tenth of them at most, or a short run would never reach its rate; its last steps join the average."""
+    """The warm-up is at most a tenth, so that a short run reaches its learning rate and averages weights."""
     recipe = make_recipe(Job(system="transformer", n_steps=n_steps), data)
-    found = recipe.n_steps, recipe.warm_up, recipe.validate_every, recipe.average_every
-    assert found == (n_steps or 4000, warm_up, validate_every, average_every)
+    actual = recipe.n_steps, recipe.warm_up, recipe.validate_every, recipe.average_every
+    assert actual == (n_steps or 4000, warm_up, validate_every, average_every)
     assert recipe.averages(recipe.n_steps)
 
 
@@ -121,7 +121,7 @@ def test_a_quick_run_takes_a_quarter_of_the_tokens(data):
 def test_changes_reach_the_recipe_and_the_configuration_fits_the_data(data, job):
     own = Job(system="transformer", config={"n_heads": 1}, recipe={"decay": "cosine", "warm_up": 7})
     assert make_recipe(own, data).decay == "cosine" and make_recipe(own, data).warm_up == 7
-    assert make_recipe(replace(own, n_steps=50), data).warm_up == 5  # a short run is short
+    assert make_recipe(replace(own, n_steps=50), data).warm_up == 5  # a tenth of the steps
     epochs = make_recipe(Job(system="gru_lm", scale="multi30k", recipe={"tokens_per_batch": 16}), data)
     assert epochs.tokens_per_batch == 16 and epochs.n_steps % 20 == 0 and epochs.n_steps > 20 * 40
     made = run_job(job("transformer", n_steps=1, config={"n_heads": 1}), data=data).model.config
@@ -130,13 +130,13 @@ def test_changes_reach_the_recipe_and_the_configuration_fits_the_data(data, job)
     assert config_for("transformer", scale="tiny", data=long).max_len == 41
 
 
-def test_the_same_job_makes_the_same_weights_and_another_seed_others(data, job):
-    """Its steps are too small to matter: what differs are the weights that it began with."""
+def test_weights_are_reproducible_and_depend_on_the_seed(data, job):
+    """The steps are too small to matter, so weights differ only by their initialisation."""
     weights = []
     for noise, seed in ((1, 0), (2, 0), (2, 5)):
-        torch.manual_seed(noise)  # what was drawn before does not matter
-        asked = job("gru_lm", None, 2, seed=seed, recipe={"learning_rate": 1e-9})
-        weights.append(run_job(asked, data=data).model.state_dict())
+        torch.manual_seed(noise)  # earlier random numbers must not matter
+        two_steps = job("gru_lm", None, 2, seed=seed, recipe={"learning_rate": 1e-9})
+        weights.append(run_job(two_steps, data=data).model.state_dict())
     first, again, other = weights
     assert all(torch.equal(tensor, again[name]) for name, tensor in first.items())
     assert max(float((tensor - other[name]).abs().max()) for name, tensor in first.items()) > 0.01

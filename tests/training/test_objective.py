@@ -1,4 +1,4 @@
-"""What each kind of system is asked for: the losses are torch's, PAD never counts, halves add up."""
+"""Objectives: losses equal torch's, PAD never counts, and the halves of a batch add up."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from course_lib.training.pronouns import CLASSES, classification, label_of, pron
 needs_gpu = pytest.mark.skipif(
     triton is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU with Triton"
 )
-NEAR = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 2e-2}
 
 
-def drawn(rows=3, length=5, vocab=11):
+def random_logits(rows=3, length=5, vocab=11):
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(rows, length, vocab, generator=generator)
     targets = torch.randint(1, vocab, (rows, length), generator=generator)
@@ -34,16 +34,16 @@ def drawn(rows=3, length=5, vocab=11):
     return logits, targets
 
 
-# ---- words
+# ---- next-word prediction
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
-def test_the_sum_is_smoothing_by_its_definition_over_what_counts(smoothing):
-    """Cross-entropy with 1 - ε on the right word, and ε spread over all; also from 16 bits."""
-    logits, targets = drawn()
+def test_the_loss_equals_the_definition_of_label_smoothing_and_ignores_pad(smoothing):
+    """Cross-entropy with 1 - ε on the target and ε spread over the vocabulary; also for bfloat16 logits."""
+    logits, targets = random_logits()
     logits.requires_grad_()
-    wanted = (1 - smoothing) * F.one_hot(targets, logits.shape[-1]) + smoothing / logits.shape[-1]
-    expected = -(wanted * logits.log_softmax(-1)).sum(-1)[targets != PAD].sum()
+    smoothed = (1 - smoothing) * F.one_hot(targets, logits.shape[-1]) + smoothing / logits.shape[-1]
+    expected = -(smoothed * logits.log_softmax(-1)).sum(-1)[targets != PAD].sum()
     total = sum_loss(logits, targets, smoothing=smoothing)
     torch.testing.assert_close(total, expected)
     total.backward()
@@ -56,24 +56,25 @@ def test_the_sum_is_smoothing_by_its_definition_over_what_counts(smoothing):
 
 
 @needs_gpu
-@pytest.mark.parametrize("dtype", NEAR)
+@pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize(("n_rows", "vocab"), [(1, 7), (65, 680), (300, 1024), (128, 8000)])
-def test_the_fused_loss_is_torchs(dtype, smoothing, n_rows, vocab):
+def test_the_fused_loss_equals_torchs(dtype, smoothing, n_rows, vocab):
     generator = torch.Generator("cuda").manual_seed(0)
     logits = (4 * torch.randn(n_rows, vocab, device="cuda", generator=generator)).to(dtype)
     targets = torch.randint(0, vocab, (n_rows,), device="cuda", generator=generator)
     targets[::3] = PAD
-    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    fused = fused_sum_loss(ours, targets, smoothing=smoothing)
+    fused_logits, plain_logits = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    fused = fused_sum_loss(fused_logits, targets, smoothing=smoothing)
     plain = F.cross_entropy(
-        theirs.float(), targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+        plain_logits.float(), targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
     )
     torch.testing.assert_close(fused, plain, rtol=1e-4, atol=1e-3)
     (0.5 * fused).backward()
     (0.5 * plain).backward()
-    torch.testing.assert_close(ours.grad, theirs.grad, rtol=NEAR[dtype], atol=NEAR[dtype] / 10)
-    assert (ours.grad[targets == PAD] == 0).all()
+    tolerance = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype] / 10}
+    torch.testing.assert_close(fused_logits.grad, plain_logits.grad, **tolerance)
+    assert (fused_logits.grad[targets == PAD] == 0).all()
 
 
 @needs_gpu
@@ -87,24 +88,26 @@ def test_the_fused_loss_takes_extreme_logits_and_views():
     torch.testing.assert_close(fused.cpu(), plain, rtol=1e-4, atol=1e-3)
 
 
-def test_symmetric_kl_is_the_mean_of_both_divergences_where_words_count():
-    one, targets = drawn()
-    other = one.roll(1, dims=-1)
-    logs = [logits.log_softmax(-1) for logits in (one, other)]
-    both = [F.kl_div(q, p, reduction="none", log_target=True).sum(-1) for p, q in (logs, logs[::-1])]
-    expected = (both[0] + both[1])[targets != PAD].sum() / 2
-    torch.testing.assert_close(symmetric_kl(one, other, targets), expected)
-    assert symmetric_kl(one, one, targets) == 0
-    assert symmetric_kl(one.bfloat16(), other.bfloat16(), targets).dtype == torch.float32
+def test_symmetric_kl_is_the_mean_of_both_divergences_except_at_pad():
+    logits, targets = random_logits()
+    other = logits.roll(1, dims=-1)
+    logs = [logits.log_softmax(-1), other.log_softmax(-1)]
+    forward, backward = (
+        F.kl_div(q, p, reduction="none", log_target=True).sum(-1) for p, q in (logs, logs[::-1])
+    )
+    expected = (forward + backward)[targets != PAD].sum() / 2
+    torch.testing.assert_close(symmetric_kl(logits, other, targets), expected)
+    assert symmetric_kl(logits, logits, targets) == 0
+    assert symmetric_kl(logits.bfloat16(), other.bfloat16(), targets).dtype == torch.float32
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
+def test_r_drop_runs_the_model_twice_and_adds_the_divergence(make, name):
     batch, model = make_batch([[5, 6], [7]], [[4], [5, 6, 7, 8]]), make(name, dropout=0.3).train()
     torch.manual_seed(1)
     doubled = batch.map(lambda tensor: torch.cat([tensor, tensor]))
-    read = [doubled.tgt_in] if name == "gru_lm" else [doubled.src, doubled.src_lengths, doubled.tgt_in]
-    logits = model(*read)
+    inputs = [doubled.tgt_in] if name == "gru_lm" else [doubled.src, doubled.src_lengths, doubled.tgt_in]
+    logits = model(*inputs)
     halves = [sum_loss(half, batch.tgt_out, smoothing=0.1) for half in logits.chunk(2)]
     expected = sum(halves) / 2 + 1.5 * symmetric_kl(*logits.chunk(2), batch.tgt_out)
     torch.manual_seed(1)
@@ -114,7 +117,7 @@ def test_r_drop_asks_twice_and_weighs_the_difference(make, name):
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_two_halves_of_a_batch_add_up_and_at_rest_the_loss_is_plain(make, name):
+def test_two_halves_of_a_batch_add_up_and_in_evaluation_mode_the_loss_is_plain(make, name):
     model = make(name, dropout=0.0)
     sources, targets = [[5, 6], [7], [8, 9, 10], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
     objective, whole = objective_for(model, smoothing=0.1), make_batch(sources, targets)
@@ -126,37 +129,37 @@ def test_two_halves_of_a_batch_add_up_and_at_rest_the_loss_is_plain(make, name):
         assert loss == objective(model, make_batch([[9]] * 4, targets))[0]
     plain = objective_for(model, smoothing=0.0)(model, whole)[0]
     if name == "gru_lm":
-        with pytest.raises(ValueError, match="is there for translators"):
+        with pytest.raises(ValueError, match="translators"):
             objective_for(model, 0.1, 3.0, 0.5)
-    harder = objective_for(model, 0.1, 3.0, 0.0 if name == "gru_lm" else 0.5)
-    torch.testing.assert_close(harder(model.eval(), whole)[0], plain)
+    regularised = objective_for(model, 0.1, 3.0, 0.0 if name == "gru_lm" else 0.5)
+    torch.testing.assert_close(regularised(model.eval(), whole)[0], plain)
     assert abs(plain - loss) > 1e-3
 
 
-def test_scheduled_sampling_puts_the_systems_own_words_in_place_of_some(monkeypatch):
-    """A share of 0 changes nothing; else words after BOS, never PAD, become what it would have said."""
+def test_scheduled_sampling_replaces_some_inputs_by_predictions(monkeypatch):
+    """A probability of 0 changes nothing; otherwise words after BOS, but never PAD, can be replaced."""
     batch = make_batch([[5, 6], [7]], [[8, 9, 10], [11]])
-    read: list[torch.Tensor] = []
+    inputs: list[torch.Tensor] = []
 
-    class Says12(nn.Module):
+    class Predicts12(nn.Module):
         def forward(self, src, src_lengths, tgt_in):
-            read.append(tgt_in)
+            inputs.append(tgt_in)
             return F.one_hot(torch.full_like(tgt_in, 12), 20).float()
 
-    assert translation(0.0)(Says12(), batch)[1] == batch.n_tokens and len(read) == 1
+    assert translation(0.0)(Predicts12(), batch)[1] == batch.n_tokens and len(inputs) == 1
     monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))
-    translation(0.0, scheduled_sampling=0.5)(Says12(), batch)
-    assert torch.equal(read[1], batch.tgt_in)
-    assert read[2].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
+    translation(0.0, scheduled_sampling=0.5)(Predicts12(), batch)
+    assert torch.equal(inputs[1], batch.tgt_in)
+    assert inputs[2].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
 
 
-# ---- of a corpus
+# ---- the mean loss of a corpus
 
 SOURCES, TARGETS = [[5, 6], [7], [8, 9, 10, 11], [4]], [[4], [5, 6, 7, 8], [9], [10, 11]]
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_it_is_the_mean_over_all_tokens(make, name):
+def test_mean_loss_is_the_mean_over_all_tokens(make, name):
     model = make(name).eval()
     losses = []
     for src, tgt in zip(SOURCES, TARGETS, strict=True):  # one by one, without any padding
@@ -164,13 +167,13 @@ def test_it_is_the_mean_over_all_tokens(make, name):
         inputs = (batch.tgt_in,) if name == "gru_lm" else (batch.src, batch.src_lengths, batch.tgt_in)
         losses += F.cross_entropy(model(*inputs)[0], batch.tgt_out[0], reduction="none").tolist()
     corpus = encode_ids(SOURCES, TARGETS)
-    for tokens_per_batch in (1, 6, 10, 1000):  # also one that no sentence fits into
+    for tokens_per_batch in (1, 6, 10, 1000):  # 1 is too small for any sentence
         loss = mean_loss(model, corpus, objective_for(model, 0.0), tokens_per_batch=tokens_per_batch)
         assert loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_without_dropout_and_the_model_stays_in_its_mode(make, training):
+def test_mean_loss_uses_no_dropout_and_restores_the_mode(make, training):
     model = make(dropout=0.5).train(training)
     corpus, objective = encode_ids(SOURCES, TARGETS), objective_for(model, 0.0)
     state = torch.get_rng_state()
@@ -180,54 +183,54 @@ def test_without_dropout_and_the_model_stays_in_its_mode(make, training):
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_processes_share_the_sentences(make, n):
-    """Each is read by one of them; a mean would be the same if all of them read all."""
+def test_processes_divide_the_sentences(make, n):
+    """Each sentence belongs to one process; the mean alone couldn't show that."""
 
-    class Apart(Processes):
+    class Unconnected(Processes):
         def add_up(self, tensor):
             return tensor
 
-    model, read, corpus = make(), [], encode_ids(SOURCES, TARGETS)
-    usual = objective_for(model, 0.0)
+    model, batches, corpus = make(), [], encode_ids(SOURCES, TARGETS)
+    objective = objective_for(model, 0.0)
 
-    def noting(model, batch):
-        read.append((rank, batch.pairs.tolist()))
-        return usual(model, batch)
+    def recording(model, batch):
+        batches.append((rank, batch.pairs.tolist()))
+        return objective(model, batch)
 
     for rank in range(n):
-        mean_loss(model, corpus, noting, tokens_per_batch=5, processes=Apart(n=n, rank=rank))
-    assert {rank for rank, _ in read} == set(range(n))
-    assert sorted(pair for _, pairs in read for pair in pairs) == [*range(len(SOURCES))]
+        mean_loss(model, corpus, recording, tokens_per_batch=5, processes=Unconnected(n=n, rank=rank))
+    assert {rank for rank, _ in batches} == set(range(n))
+    assert sorted(pair for _, pairs in batches for pair in pairs) == [*range(len(SOURCES))]
 
 
-# ---- classes
+# ---- classification
 
 
 @pytest.mark.parametrize(("smoothing", "penalty"), [(0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
 def test_classification_by_hand(make, smoothing, penalty):
-    """Of the wanted probability, 1 - s goes to the right class and s to all alike; then ‖A Aᵀ − I‖²."""
+    """Cross-entropy with label smoothing, plus the penalty times ‖A Aᵀ − I‖²."""
     model = make("self_attentive", dropout=0.0)
     batch = make_batch([[5, 6, 8], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])  # two rows are blank
     embedding, weights = model.encode(batch.src, batch.src_lengths)
-    said = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
+    rows = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
     plain = expected = 0.0
-    for logits, hops, label in said:
-        total = math.log(sum(map(math.exp, logits)))
-        plain += total - logits[1 - label]
-        for place, logit in enumerate(logits):
-            wanted = (1 - smoothing) * (place == label) + smoothing / len(logits)
-            expected += wanted * (total - logit)
+    for logits, hops, label in rows:
+        log_sum = math.log(sum(map(math.exp, logits)))
+        plain += log_sum - logits[1 - label]
+        for index, logit in enumerate(logits):
+            probability = (1 - smoothing) * (index == label) + smoothing / len(logits)
+            expected += probability * (log_sum - logit)
         for i, j in itertools.product(range(len(hops)), repeat=2):
-            overlap = sum(one * other for one, other in zip(hops[i], hops[j], strict=True))
+            overlap = sum(a * b for a, b in zip(hops[i], hops[j], strict=True))
             expected += penalty * (overlap - (i == j)) ** 2
     labels, unseen = torch.tensor([0, 0, 1]), torch.tensor([1, 0, 0])
     objective = classification(labels, unseen, smoothing=smoothing, penalty=penalty)
-    assert objective(model.eval(), batch)[0].item() == pytest.approx(plain, rel=1e-5)  # and other labels
+    assert objective(model.eval(), batch)[0].item() == pytest.approx(plain, rel=1e-5)  # labels of validation
     loss, n_counted = objective(model.train(), batch)
     assert loss.item() == pytest.approx(expected, rel=1e-5) and n_counted == 2
 
     class Wrapper(nn.Module):
-        """Several processes wrap a model, and add gradients up only if the wrapper itself is called."""
+        """Like DistributedDataParallel, which averages gradients only if it is called itself."""
 
         def __init__(self, module):
             super().__init__()
@@ -242,31 +245,31 @@ def test_classification_by_hand(make, smoothing, penalty):
     assert wrapper.n_calls == 1
 
 
-def test_labels_are_those_of_the_pairs_in_order(encoded):
+def test_labels_follow_the_order_of_the_pairs(encoded):
     assert [CLASSES[label_of(pair.tgt_text)] for pair in running_pair()] == ["il", "elle"]
     pairs = generate(400, seed=3)
     data = encoded(pairs)
     labels = pronoun_labels(data.train, data.tokenizer).tolist()
     for pair, label in zip(pairs, labels, strict=True):
-        said = [word for word in pair.tgt if word in CLASSES[1:]]
-        assert said == ([CLASSES[label]] if label else [])  # never two in a sentence
+        pronouns = [word for word in pair.tgt if word in CLASSES[1:]]
+        assert pronouns == ([CLASSES[label]] if label else [])  # never two in a sentence
     assert set(labels) == set(range(len(CLASSES)))
     targets = [[5], [6, 4, 5], [9, 9]]
     assert target_ids(encode_ids([[7, 8], [9], [4]], targets)) == targets
-    with pytest.raises(ValueError, match=r"all 2 are of one class, 'none'.*toy language"):
+    with pytest.raises(ValueError, match=r"all 2 .* 'none'.*toy language"):
         pronoun_labels(encode_ids([[4], [5]], [[4], [5]]), WordTokenizer(["the", "cat"]))
 
 
-def test_right_by_class_is_told_at_rest(encoded):
+def test_right_by_class_uses_evaluation_mode(encoded):
     data = encoded(generate(400, seed=3))
     labels = pronoun_labels(data.train, data.tokenizer)
 
-    class NoneAtRest(nn.Module):
-        """Says "none" at rest and "il" in training."""
+    class PredictsNone(nn.Module):
+        """Predicts "none" in evaluation mode and "il" in training mode."""
 
         def forward(self, src, lengths):
             return torch.eye(len(CLASSES))[torch.full_like(lengths, int(self.training))]
 
-    found = right_by_class(NoneAtRest(), data.train, labels)
-    assert found["none"] == 1 and all(found[name] == 0 for name in CLASSES[1:])
-    assert found["all"] == pytest.approx((labels == 0).double().mean().item())
+    accuracies = right_by_class(PredictsNone(), data.train, labels)
+    assert accuracies["none"] == 1 and all(accuracies[name] == 0 for name in CLASSES[1:])
+    assert accuracies["all"] == pytest.approx((labels == 0).double().mean().item())

@@ -1,4 +1,4 @@
-"""Two processes that train one model: as good as one; killed and resumed, bit for bit."""
+"""Training with two processes equals training with one, and a killed run resumes bit for bit."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tools.cli.commands import parser
 
 WORKER = Path(__file__).with_name("worker.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1", "--nproc-per-node=2")
-LONGEST = 300  # seconds any of these may take on a busy machine
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
+TIMEOUT = 300  # seconds, for a busy machine
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 
 
-def end_of_torchrun(*words: str) -> tuple[int, str, str]:
-    own = {
+def run_torchrun(*words: str) -> tuple[int, str, str]:
+    variables = {
         "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(PROJECT_ROOT),
@@ -37,101 +37,104 @@ def end_of_torchrun(*words: str) -> tuple[int, str, str]:
     }
     process = subprocess.Popen(
         [sys.executable, *TORCHRUN, str(WORKER), *words],
-        env=os.environ | own,
+        env=os.environ | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        out, err = process.communicate(timeout=LONGEST)
+        out, err = process.communicate(timeout=TIMEOUT)
     finally:
-        process.terminate()  # it ends its workers, should they wait for each other
+        process.terminate()  # it also ends its workers, in case they wait for each other
     return process.returncode, out, err
 
 
 @pytest.fixture(scope="module")
-def lost(tmp_path_factory):
-    """A run of two processes, started by torchrun, of which one is killed in its eighth step."""
+def killed(tmp_path_factory):
+    """A run of two processes, of which one is killed in its eighth step."""
     folder = tmp_path_factory.mktemp("two")
-    return folder, *end_of_torchrun("lost", str(folder))
+    return folder, *run_torchrun("kill", str(folder))
 
 
 @pytest.fixture(scope="module")
-def found(lost):
-    """What two processes that go on with it printed, and found out about themselves."""
-    code, out, err = end_of_torchrun("together", str(lost[0]))
+def resumed(killed):
+    """The output of two processes that resume this run, and the results that each of them saved."""
+    code, out, err = run_torchrun("resume", str(killed[0]))
     assert code == 0, err
-    return out, [json.loads((lost[0] / f"found_{rank}.json").read_text()) for rank in range(2)]
+    return out, [json.loads((killed[0] / f"results_{rank}.json").read_text()) for rank in range(2)]
 
 
 @pytest.mark.slow
 @on_posix
-def test_torchrun_ends_a_run_that_loses_a_process(lost):
-    _, code, out, _ = lost
+def test_torchrun_ends_a_run_that_loses_a_process(killed):
+    _, code, out, _ = killed
     assert code != 0 and "Finished" not in out
-    assert "Should one be lost, torchrun ends the others, and the same command goes on" in out
+    assert "2 processes" in out and "the same command" in out
 
 
 @pytest.mark.slow
 @on_posix
-def test_it_goes_on_is_stopped_together_goes_on_and_is_as_if_nothing_had_been(lost, found):
-    out, noted = found
+def test_a_killed_and_a_stopped_run_resume_bit_for_bit(killed, resumed):
+    out, results = resumed
     for line in ("at step 6: 18 to go.", "Stopped after 12 steps", "at step 12: 12 to go."):
         assert line in out
-    assert len(re.findall("^Finished after 24 steps", out, flags=re.MULTILINE)) == 2  # one process talks
-    assert [each["ends"] for each in noted] == [[130, 0, 0]] * 2  # though only one of them heard the Ctrl-C
-    assert [each["wrote"] for each in noted] == [["best.safetensors", "last.safetensors"], []]
-    for name in ("last.safetensors", "best.safetensors"):  # all of it, to the last bit
-        (run, about), (whole, of_whole) = (load_checkpoint(lost[0] / one / name) for one in ("run", "whole"))
-        assert run.keys() == whole.keys()
-        assert all(torch.equal(tensor, whole[key]) for key, tensor in run.items())
-        histories = [[r | {"seconds": 0} for r in each["history"]] for each in (about, of_whole)]
-        assert histories[0] == histories[1]
-    left = {path.name for path in (lost[0] / "run").iterdir()}
-    assert left == {"last.safetensors", "best.safetensors", ".lock"}  # nothing half written
+    assert len(re.findall("^Finished after 24 steps", out, flags=re.MULTILINE)) == 2  # one process prints
+    assert [result["exit_codes"] for result in results] == [[130, 0, 0]] * 2  # only one received the Ctrl-C
+    assert [result["saved_files"] for result in results] == [["best.safetensors", "last.safetensors"], []]
+    for name in ("last.safetensors", "best.safetensors"):  # including the state of the run
+        checkpoints = [load_checkpoint(killed[0] / folder / name) for folder in ("run", "uninterrupted")]
+        (tensors, about), (expected, expected_about) = checkpoints
+        assert tensors.keys() == expected.keys()
+        assert all(torch.equal(tensor, expected[key]) for key, tensor in tensors.items())
+        history, expected_history = (
+            [record | {"seconds": 0} for record in saved["history"]] for saved in (about, expected_about)
+        )
+        assert history == expected_history
+    files = {path.name for path in (killed[0] / "run").iterdir()}
+    assert files == {"last.safetensors", "best.safetensors", ".lock"}  # no partly written file
 
 
 @pytest.mark.slow
 @on_posix
-def test_every_system_learns_as_in_one_process(found):
-    """In float32, without dropout. The batches have 5, 1 and 4 rows: an odd number, fewer than processes."""
-    systems = found[1][0]["systems"]
+def test_every_system_trains_as_in_one_process(resumed):
+    """In float32, without dropout. The batches have 5, 1 and 4 rows: also odd, also fewer than processes."""
+    systems = resumed[1][0]["systems"]
     assert systems.keys() == {system.name for system in SYSTEMS if not system.counts}
     for name, (gradients, weights) in systems.items():
-        assert gradients < 1e-6, name  # of entries up to about 1: only the order of sums differs
+        assert gradients < 1e-6, name  # for entries up to about 1: only the order of summation differs
         assert weights < 1e-5, name  # after three steps of 1e-3
 
 
 @pytest.mark.slow
 @on_posix
-def test_validation_wishes_and_differences_are_everybodys(found):
-    first, second = found[1]
+def test_all_processes_get_the_same_loss_decisions_and_errors(resumed):
+    first, second = resumed[1]
     alone, together = first["losses"]
     assert together == second["losses"][1] == pytest.approx(alone, rel=1e-12)
     assert first["agreed"] == second["agreed"] == [True, True, False]
-    assert first["refused"] == second["refused"]
-    assert "the run to be the same in all 2 processes, but it differs in process 1" in first["refused"]
+    assert first["error"] == second["error"]
+    assert "the run" in first["error"] and "process 1" in first["error"]
 
 
-# ---- without starting any
+# ---- without starting processes
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("n", [2, 3, 8])
-def test_the_shares_are_the_batch(n_rows, n):
+def test_the_parts_make_up_the_batch(n_rows, n):
     batch = make_batch([[4 + row] * (row + 1) for row in range(n_rows)], [[5 + row] for row in range(n_rows)])
-    shares = [Processes(n=n, rank=rank).share(batch) for rank in range(n)]
-    assert sorted(pair for share in shares for pair in share.pairs.tolist() if pair >= 0) == [*range(n_rows)]
-    assert sum(int(share.n_tokens) for share in shares) == int(batch.n_tokens)
-    for share in shares:
-        assert len(share.pairs) >= 1 and (share.src_lengths >= 1).all()
-        for row, pair in enumerate(share.pairs.tolist()):
+    parts = [Processes(n=n, rank=rank).share(batch) for rank in range(n)]
+    assert sorted(pair for part in parts for pair in part.pairs.tolist() if pair >= 0) == [*range(n_rows)]
+    assert sum(int(part.n_tokens) for part in parts) == int(batch.n_tokens)
+    for part in parts:
+        assert len(part.pairs) >= 1 and (part.src_lengths >= 1).all()
+        for row, pair in enumerate(part.pairs.tolist()):
             if pair >= 0:
-                assert torch.equal(share.src[row], batch.src[pair])
-                assert torch.equal(share.tgt_out[row], batch.tgt_out[pair])
+                assert torch.equal(part.src[row], batch.src[pair])
+                assert torch.equal(part.tgt_out[row], batch.tgt_out[pair])
 
 
-def test_alone_nothing_is_shared_and_nobody_is_asked(monkeypatch):
+def test_with_one_process_nothing_is_divided_or_communicated(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     assert join(torch.device("meta")) == Processes(n=1, rank=0, device=torch.device("meta"))
     batch, model, total = make_batch([[4]], [[5]]), nn.Linear(1, 1), torch.ones(2)
@@ -141,8 +144,8 @@ def test_alone_nothing_is_shared_and_nobody_is_asked(monkeypatch):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
-def test_gradients_that_went_through_nccl_are_the_gradients(make):
-    """A group of one, over NCCL and gloo: as far as one GPU can show it."""
+def test_nccl_leaves_the_gradients_of_a_single_process_unchanged(make):
+    """A process group of one, with NCCL and gloo: as much as a single GPU can test."""
     gpu = torch.device("cuda", 0)
     distributed.init_process_group("cpu:gloo,cuda:nccl", store=distributed.HashStore(), rank=0, world_size=1)
     try:
@@ -163,17 +166,17 @@ def test_gradients_that_went_through_nccl_are_the_gradients(make):
         distributed.destroy_process_group()
 
 
-# ---- the guide
+# ---- the commands in docs/training.md
 
 GUIDE = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (?:.*-m course_lib|course) (.+)$", GUIDE, flags=re.MULTILINE)
 
 
-def test_every_command_of_the_guide_can_be_read():
+def test_every_command_of_the_guide_can_be_parsed():
     assert len(COMMANDS) >= 8
     for command in COMMANDS:
         words = shlex.split(command, comments=True)
-        args, further = parser().parse_known_args(words)
-        assert (args.command, further) == (words[0], []), command
+        args, unknown = parser().parse_known_args(words)
+        assert (args.command, unknown) == (words[0], []), command
         if args.command == "train" and args.system:
             assert args.system in {system.name for system in SYSTEMS}

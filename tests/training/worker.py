@@ -1,4 +1,4 @@
-"""What test_processes.py starts in processes of its own: `worker.py lost|together FOLDER`."""
+"""The script that test_processes.py starts with torchrun: `worker.py kill|resume FOLDER`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ ROWS = (5, 1, 4)  # an odd number, fewer than processes, an even number
 
 
 def tiny_data() -> TrainingData:
-    """Forty pairs of a language of twenty words."""
-    draw = random.Random(0)
+    """Forty pairs of a language with twenty words."""
+    rng = random.Random(0)
     words = [f"w{number}" for number in range(VOCAB - 4)]
-    texts = [" ".join(draw.choices(words, k=draw.randint(2, 9))) for _ in range(80)]
+    texts = [" ".join(rng.choices(words, k=rng.randint(2, 9))) for _ in range(80)]
     train, validation = (texts[:40], texts[40:]), (texts[:7], texts[40:47])
     return encode_data("tiny", train, validation, WordTokenizer.from_texts(texts))
 
 
 def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
-    """`course_lib train`; process 1 gets a signal in the middle of a step: `signal_in`, by its number."""
+    """`course_lib train`, where process 1 gets a signal during a step: `signal_in` maps steps to signals."""
     step, numbers = PlainStep.__call__, itertools.count(1)
 
     def step_and_signal(self, *batch):
@@ -47,7 +47,7 @@ def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
             os.kill(os.getpid(), signal_in[number])
         return step(self, *batch)
 
-    job.load_data, PlainStep.__call__ = lambda *asked, **more: tiny_data(), step_and_signal
+    job.load_data, PlainStep.__call__ = lambda *args, **options: tiny_data(), step_and_signal
     words = "train transformer --scale toy --steps 24 --tokens-per-batch 60 --device cpu --folder"
     try:
         return main([*words.split(), str(folder)])
@@ -56,13 +56,13 @@ def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
 
 
 def batch_of(n_rows: int) -> Batch:
-    draw = random.Random(n_rows)
-    sides = [[draw.choices(range(4, VOCAB), k=draw.randint(2, 9)) for _ in range(n_rows)] for _ in range(2)]
+    rng = random.Random(n_rows)
+    sides = [[rng.choices(range(4, VOCAB), k=rng.randint(2, 9)) for _ in range(n_rows)] for _ in range(2)]
     return make_batch(*sides)
 
 
-def learn(system: System, processes: Processes) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Gradients of every step, and the weights after the last."""
+def train_briefly(system: System, processes: Processes) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The gradients of every step, and the weights after the last one."""
     torch.manual_seed(0)
     model = build(system.name, make_config(system.name, scale="tiny", vocab_size=VOCAB))
     classes = torch.tensor([0, 1, 1, 0, 1])
@@ -73,21 +73,21 @@ def learn(system: System, processes: Processes) -> tuple[list[torch.Tensor], lis
     step = PlainStep(model, objective, Recipe(n_steps=len(ROWS), clip=1e9), processes)
     gradients, update = [], step.adam.step
 
-    def keep_and_update(rate: float) -> None:
+    def record_and_update(rate: float) -> None:
         gradients.extend(parameter.grad.clone() for parameter in model.parameters())
         update(rate)
 
-    step.adam.step = keep_and_update
+    step.adam.step = record_and_update
     for n_rows in ROWS:
         step(batch_of(n_rows), 1e-3)
     return gradients, [parameter.detach() for parameter in model.parameters()]
 
 
-def furthest(some: list[torch.Tensor], others: list[torch.Tensor]) -> float:
-    return max(float((one - other).abs().max()) for one, other in zip(some, others, strict=True))
+def max_difference(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> float:
+    return max(float((tensor - other).abs().max()) for tensor, other in zip(tensors, others, strict=True))
 
 
-def refusal(processes: Processes) -> str:
+def error_message(processes: Processes) -> str:
     try:
         processes.check_same("the run", processes.rank > 0)
     except ValueError as error:
@@ -95,43 +95,43 @@ def refusal(processes: Processes) -> str:
     return "none"
 
 
-def train_together(folder: Path) -> None:
-    """Go on in `run`, be stopped and go on again; once without any trouble, in `whole`; then ask around."""
-    wrote, save = set(), run_folder.save_checkpoint
+def resume(folder: Path) -> None:
+    """Resume `run`, stop it and resume again; train `uninterrupted` without a stop; then save results."""
+    saved_files, save = set(), run_folder.save_checkpoint
 
-    def save_and_note(path, *rest):
-        wrote.add(Path(path).name)
+    def save_and_record(path, *rest):
+        saved_files.add(Path(path).name)
         save(path, *rest)
 
-    run_folder.save_checkpoint = save_and_note
-    ends = [course_train(folder / "run", {6: signal.SIGINT}), course_train(folder / "run")]
-    ends.append(course_train(folder / "whole"))
+    run_folder.save_checkpoint = save_and_record
+    exit_codes = [course_train(folder / "run", {6: signal.SIGINT}), course_train(folder / "run")]
+    exit_codes.append(course_train(folder / "uninterrupted"))
     processes = join(CPU)
     systems = {
-        system.name: list(map(furthest, learn(system, processes), learn(system, ALONE)))
+        system.name: list(map(max_difference, train_briefly(system, processes), train_briefly(system, ALONE)))
         for system in SYSTEMS
         if not system.counts
     }
     data, model = tiny_data(), build("gru_lm", make_config("gru_lm", scale="tiny", vocab_size=VOCAB))
     losses = [
-        mean_loss(model, data.train, objective_for(model, 0.0), tokens_per_batch=40, processes=one)
-        for one in (ALONE, processes)
+        mean_loss(model, data.train, objective_for(model, 0.0), tokens_per_batch=40, processes=group)
+        for group in (ALONE, processes)
     ]
-    processes.check_same("the run", "is")
-    found = {
-        "wrote": sorted(wrote),
-        "ends": ends,
+    processes.check_same("the run", "equal")
+    results = {
+        "saved_files": sorted(saved_files),
+        "exit_codes": exit_codes,
         "systems": systems,
         "losses": losses,
-        "agreed": [processes.agree(processes.rank == one) for one in (0, 1, 2)],
-        "refused": refusal(processes),
+        "agreed": [processes.agree(processes.rank == rank) for rank in (0, 1, 2)],
+        "error": error_message(processes),
     }
-    (folder / f"found_{RANK}.json").write_text(json.dumps(found))
+    (folder / f"results_{RANK}.json").write_text(json.dumps(results))
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     folder = Path(sys.argv[2])
-    if sys.argv[1] == "lost":
+    if sys.argv[1] == "kill":
         sys.exit(course_train(folder / "run", {8: signal.SIGKILL}))
-    train_together(folder)
+    resume(folder)

@@ -1,4 +1,4 @@
-"""A translator small enough to know everything about: the next word depends on the last two words alone."""
+"""A translator whose probabilities are known exactly: the next word depends only on the last two words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ VOCAB = 4 + N_WORDS
 
 
 class Markov(Translator):
-    """Its logits stand in a table: [first source word, word before last, last word, next word].
+    """Its logits are a table: [first source word, word before last, last word, next word].
 
-    In training mode it says nonsense, so a search that forgets `eval()` is found out. It counts its steps.
+    Dropout of 0.999 in training mode makes a search that forgets `eval()` fail. It counts its steps.
     """
 
     def __init__(self, n_sources: int = 6, *, seed: int = 0, spread: float = 2.0, max_len: int = 24):
@@ -25,7 +25,7 @@ class Markov(Translator):
         generator = torch.Generator().manual_seed(seed)
         table = spread * torch.randn(n_sources, VOCAB, VOCAB, VOCAB, generator=generator)
         self.table = nn.Parameter(table)
-        self.nonsense = nn.Dropout(0.999)
+        self.dropout = nn.Dropout(0.999)
         self.n_sources, self.n_steps, self.n_rows_read = n_sources, 0, 0
 
     def read(self, src, src_lengths):
@@ -48,17 +48,17 @@ class Markov(Translator):
 
     def _logits(self, source, before, tokens):
         before, tokens = before.clamp(max=VOCAB - 1), tokens.clamp(max=VOCAB - 1)
-        known = self.nonsense(self.table[source, before, tokens])
-        rest = known.new_full((*known.shape[:-1], self.n_sources), -torch.inf)  # source words are never said
-        return torch.cat([known, rest], dim=-1)
+        logits = self.dropout(self.table[source, before, tokens])
+        never = logits.new_full((*logits.shape[:-1], self.n_sources), -torch.inf)  # for source words
+        return torch.cat([logits, never], dim=-1)
 
     def _weights(self, memory, tokens):
-        """Two heads: one looks at the place that the word read has for a number, one at all alike."""
-        places = torch.arange(memory["width"].shape[1])
-        inside = (places < memory["lengths"][:, None]).float()[:, None]
-        one = (places == (tokens % memory["lengths"][:, None])[..., None]).float()
-        even = (inside / memory["lengths"][:, None, None]).expand_as(one)
-        return torch.stack([one, even], dim=1)[:, None]
+        """Two heads: one attends to the position (input token) mod (source length), one uniformly."""
+        positions = torch.arange(memory["width"].shape[1])
+        inside = (positions < memory["lengths"][:, None]).float()[:, None]
+        one_hot = (positions == (tokens % memory["lengths"][:, None])[..., None]).float()
+        uniform = (inside / memory["lengths"][:, None, None]).expand_as(one_hot)
+        return torch.stack([one_hot, uniform], dim=1)[:, None]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def markov():
 
 @pytest.fixture
 def sources():
-    """Source sentences for a Markov translator, one a table: (src, src_lengths) of different lengths."""
+    """Source sentences for a Markov translator, each with its own table: (src, src_lengths)."""
 
     def make(n: int):
         lengths = torch.tensor([2 + row % 3 for row in range(n)])

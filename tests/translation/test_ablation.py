@@ -1,4 +1,4 @@
-"""Heads are gone while they are ablated, one by one or row by row, and no trace is left."""
+"""Ablated heads have no effect, by name or by row, and the weights are restored afterwards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def logits(model):
     return model(BATCH.src, BATCH.src_lengths, BATCH.tgt_in)
 
 
-def test_ablated_heads_are_gone_and_come_back(model):
+def test_ablated_heads_are_zero_and_restored_even_after_an_error(model):
     before = logits(model)
     use, layer, heads = next(iter(multi_heads(model)))
     assert (use, layer) == ("encoder", 0)
@@ -43,39 +43,40 @@ def test_ablated_heads_are_gone_and_come_back(model):
     assert torch.equal(logits(model), before)
 
 
-def test_each_row_has_heads_and_widths_of_its_own(model):
-    """The first row is whole; in the second a head of the first attention is gone, or all queries are 0."""
-    whole = logits(model)
-    n_heads, looks = model.config.n_heads, [heads for _, _, heads in multi_heads(model)]
-    kept = torch.ones(2, len(looks), n_heads, dtype=torch.bool)
+def test_each_row_can_keep_different_heads_and_query_features(model):
+    """The first row is unchanged; the second loses a head of the first attention, or all query features."""
+    unchanged = logits(model)
+    n_heads, attentions = model.config.n_heads, [heads for _, _, heads in multi_heads(model)]
+    kept = torch.ones(2, len(attentions), n_heads, dtype=torch.bool)
     kept[1, 0, 1] = False
     with ablated_by_row(model, kept):
-        found = logits(model)
+        by_row = logits(model)
     with ablated(model, ["encoder 0.1"]):
-        torch.testing.assert_close(found[1], logits(model)[1])
-    torch.testing.assert_close(found[0], whole[0])
-    wide = torch.ones(2, looks[0].w_query.shape[0] // n_heads, dtype=torch.bool)
+        torch.testing.assert_close(by_row[1], logits(model)[1])
+    torch.testing.assert_close(by_row[0], unchanged[0])
+    wide = torch.ones(2, attentions[0].w_query.shape[0] // n_heads, dtype=torch.bool)
     wide[1] = False
     with ablated_by_row(model, torch.ones_like(kept), wide=wide):
-        found = logits(model)
-    torch.testing.assert_close(found[0], whole[0])
+        by_row = logits(model)
+    torch.testing.assert_close(by_row[0], unchanged[0])
     with torch.no_grad():
-        for heads in looks:
+        for heads in attentions:
             heads.w_query.zero_()
-    torch.testing.assert_close(found[1], logits(model)[1])
+    torch.testing.assert_close(by_row[1], logits(model)[1])
 
 
 @torch.no_grad()
-def test_greedy_by_row_is_greedy(model):
+def test_greedy_by_row_equals_greedy(model):
     memory = model.encode(BATCH.src, BATCH.src_lengths)
     expected = greedy(model, memory, max_len=8).ids
-    said = greedy_by_row(model, memory, max_len=8)
+    ids = greedy_by_row(model, memory, max_len=8)
     real = expected != PAD
-    assert torch.equal(said[:, : expected.shape[1]][real], expected[real]) and real.any()
+    assert torch.equal(ids[:, : expected.shape[1]][real], expected[real]) and real.any()
 
 
 def test_every_head_is_ablated_once(model):
-    found = ablate_each(model, lambda: float(logits(model).sum()))
-    assert len(found) == 3 * model.config.n_layers * model.config.n_heads
-    assert len({one["measured"] for one in found}) == len(found)  # each makes a difference of its own
-    assert len({(one["use"], one["layer"], one["head"]) for one in found}) == len(found)
+    results = ablate_each(model, lambda: float(logits(model).sum()))
+    assert len(results) == 3 * model.config.n_layers * model.config.n_heads
+    assert len({result["measured"] for result in results}) == len(results)  # no two have the same effect
+    heads = {(result["use"], result["layer"], result["head"]) for result in results}
+    assert len(heads) == len(results)

@@ -1,4 +1,4 @@
-"""`evaluate` on a system whose answers are known, and each of its measures by hand or against sacreBLEU."""
+"""`evaluate` on a system with known outputs, and each metric by hand or compared with sacreBLEU."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
 from course_lib.text.toy.splits import splits
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.translation import evaluation as module
-from course_lib.translation import pipeline as translate_module
+from course_lib.translation import evaluation, pipeline
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from
 from course_lib.translation.evaluation import evaluate
 from course_lib.translation.metrics import bleu, chrf, exact_matches, pronouns_right
 
-OURS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]
-THEIRS = ["le chat dort sur un tapis .", "la petite fille voit un oiseau", "il pleut"]
+TRANSLATIONS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]
+REFERENCES = ["le chat dort sur un tapis .", "la petite fille voit un oiseau", "il pleut"]
 
 
 @pytest.fixture(scope="module")
@@ -42,128 +41,128 @@ def system_of(name: str, tokenizer, **changes):
 
 
 @pytest.fixture
-def parrot(markov, tokenizer):
-    """Finds the source in a phrase book and says its translation; looks where the gold links say."""
+def phrase_book(markov, tokenizer):
+    """A system that looks each source up in a list of pairs and attends along the gold links."""
 
-    class Parrot(markov):
-        def __init__(self, book):
+    class PhraseBook(markov):
+        def __init__(self, pairs):
             super().__init__(1, max_len=64)
             self.config = type(self.config)(vocab_size=tokenizer.vocab_size, max_len=64)
-            self.book = {tuple(tokenizer.encode(pair.src_text)): pair for pair in book}
+            self.pairs = {tuple(tokenizer.encode(pair.src_text)): pair for pair in pairs}
 
         def read(self, src, src_lengths):
-            answers, looks = torch.full((len(src), 64), EOS), torch.zeros(len(src), 64, src.shape[1])
+            outputs, weights = torch.full((len(src), 64), EOS), torch.zeros(len(src), 64, src.shape[1])
             for row, n in enumerate(src_lengths.tolist()):
-                page = self.book[tuple(src[row, : n - 1].tolist())]
-                words = tokenizer.encode(page.tgt_text)
-                answers[row, : len(words)] = torch.tensor(words)
-                looks[row, :, len(page.src)] = 0.1
-                for source, target in page.links:
-                    looks[row, target, source] = 0.9
-            return {"answers": answers, "looks": looks}
+                pair = self.pairs[tuple(src[row, : n - 1].tolist())]
+                words = tokenizer.encode(pair.tgt_text)
+                outputs[row, : len(words)] = torch.tensor(words)
+                weights[row, :, len(pair.src)] = 0.1
+                for source, target in pair.links:
+                    weights[row, target, source] = 0.9
+            return {"outputs": outputs, "weights": weights}
 
         def start(self, memory):
-            return {"step": torch.zeros(len(memory["answers"]), dtype=torch.int64)}
+            return {"step": torch.zeros(len(memory["outputs"]), dtype=torch.int64)}
 
         def advance(self, memory, state, tokens, *, with_weights):
-            word = memory["answers"].gather(1, state["step"][:, None])[:, 0]
+            word = memory["outputs"].gather(1, state["step"][:, None])[:, 0]
             logits = 20 * torch.nn.functional.one_hot(word, self.config.vocab_size).float()
             return logits, {"step": state["step"] + 1}, None
 
         def say(self, memory, tgt_in, *, with_weights):
-            words = memory["answers"][:, : tgt_in.shape[1]]
+            words = memory["outputs"][:, : tgt_in.shape[1]]
             logits = 20 * torch.nn.functional.one_hot(words, self.config.vocab_size).float()
-            return logits, memory["looks"][:, None, None, : tgt_in.shape[1]]
+            return logits, memory["weights"][:, None, None, : tgt_in.shape[1]]
 
-    return Parrot
+    return PhraseBook
 
 
 @pytest.mark.parametrize("beam", [1, 2])
-def test_a_parrot_with_the_right_book_is_perfect(parrot, pairs, tokenizer, beam, monkeypatch):
-    for each in (module, translate_module):
-        monkeypatch.setattr(each, "TOKENS_PER_BATCH", 60)
-    found, again = (evaluate(parrot(pairs), tokenizer, pairs, beam=beam) for _ in range(2))
-    assert found == again  # though the seconds differ
-    assert found.bleu.value == found.chrf.value == 100 and found.exact == 1 and found.n_cut == 0
-    assert found.n == len(pairs) == sum(part.n for part in found.by_length)
-    assert found.translations == tuple(pair.tgt_text for pair in pairs)
-    assert found.coreference.share == 1 and found.coreference.n >= 4
-    assert found.alignment.producing == found.alignment.floor < 0.1 < found.alignment.reading
-    assert {part.name for part in found.by_phenomenon} == set().union(*(pair.phenomena for pair in pairs))
-    kept = json.loads(json.dumps(found.to_json()))
-    assert set(kept) == {"results", "seconds"} and set(kept["seconds"]) == {"translate", "align"}
-    assert kept["results"]["bleu"]["signature"].startswith("nrefs:1|case:mixed")
-    assert "translations" not in kept["results"] and kept["results"]["coreference"]["share"] == 1
-    table = found.table()
+def test_a_system_with_all_references_is_perfect(phrase_book, pairs, tokenizer, beam, monkeypatch):
+    for module in (evaluation, pipeline):
+        monkeypatch.setattr(module, "TOKENS_PER_BATCH", 60)
+    result, again = (evaluate(phrase_book(pairs), tokenizer, pairs, beam=beam) for _ in range(2))
+    assert result == again  # although the seconds differ
+    assert result.bleu.value == result.chrf.value == 100 and result.exact == 1 and result.n_cut == 0
+    assert result.n == len(pairs) == sum(part.n for part in result.by_length)
+    assert result.translations == tuple(pair.tgt_text for pair in pairs)
+    assert result.coreference.share == 1 and result.coreference.n >= 4
+    assert result.alignment.producing == result.alignment.floor < 0.1 < result.alignment.reading
+    assert {part.name for part in result.by_phenomenon} == set().union(*(pair.phenomena for pair in pairs))
+    loaded = json.loads(json.dumps(result.to_json()))
+    assert set(loaded) == {"results", "seconds"} and set(loaded["seconds"]) == {"translate", "align"}
+    assert loaded["results"]["bleu"]["signature"].startswith("nrefs:1|case:mixed")
+    assert "translations" not in loaded["results"] and loaded["results"]["coreference"]["share"] == 1
+    table = result.table()
     for expected in (
         "16 (greedy)" if beam == 1 else "16 (beam 2, length penalty 0.6)",
         "BLEU              100.0   nrefs:1",
         "exact match       100.0%",
-        "il/elle  ",
-        "AER says  ",
-        "AER reads  ",
-        "\nil/elle    pronouns that have the gender of their noun",
-        f"with one link a word, {found.alignment.floor:.1%} is as good as can be",
+        "\nil/elle  ",
+        "\nAER producing  ",
+        "\nAER reading  ",
+        f"{result.alignment.floor:.1%}",
         "because",
     ):
         assert expected in table
+    assert table.count("\nil/elle  ") == 2, "a row and its explanation"
     assert all(line == line.rstrip() and len(line) < 110 for line in table.splitlines())
 
 
-def test_a_parrot_that_confuses_il_and_elle(parrot, pairs, tokenizer):
-    """The two minimal pairs swapped: half of each is right, and no pronoun among them."""
+def test_a_system_that_confuses_il_and_elle(phrase_book, pairs, tokenizer):
+    """The targets of two minimal pairs are swapped: about half of the words are right, but no pronoun."""
     four = pairs[:4]
-    swapped = [replace(four[place], tgt=four[other].tgt) for place, other in enumerate([1, 0, 3, 2])]
-    found = evaluate(parrot(swapped), tokenizer, four)
-    assert (found.coreference.right, found.coreference.n) == (0, 4)
-    assert found.exact == 0 and 50 < found.bleu.value < 100
-    assert sum(part.n for part in found.by_length) == 4
-    assert all(part.exact == 0 for part in found.by_length)
+    swapped = [replace(four[index], tgt=four[other].tgt) for index, other in enumerate([1, 0, 3, 2])]
+    result = evaluate(phrase_book(swapped), tokenizer, four)
+    assert (result.coreference.right, result.coreference.n) == (0, 4)
+    assert result.exact == 0 and 50 < result.bleu.value < 100
+    assert sum(part.n for part in result.by_length) == 4
+    assert all(part.exact == 0 for part in result.by_length)
 
 
-def test_sentences_from_files_have_scores_and_lengths_only(parrot, pairs, tokenizer):
+def test_sentences_from_files_have_only_scores_and_lengths(phrase_book, pairs, tokenizer):
     sentences = Sentences(tuple(p.src_text for p in pairs), tuple(p.tgt_text.upper() for p in pairs))
-    found = evaluate(parrot(pairs), tokenizer, sentences, lowercase=True)
-    assert found.exact == 1 and "case:lc" in found.bleu.signature
-    assert found.alignment is None and found.coreference is None and found.by_phenomenon == ()
-    assert "AER" not in found.table() and "il/elle" not in found.table() and found.by_length
-    assert evaluate(parrot(pairs), tokenizer, sentences).exact == 0
+    result = evaluate(phrase_book(pairs), tokenizer, sentences, lowercase=True)
+    assert result.exact == 1 and "case:lc" in result.bleu.signature
+    assert result.alignment is None and result.coreference is None and result.by_phenomenon == ()
+    assert "AER" not in result.table() and "il/elle" not in result.table() and result.by_length
+    assert evaluate(phrase_book(pairs), tokenizer, sentences).exact == 0
     with pytest.raises(ValueError, match="at least one sentence"):
-        evaluate(parrot([]), tokenizer, [])
+        evaluate(phrase_book([]), tokenizer, [])
 
 
 # ---- alignment
 
 
-def test_alignment_needs_attention_whole_words_and_room(pairs, tokenizer):
+def test_alignment_needs_attention_whole_words_and_sentences_that_fit(pairs, tokenizer):
     some = pairs[4:8]
     assert evaluate(system_of("seq2seq", tokenizer), tokenizer, some).alignment is None
     pieces = BpeTokenizer.from_texts([pair.src_text for pair in pairs], vocab_size=150)
     assert evaluate(system_of("bahdanau", pieces), pieces, some).alignment is None
-    pair = max((one for one in pairs if one.links), key=lambda one: len(one.tgt) - len(one.src))
+    pair = max((pair for pair in pairs if pair.links), key=lambda pair: len(pair.tgt) - len(pair.src))
     assert len(pair.tgt) > len(pair.src)
-    for room, fits in ((0, False), (1, True)):  # both sentences and their ends
-        system = system_of("bahdanau", tokenizer, max_len=len(pair.tgt) + room)
+    for extra, fits in ((0, False), (1, True)):  # EOS needs a position too
+        system = system_of("bahdanau", tokenizer, max_len=len(pair.tgt) + extra)
         assert (evaluate(system, tokenizer, [pair]).alignment is not None) == fits
-    found = evaluate(system_of("transformer", tokenizer), tokenizer, some)
-    assert len(found.alignment.layers_producing) == len(found.alignment.layers_reading) == 2
-    assert 0.3 < found.alignment.producing <= 1 and "layer 2" in found.table()
-    assert found.n_cut > 0 and "found no end" in found.table()
+    result = evaluate(system_of("transformer", tokenizer), tokenizer, some)
+    assert len(result.alignment.layers_producing) == len(result.alignment.layers_reading) == 2
+    assert 0.3 < result.alignment.producing <= 1 and "layer 2" in result.table()
+    assert result.n_cut > 0 and f"{result.n_cut} cut off" in result.table()
 
 
-def test_what_is_forced_keeps_to_the_budget_on_both_sides(tokenizer, monkeypatch):
-    """Four targets of seven words and EOS: with 16 places two at a time, however short their sources are."""
-    monkeypatch.setattr(module, "TOKENS_PER_BATCH", 16)
-    first = tokenizer.decode([4])
-    pair = Pair((first,), (first,) * 7, links=frozenset({(0, 0)}))
+def test_forced_batches_respect_the_token_limit_on_both_sides(tokenizer, monkeypatch):
+    """Four targets of seven words and EOS: 16 tokens allow two at a time, however short their sources are."""
+    monkeypatch.setattr(evaluation, "TOKENS_PER_BATCH", 16)
+    word = tokenizer.decode([4])
+    pair = Pair((word,), (word,) * 7, links=frozenset({(0, 0)}))
     system, shapes = system_of("bahdanau", tokenizer), []
     decode = system.decode
 
-    def noting(memory, tgt_in, *, with_weights):
+    def record_shape(memory, tgt_in, *, with_weights):
         shapes.append(tuple(tgt_in.shape))
         return decode(memory, tgt_in, with_weights=with_weights)
 
-    monkeypatch.setattr(system, "decode", noting)
+    monkeypatch.setattr(system, "decode", record_shape)
     assert evaluate(system, tokenizer, [pair] * 4).alignment is not None
     assert shapes == [(2, 8), (2, 8)]
 
@@ -171,49 +170,52 @@ def test_what_is_forced_keeps_to_the_budget_on_both_sides(tokenizer, monkeypatch
 def test_alignment_error_by_hand():
     """the cat drank </s> → le chat a bu </s>, two layers of two heads.
 
-    Layer 1 looks at the right word when it says one, layer 2 when it has read one. Of layer 1 four of four
-    links are right for producing: AER 0. For reading it gives le→cat, chat→drank, a→drank, bu→(EOS left out,
-    all words equal, so the first) the: one right, AER 1 - 2·1/8. Layer 2 the other way round: its row 0 reads
-    BOS and looks at "drank"; producing le→drank, chat→the, a→cat, bu→drank: one right.
+    Layer 1 attends to the right word at the step that predicts it, layer 2 at the step that reads it. In
+    layer 1 all four links are right for producing: AER 0. For reading it gives le→cat, chat→drank, a→drank,
+    bu→the (EOS is left out and all words are equal, so the first wins): one right, AER 1 - 2·1/8. Layer 2 is
+    the other way round: its row 0 reads BOS and attends to "drank"; producing le→drank, chat→the, a→cat,
+    bu→drank: one right.
     """
     gold, eye = {(0, 0), (1, 1), (2, 2), (2, 3)}, torch.eye(4)
-    first, second = (eye[list(places)].expand(2, 5, 4) for places in ((0, 1, 2, 2, 3), (2, 0, 1, 2, 2)))
-    found = alignment_error([torch.stack([first, second])], [gold], [(3, 4)])
-    assert found.layers_producing == (0.0, 0.75) and found.layers_reading == (0.75, 0.0)
-    assert found.floor == 0.0
-    # The mean of both: rows (the|drank), (the|cat), (cat|drank), drank, (drank|</s>); ties go to the left.
-    assert found.producing == error_rate([{(0, 0), (0, 1), (1, 2), (2, 3)}], [gold]) == 0.5
-    assert found.reading == error_rate([{(0, 0), (1, 1), (2, 2), (2, 3)}], [gold]) == 0.0
-    # of the → du: two gold links, one can be found. 1 - 2·1 / (1 + 2) = 1/3.
-    found = alignment_error([torch.ones(1, 1, 2, 3) / 3], [{(0, 0), (1, 0)}], [(2, 1)])
-    assert found.floor == found.producing == pytest.approx(1 / 3)
+    first, second = (eye[list(columns)].expand(2, 5, 4) for columns in ((0, 1, 2, 2, 3), (2, 0, 1, 2, 2)))
+    result = alignment_error([torch.stack([first, second])], [gold], [(3, 4)])
+    assert result.layers_producing == (0.0, 0.75) and result.layers_reading == (0.75, 0.0)
+    assert result.floor == 0.0
+    # The mean of both layers has rows (the|drank), (the|cat), (cat|drank), drank, (drank|</s>).
+    # Of equal weights the first wins.
+    assert result.producing == error_rate([{(0, 0), (0, 1), (1, 2), (2, 3)}], [gold]) == 0.5
+    assert result.reading == error_rate([{(0, 0), (1, 1), (2, 2), (2, 3)}], [gold]) == 0.0
+    # of the → du: two gold links, of which one can be predicted. 1 - 2·1 / (1 + 2) = 1/3.
+    result = alignment_error([torch.ones(1, 1, 2, 3) / 3], [{(0, 0), (1, 0)}], [(2, 1)])
+    assert result.floor == result.producing == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("reading", [False, True])
 def test_padding_is_never_linked(reading):
     weights = torch.rand(5, 6, generator=torch.Generator().manual_seed(0))
     wide = torch.cat([weights, torch.ones(5, 3)], dim=1)
-    ours, theirs = (links_from(one, n_source=6, n_target=4, reading=reading) for one in (wide, weights))
-    assert ours == theirs and {target for _, target in ours} == set(range(4))
+    padded, links = (links_from(w, n_source=6, n_target=4, reading=reading) for w in (wide, weights))
+    assert padded == links and {target for _, target in links} == set(range(4))
 
 
-# ---- the other measures
+# ---- the other metrics
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_equals_sacrebleu(lowercase):
-    ours, theirs = ([text.lower() if lowercase else text for text in texts] for texts in (OURS, THEIRS))
-    found, found_chrf = bleu(OURS, THEIRS, lowercase=lowercase), chrf(OURS, THEIRS, lowercase=lowercase)
-    expected = sacrebleu.corpus_bleu(OURS, [THEIRS], lowercase=lowercase, force=True).score
-    assert found.value == pytest.approx(expected) and 0 < found.value < 100
-    assert found_chrf.value == pytest.approx(sacrebleu.corpus_chrf(ours, [theirs]).score)
-    for signature in (found.signature, found_chrf.signature):
+def test_scores_equal_sacrebleu(lowercase):
+    lowered = [[text.lower() if lowercase else text for text in side] for side in (TRANSLATIONS, REFERENCES)]
+    our_bleu, our_chrf = (metric(TRANSLATIONS, REFERENCES, lowercase=lowercase) for metric in (bleu, chrf))
+    expected = sacrebleu.corpus_bleu(TRANSLATIONS, [REFERENCES], lowercase=lowercase, force=True).score
+    assert our_bleu.value == pytest.approx(expected) and 0 < our_bleu.value < 100
+    assert our_chrf.value == pytest.approx(sacrebleu.corpus_chrf(lowered[0], [lowered[1]]).score)
+    for signature in (our_bleu.signature, our_chrf.signature):
         assert f"case:{'lc' if lowercase else 'mixed'}" in signature and "nrefs:1" in signature
         assert sacrebleu.__version__ in signature
-    assert exact_matches([*OURS, " a  b"], [*THEIRS, "a b"], lowercase=lowercase) == [0, 0, lowercase, 1]
+    matches = exact_matches([*TRANSLATIONS, " a  b"], [*REFERENCES, "a b"], lowercase=lowercase)
+    assert matches == [0, 0, lowercase, 1]
 
 
-def test_pronouns_are_compared_in_turn():
+def test_pronouns_are_compared_in_order():
     pair = Pair(
         ("she", "saw", "it", "because", "it", "was", "red"),
         ("elle", "a", "vu", "parce", "qu'", "il", "était", "rouge"),
@@ -222,24 +224,24 @@ def test_pronouns_are_compared_in_turn():
     )
     assert pronouns_right(pair, "elle a vu parce qu' il était rouge") == [True]
     assert pronouns_right(pair, "Elle a vu parce qu' elle était rouge") == [False]
-    assert pronouns_right(pair, "Elle a vu parce qu' IL était rouge") == [True]  # in letters of any size
+    assert pronouns_right(pair, "Elle a vu parce qu' IL était rouge") == [True]  # case is ignored
     assert pronouns_right(pair, "il") == [False]  # there is no second one
-    assert pronouns_right(Pair(("he",), ("il",), frozenset({(0, 0)})), "elle") == []  # its noun is elsewhere
+    assert pronouns_right(Pair(("he",), ("il",), frozenset({(0, 0)})), "elle") == []  # no antecedent
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bleu(["a"], ["a", "b"]), "as many references, but got 1 and 2"),
-        (lambda: chrf([], []), "at least one translation .* but got 0 and 0"),
+        (lambda: bleu(["a"], ["a", "b"]), "got 1 and 2"),
+        (lambda: chrf([], []), "got 0 and 0"),
         (
             lambda: links_from(torch.ones(2, 3), n_source=3, n_target=2, reading=True),
-            r"at least \(3, 3\), .* and one more .* but got \(2, 3\)",
+            r"at least \(3, 3\).* got \(2, 3\)",
         ),
-        (lambda: links_from(torch.ones(2, 3), n_source=0, n_target=2), "one or more"),
-        (lambda: error_rate([set()], [set()]), "there is none"),
+        (lambda: links_from(torch.ones(2, 3), n_source=0, n_target=2), r"at least \(2, 0\)"),
+        (lambda: error_rate([set()], [set()]), "at least one link"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(call, message):
+def test_invalid_inputs_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -1,4 +1,4 @@
-"""What holds in the whole room: cached equals uncached, shipped systems translate."""
+"""For every registered translator, cached equals uncached decoding; the shipped systems translate."""
 
 from __future__ import annotations
 
@@ -24,42 +24,43 @@ gpu = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
-@pytest.mark.parametrize("name", [one.name for one in translators()])
-def test_with_a_cache_or_without(name, device, monkeypatch):
-    # cuDNN rounds to 10 bits by default, one way for a word and another for a sentence.
+@pytest.mark.parametrize("name", [system.name for system in translators()])
+def test_decoding_with_a_cache_equals_decoding_without(name, device, monkeypatch):
+    # By default cuDNN uses TF32 (10 mantissa bits), and rounds a word differently from a sentence.
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-    near = {"rtol": 1e-5, "atol": 1e-4} if device == "cuda" else {"rtol": 1.3e-6, "atol": 1e-5}
+    tolerance = {"rtol": 1e-5, "atol": 1e-4} if device == "cuda" else {"rtol": 1.3e-6, "atol": 1e-5}
     torch.manual_seed(1)
     system = build(name, make_config(name, scale="tiny", vocab_size=16)).to(device)
     with torch.no_grad():
         for parameter in system.parameters():
-            parameter.mul_(2.0)  # an untrained system is all but undecided, and rounding would decide
+            parameter.mul_(2.0)  # otherwise probabilities are nearly equal, and rounding would decide
     batch = make_batch(SOURCES, [[]] * len(SOURCES)).to(device)
     memory = system.eval().encode(batch.src, batch.src_lengths)
     system.train()
 
     for beam in (1, 3):
-        found = beam_search(system, memory, beam=beam, max_len=6, with_weights=True)
-        again = beam_search(Recompute(system), memory, beam=beam, max_len=6)
-        assert torch.equal(again.ids, found.ids) and system.training
-        torch.testing.assert_close(again.scores, found.scores, **near)
+        cached = beam_search(system, memory, beam=beam, max_len=6, with_weights=True)
+        uncached = beam_search(Recompute(system), memory, beam=beam, max_len=6)
+        assert torch.equal(uncached.ids, cached.ids) and system.training
+        torch.testing.assert_close(uncached.scores, cached.scores, **tolerance)
         if not system.attends:
-            assert found.weights is None
+            assert cached.weights is None
             continue
-        assert found.weights.shape[-2:] == (found.ids.shape[1], batch.src.shape[1])
-        looked = found.weights.sum(dim=-1) > 0  # local-p's Gaussian takes some away, so it need not be 1
-        assert torch.equal(looked, (found.ids != PAD)[:, None, None].expand_as(looked))
+        assert cached.weights.shape[-2:] == (cached.ids.shape[1], batch.src.shape[1])
+        attends = cached.weights.sum(dim=-1) > 0  # local-p's Gaussian makes the sum less than 1
+        assert torch.equal(attends, (cached.ids != PAD)[:, None, None].expand_as(attends))
 
 
-def test_shipped_systems_translate_and_a_telling_pair_tells_them_apart():
+def test_shipped_systems_translate_and_a_hard_pair_separates_them():
     systems = {name: shared(name) for name in ("seq2seq", "bahdanau", "transformer")}
     for system in systems.values():
         assert {text: system(text).target for text in RUNNING} == RUNNING
     pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
-    (pair,) = [one for one in pairs if one["src"].startswith("a cow drinks")]
-    said = {name: system(pair["src"]).target for name, system in systems.items()}
-    assert said["bahdanau"] == said["transformer"] == pair["tgt"] != said["seq2seq"]
-    assert "il a soif" in said["seq2seq"]  # the milk is thirsty
-    found = systems["bahdanau"]("the axolotl sleeps", with_weights=True)
-    assert found.notes == ("read as <unk>: axolotl",)
-    assert found.weights.shape[-1] == len(found.source_tokens) == 4
+    (pair,) = [pair for pair in pairs if pair["src"].startswith("a cow drinks")]
+    outputs = {name: system(pair["src"]).target for name, system in systems.items()}
+    assert outputs["bahdanau"] == outputs["transformer"] == pair["tgt"] != outputs["seq2seq"]
+    assert "il a soif" in outputs["seq2seq"]  # "the milk is thirsty"
+    translation = systems["bahdanau"]("the axolotl sleeps", with_weights=True)
+    (note,) = translation.notes
+    assert "axolotl" in note
+    assert translation.weights.shape[-1] == len(translation.source_tokens) == 4

@@ -113,6 +113,11 @@ class Epochs:
         """The shape and the pairs of each batch of an epoch."""
         return self._prepare(epoch)[0]
 
+    def draw_plan(self, epoch: int) -> list[Planned]:
+        """Choose the batches of an epoch. Lesson 15 puts the learner's own batcher here."""
+        seed = f"{self.seed} {epoch}"
+        return plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
+
     def _make(self, epoch: int, step: int) -> Batch:
         plan, pairs = self._prepare(epoch)
         shape = plan[step].shape
@@ -121,8 +126,7 @@ class Epochs:
     def _prepare(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
         """An epoch's plan, and the pairs of each batch on the device; the most recent epoch is cached."""
         if self._planned is None or self._planned[0] != epoch:
-            seed = f"{self.seed} {epoch}"
-            plan = plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
+            plan = self.draw_plan(epoch)
             rows = [[*pairs, *[-1] * (shape.rows - len(pairs))] for shape, pairs in plan]
             # One transfer per epoch, so that a GPU never waits for the indices of the next batch.
             order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)

@@ -13,7 +13,7 @@ import torch
 from course_lib.layers.block import Block
 from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.results import runs
-from course_lib.teaching.questions.question import questions, used_for
+from course_lib.teaching.questions.question import questions, questions_for
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l13_the_block import measurements as m
@@ -194,7 +194,7 @@ def variants_shown() -> dict[str, str]:
 
 def test_the_right_diagnosis_is_the_variant_that_is_shown():
     shown = variants_shown()
-    for letter, asked in zip(shown, used_for("13", "diagnosis"), strict=True):
+    for letter, asked in zip(shown, questions_for("13", "diagnosis"), strict=True):
         assert asked.id == f"block-patient-{letter.lower()}"
         assert [FAULTS[index] for index in asked.right] == [shown[letter]]
         assert asked.keep_order and "ABCD"[asked.right[0]] != letter, "the order gives nothing away"

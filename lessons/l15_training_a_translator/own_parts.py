@@ -68,7 +68,7 @@ class BatcherEpochs(Epochs):
         self.batcher = batcher
         super().__init__(corpus, tokens_per_batch=tokens_per_batch, seed=seed)
 
-    def _drawn(self, epoch: int) -> list[Planned]:
+    def draw_plan(self, epoch: int) -> list[Planned]:
         draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
         order = sorted(range(len(sizes)), key=lambda _: draw())
         chosen = self.batcher([max(sizes[pair]) for pair in order], self.tokens_per_batch)

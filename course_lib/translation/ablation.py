@@ -12,15 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
-import torch
 from torch.nn import functional as F
 
 from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
-from course_lib.layers.rows import Rows
 from course_lib.models.transformer import USES, Transformer
 from course_lib.shapes import Tensor
-from course_lib.text.special import BOS
-from course_lib.translation.search import next_log_probs
 
 
 def multi_heads(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
@@ -111,16 +107,6 @@ def _attend_ablated(
     query = query if wide is None else query * wide[:, None, None]
     context, weights = multi_head(query, *source, **options)
     return F.linear(join_heads(context * kept), heads.w_output), weights
-
-
-def greedy_by_row(model: Transformer, memory: Rows, *, max_len: int) -> Tensor:
-    """Greedy decoding that always runs `max_len` steps and returns (rows, max_len), also after EOS."""
-    state, token, ids = model.start(memory), torch.full((len(memory["may_look"]),), BOS), []
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, token)
-        token = next_log_probs(logits).argmax(dim=1)
-        ids.append(token)
-    return torch.stack(ids, dim=1)
 
 
 def ablate_each(model: Transformer, measure: Callable[[], float]) -> list[dict]:

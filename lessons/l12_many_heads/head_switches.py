@@ -23,7 +23,8 @@ from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.ablation import ablated_by_row, greedy_by_row, head_names
+from course_lib.translation.ablation import ablated_by_row, head_names
+from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 from course_lib.views.bars import LyingBars
 from course_lib.views.heatmap import Heatmap
@@ -89,7 +90,7 @@ def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
         memory = model.encode(src, lengths)
         logits, _ = model.decode(memory, tgt_in)
         weights = model.all_weights(src, lengths, tgt_in)
-        ids = greedy_by_row(model, memory, max_len=MAX_WORDS).tolist()
+        ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()
     probabilities = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
     bits = torch.cat([entropy(weights[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
     return {

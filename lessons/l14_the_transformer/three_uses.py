@@ -25,8 +25,9 @@ from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
 from course_lib.text.special import spoken
 from course_lib.text.toy.generate import running_pair
-from course_lib.translation.ablation import ablated_by_row, greedy_by_row
+from course_lib.translation.ablation import ablated_by_row
 from course_lib.translation.masking import alone, masked_memory, without
+from course_lib.translation.search import greedy
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
 from lessons.l12_many_heads.head_switches import entropy, shipped
@@ -88,7 +89,7 @@ def outcomes() -> dict[State, Facts]:
     with ablated_by_row(model, kept_heads, wide=kept_numbers):
         memory, weights = masked_memory(model, src, *masks(states, src.shape[1]), with_weights=True)
         weights |= model.run_decoder(memory, tgt_in, with_weights=True)[1]
-        ids = greedy_by_row(model, memory, max_len=MAX_WORDS).tolist()
+        ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()
     translations = [
         tuple(tokenizer.decode(list(spoken(row, model.config.vocab_size))).split()) for row in ids
     ]

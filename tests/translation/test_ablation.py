@@ -7,15 +7,12 @@ import torch
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
-from course_lib.text.special import PAD
 from course_lib.translation.ablation import (
     ablate_each,
     ablated,
     ablated_by_row,
-    greedy_by_row,
     multi_heads,
 )
-from course_lib.translation.search import greedy
 
 BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 
@@ -66,14 +63,6 @@ def test_each_row_can_keep_different_heads_and_query_features(model):
 
 
 @torch.no_grad()
-def test_greedy_by_row_equals_greedy(model):
-    memory = model.encode(BATCH.src, BATCH.src_lengths)
-    expected = greedy(model, memory, max_len=8).ids
-    ids = greedy_by_row(model, memory, max_len=8)
-    real = expected != PAD
-    assert torch.equal(ids[:, : expected.shape[1]][real], expected[real]) and real.any()
-
-
 def test_every_head_is_ablated_once(model):
     results = ablate_each(model, lambda: float(logits(model).sum()))
     assert len(results) == 3 * model.config.n_layers * model.config.n_heads

@@ -74,7 +74,7 @@ def test_every_control_is_swept_from_end_to_end():
 
 def test_a_device_that_is_measured_is_not_everybodys():
     """A new tensor stands where it stood before, and no call is slower for it."""
-    with bench_command.current(torch.device("meta")), bench_command.current():
+    with bench_command.current_device(torch.device("meta")), bench_command.current_device():
         assert torch.empty(1).device.type == "cpu"
 
 

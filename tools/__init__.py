@@ -1,7 +1,8 @@
-"""The programs that make and measure the course.
+"""The programs that build and measure the course.
 
-cli/            the commands: `python3 -m course_lib ...`
-authoring/      lesson sources to notebooks and glossary
-bench/          speed: training, decoding, explorables
-experiments/    the runs that lessons quote, by name
+cli/                the commands: `python3 -m course_lib ...`
+authoring/          builds notebooks and the glossary from lesson sources
+bench/              measures speed: training, decoding, explorables
+experiments/        runs the experiments that lessons quote
+attention_text.py   attention weights as text for a terminal
 """

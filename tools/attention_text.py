@@ -1,10 +1,10 @@
-"""Every attention behind a translation, by name, and as text for a terminal.
+"""All attention weights of a translation, by name, and as text for a terminal.
 
-    for one in every_attention(system, tokenizer, translation):
-        print(one.name, one.weights.shape)          # encoder self-attention (3, 4, 6, 6), ...
+    for attention in every_attention(system, tokenizer, translation):
+        print(attention.name, attention.weights.shape)          # encoder self-attention (3, 4, 6, 6), ...
 
-All translators that attend look at the source. The Transformer and the LSTMN also have self-attention, on
-both sides. As text, a row for each word that looks, a column for each that is looked at:
+Every translator with attention has cross-attention. The Transformer and the LSTMN also have self-attention
+in the encoder and in the decoder. As text, rows are queries and columns are keys:
 
     >>> weights = torch.tensor([[0.9, 0.1, 0.0], [0.3, 0.7, 0.0], [0.0, 0.05, 0.95]])
     >>> print(attention_text(weights, ["the", "cat", "</s>"], ["le", "chat", "</s>"]))
@@ -32,12 +32,12 @@ from course_lib.translation.pipeline import Translation, printable
 from course_lib.translation.search import read_before
 
 SHADES = " ░▒▓█"
-FROM = (0.125, 0.25, 0.5, 0.75)
-WIDTH = 100  # columns of a terminal
+THRESHOLDS = (0.125, 0.25, 0.5, 0.75)  # the smallest weight of each shade but the first
+TERMINAL_WIDTH = 100
 
 
 class Attention(NamedTuple):
-    """One attention: what it is called, its weights, and the words of its rows and its columns."""
+    """The weights of one kind of attention, with the tokens that label rows (queries) and columns (keys)."""
 
     name: str
     weights: Float[Tensor, "layers heads rows columns"]
@@ -46,26 +46,28 @@ class Attention(NamedTuple):
 
 
 def every_attention(system: Translator, tokenizer: Tokenizer, translation: Translation) -> list[Attention]:
-    """Read once more, word for word as it was said. The decoder's rows are the words that it has read."""
-    number = {token: place for place, token in enumerate(tokenizer.vocabulary)}
-    src, said = (
-        torch.tensor([[number[token] for token in tokens]], device=device_of(system))
+    """Compute all weights in one teacher-forced pass. Decoder rows are labelled with the input tokens."""
+    token_ids = {token: index for index, token in enumerate(tokenizer.vocabulary)}
+    src, tgt_out = (
+        torch.tensor([[token_ids[token] for token in tokens]], device=device_of(system))
         for tokens in (translation.source_tokens, translation.target_tokens)
     )
-    read = read_before(said)
+    tgt_in = read_before(tgt_out)
     with eval_mode(system), torch.inference_mode():
-        found = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), read)
-    source, target = translation.source_labels, tuple(tokenizer.tokens(read[0].tolist()))
-    before = (f"{SPECIAL[EOS]} of the source",)  # the LSTMN's decoder begins with the encoder's last word
-    words = {
+        all_weights = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
+    source, target = translation.source_labels, tuple(tokenizer.tokens(tgt_in[0].tolist()))
+    before = (f"{SPECIAL[EOS]} of the source",)  # the LSTMN's decoder starts from the encoder's last token
+    labels = {
         "encoder": (source, source),
         "decoder": (target, (*before, *target)),
         "cross": (translation.target_tokens, source),
     }
-    return [
-        Attention(USES[use], weights, words[use][0], words[use][1][-weights.shape[-1] :])
-        for use, weights in ((use, found[use][0].float().cpu()) for use in found)
-    ]
+    attentions = []
+    for use, batch_weights in all_weights.items():
+        weights = batch_weights[0].float().cpu()
+        rows, columns = labels[use]
+        attentions.append(Attention(USES[use], weights, rows, columns[-weights.shape[-1] :]))
+    return attentions
 
 
 def attention_text(
@@ -73,56 +75,63 @@ def attention_text(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
 ) -> str:
-    """One head's weights, or a mean of heads, as shades. A wide source goes on in a block below."""
-    above, beside = ([printable(token) for token in tokens] for tokens in (source_tokens, target_tokens))
-    margin = max(map(columns, beside), default=0) + 2
-    sizes = [max(columns(token), 3) for token in above]
+    """One head's weights, or a mean over heads, as shades. A wide source is split into several blocks."""
+    headings, row_labels = (
+        [printable(token) for token in tokens] for tokens in (source_tokens, target_tokens)
+    )
+    margin = max(map(display_width, row_labels), default=0) + 2
+    widths = [max(display_width(token), 3) for token in headings]
     blocks = []
-    for part in parts(sizes, WIDTH - margin):
-        lines = [" " * margin + " ".join(_padded(above[place], sizes[place]) for place in part)]
-        for token, row in zip(beside, weights.tolist(), strict=True):
-            signs = (SHADES[sum(row[place] >= bound for bound in FROM)] * sizes[place] for place in part)
-            lines.append(_padded(token, margin) + " ".join(signs))
+    for block in split_columns(widths, TERMINAL_WIDTH - margin):
+        lines = [" " * margin + " ".join(_padded(headings[column], widths[column]) for column in block)]
+        for token, row in zip(row_labels, weights.tolist(), strict=True):
+            cells = (_shade(row[column]) * widths[column] for column in block)
+            lines.append(_padded(token, margin) + " ".join(cells))
         blocks.append("\n".join(line.rstrip() for line in lines))
     return "\n\n".join(blocks)
 
 
 def legend() -> str:
-    """What the shades mean.
+    """The smallest weight of each shade.
 
     >>> legend()
     '░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%'
     """
-    return "   ".join(f"{sign} from {100 * bound:g}%" for sign, bound in zip(SHADES[1:], FROM, strict=True))
+    shades = zip(SHADES[1:], THRESHOLDS, strict=True)
+    return "   ".join(f"{shade} from {100 * threshold:g}%" for shade, threshold in shades)
 
 
-def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: two for a Chinese character, none for an accent alone.
+def display_width(text: str) -> int:
+    """How many terminal columns a text takes: two for a Chinese character, none for a combining accent.
 
-    >>> columns("chat"), columns("猫"), columns("e\N{COMBINING ACUTE ACCENT}")
+    >>> display_width("chat"), display_width("猫"), display_width("e\N{COMBINING ACUTE ACCENT}")
     (4, 2, 1)
     """
-    wide = (2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
-    return sum(0 if unicodedata.combining(sign) else n for sign, n in zip(text, wide, strict=True))
+    characters = [character for character in text if not unicodedata.combining(character)]
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in characters)
 
 
-def parts(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Columns of a table, by their numbers, in parts that fit into the room; at least one in each.
+def split_columns(widths: Sequence[int], max_width: int) -> Iterator[list[int]]:
+    """The columns of a table, by index, in blocks that fit into `max_width`; at least one in each.
 
-    >>> list(parts([8, 8, 11, 8], room=20))
+    >>> list(split_columns([8, 8, 11, 8], max_width=20))
     [[0, 1], [2, 3]]
     """
-    part: list[int] = []
+    block: list[int] = []
     used = 0
-    for place, size in enumerate(sizes):
-        if part and used + size > room:
-            yield part
-            part, used = [], 0
-        part.append(place)
-        used += size + 1
-    if part:
-        yield part
+    for column, width in enumerate(widths):
+        if block and used + width > max_width:
+            yield block
+            block, used = [], 0
+        block.append(column)
+        used += width + 1
+    if block:
+        yield block
 
 
-def _padded(text: str, size: int) -> str:
-    return text + " " * (size - columns(text))
+def _shade(weight: float) -> str:
+    return SHADES[sum(weight >= threshold for threshold in THRESHOLDS)]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - display_width(text))

@@ -1,14 +1,15 @@
-"""From lesson source to notebooks, one way. The guide for authors is docs/writing_a_lesson.md.
+"""Build notebooks from lesson sources, never the reverse. docs/writing_a_lesson.md is the guide for authors.
 
-build.py            what `course_lib build` does, from beginning to end
-source.py           a lesson source, read into cells that know their lines; its words are in cell_kinds.py
+build.py            the command `course_lib build`
+source.py           parses a lesson source into cells with line numbers
+cell_kinds.py       the kinds of cells and the options of their headers
 editions.py         the cells of the learner's, the solved and the instructor's notebook
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 printed.py          numbers in prose that a cell of the lesson prints
-glossary.py         terms, marked in the lessons and gathered on one page
-imports.py          what imports what, across lessons, library and tools
-rules.py            what every lesson keeps, read off its cells before anything runs
+glossary.py         terms, marked in the lessons and collected on one page
+imports.py          which module imports which, across lessons, library and tools
+rules.py            the rules for every lesson, checked before anything runs
 
-execute.py          a notebook run whole in a fresh kernel
-outputs.py          what a stored output may hold, and whether it is still true
+execute.py          runs a whole notebook in a fresh kernel
+outputs.py          the rules for stored outputs, and whether they are up to date
 """

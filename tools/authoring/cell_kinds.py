@@ -2,7 +2,7 @@
 
     # %% kind="exercise" exercise="scale" title="Scale" difficulty=2 importance=5 minutes=6 track="core"
 
-The reader refuses what is not in these tables; docs/writing_a_lesson.md explains them to authors.
+The parser rejects everything that is not in these tables; docs/writing_a_lesson.md explains them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ EDITIONS = LEARNER, SOLVED, INSTRUCTOR = "learner", "solved", "instructor"
 
 
 class Kind(NamedTuple):
-    """A kind of cell: the forms it may take, the minutes it costs when its header does not say."""
+    """A kind of cell: the forms it may have, and the minutes it takes unless its header says otherwise."""
 
     name: str
     forms: tuple[str, ...]
     minutes: float
     meaning: str
-    answers_back: bool = False  # here the learner finds out where they stand
+    gives_feedback: bool = False  # the learner finds out whether they have understood
 
 
 KINDS = {
@@ -29,7 +29,7 @@ KINDS = {
         Kind("title", (MARKDOWN,), 1, "the question this lesson answers, its minutes, what it needs"),
         Kind("goals", (MARKDOWN,), 1, "three to five testable verbs"),
         Kind("setup", (CODE,), 0, "the same few lines in every lesson; the first code cell"),
-        Kind("recall", (CODE,), 3, "questions left by the lessons one and three before", answers_back=True),
+        Kind("recall", (CODE,), 3, "questions left by the lessons one and three before", gives_feedback=True),
         Kind("text", (MARKDOWN,), 1, "prose; a `## heading` opens a section"),
         Kind("formula", (MARKDOWN,), 2, "a formula with its table: symbol, variable, shape"),
         Kind("diagram", (CODE,), 0.5, "the lesson's drawing with a part lit"),
@@ -38,16 +38,16 @@ KINDS = {
         Kind("tensor", (CODE,), 1, "the tensor form, asserted equal to the loop"),
         Kind("library", (CODE,), 1, "the library's version, shown and asserted equal"),
         Kind("see", (CODE,), 1, "a picture"),
-        Kind("predict", (CODE,), 1, "a guess before the explorable opens", answers_back=True),
+        Kind("predict", (CODE,), 1, "a guess before the explorable opens", gives_feedback=True),
         Kind("explore", (CODE,), 3, "an explorable"),
-        Kind("estimate", (CODE,), 2, "a number committed before a measurement", answers_back=True),
-        Kind("explain", (CODE,), 4, "the learner's own words, then a model answer", answers_back=True),
+        Kind("estimate", (CODE,), 2, "a number committed before a measurement", gives_feedback=True),
+        Kind("explain", (CODE,), 4, "the learner's own words, then a model answer", gives_feedback=True),
         Kind("exercise", (CODE,), 0, "a stub; its solution between markers"),
-        Kind("check", (CODE,), 0, "the exercise's check", answers_back=True),
+        Kind("check", (CODE,), 0, "the exercise's check", gives_feedback=True),
         Kind("hints", (MARKDOWN,), 0, "the exercise's graded hints, between lines of `---`"),
         Kind("train", (CODE,), 2, "train or load a model; asserts its result"),
         Kind("break", (CODE, MARKDOWN), 3, "break it and see what happens"),
-        Kind("quiz", (CODE,), 5, "closing quiz, or a quiz within the lesson", answers_back=True),
+        Kind("quiz", (CODE,), 5, "closing quiz, or a quiz within the lesson", gives_feedback=True),
         Kind("summary", (MARKDOWN,), 2, "table of new names and shapes, what is still missing"),
         Kind("reading", (MARKDOWN,), 1, "paper section and one other explanation"),
         Kind("instructor", (MARKDOWN,), 0, "prompts, expected answers, common errors; their edition only"),
@@ -63,7 +63,7 @@ MODES = {
 
 
 SWITCH, LEVELS = (True, False), (1, 2, 3, 4, 5)
-OPTIONS = {  # of a header, with what each may be; None: anything
+OPTIONS = {  # of a header, with the allowed values; None: anything
     "kind": tuple(KINDS),
     "name": None,
     "minutes": None,

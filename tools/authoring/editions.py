@@ -1,9 +1,9 @@
-"""From a lesson to the cells of its three editions: the learner's, the solved and the instructor's.
+"""Turn a lesson into the cells of its three editions: the learner's, the solved and the instructor's.
 
     >>> assemble(lesson).notebook("learner")["metadata"]["course"]["title"]
     'Query, key, value'
 
-Everything in a notebook follows from the source alone: two builds of one source are the same bytes.
+Everything in a notebook depends on the source alone: two builds of the same source are identical.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from tools.authoring.printed import fill_printed, named_outputs
 from tools.authoring.source import Cell, LessonError, LessonSource, without_fences
 
 Section = tuple[str, list[Cell]]
-FACTS = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
+CELL_METADATA = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
 @dataclass(frozen=True)
 class LessonDraft:
-    """A lesson and the cells of each of its editions: all that is known before it runs."""
+    """A lesson and the cells of each of its editions, before it runs."""
 
     lesson: LessonSource
     cells: dict[str, list[Cell]]
 
     def notebook(self, edition: str, outputs: list[list[dict]] | None = None) -> nbformat.NotebookNode:
-        """The notebook without its outputs. With the outputs of its code cells at hand, the numbers that
-        they print are filled into the prose."""
+        """The notebook without outputs. If `outputs` has those of its code cells, the numbers that they print
+        are filled into the prose."""
         lesson, cells = self.lesson, self.cells[edition]
         if outputs is not None:
             printed = named_outputs(cells, outputs)
@@ -51,24 +51,24 @@ class LessonDraft:
                 "topic": lesson.name[3:],
             },
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            # No version: the same notebook comes out of every Python we support.
+            # No version: the notebook must be the same for every supported Python.
             "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         }
         return new_notebook(cells=as_cells(cells), metadata=metadata)
 
 
 def assemble(lesson: LessonSource) -> LessonDraft:
-    """The lesson's editions."""
+    """Make the lesson's editions."""
     filled = tuple(replace(cell, text=with_results(cell)) for cell in lesson.cells)
     built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(filled)]
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
-    sheet = agenda(lesson.title, cells[INSTRUCTOR])
-    cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, sheet, (), {"minutes": 0}))
+    run_sheet = agenda(lesson.title, cells[INSTRUCTOR])
+    cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, run_sheet, (), {"minutes": 0}))
     return LessonDraft(lesson, cells)
 
 
 def with_results(cell: Cell) -> str:
-    """The text of a source cell; in Markdown with its recorded numbers, `{result:…}`."""
+    """The text of a source cell, in Markdown with recorded numbers filled in for `{result:…}`."""
     try:
         return fill(cell.text) if cell.form == MARKDOWN else cell.text
     except UnknownResult as error:
@@ -76,24 +76,24 @@ def with_results(cell: Cell) -> str:
 
 
 def cell_text(cell: Cell, lesson: LessonSource) -> str:
-    """The cell's text as it is read: terms in bold, and for `{minutes}` of the title the sum of all cells."""
+    """The cell's text as learners see it: terms in bold, and `{minutes}` replaced by the lesson's minutes."""
     text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
-    if cell.kind == "title":  # to the nearest five; a sum does not go stale
+    if cell.kind == "title":  # rounded to five
         text = text.replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
     return text
 
 
 def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
-    """Notebook cells. Ids are made from what a cell says: a cell put in elsewhere does not change them."""
-    met: Counter[str] = Counter()
+    """Notebook cells. Ids depend on the content alone, so inserting a cell doesn't change the others."""
+    occurrences: Counter[str] = Counter()
     built = []
     for cell in cells:
         content = f"{cell.form}\n{cell.text}"
-        met[content] += 1
-        identity = hashlib.sha256(f"{met[content]}\n{content}".encode()).hexdigest()[:12]
-        known = FACTS.get(cell.kind, ("exercise",))
-        facts = {name: cell.options[name] for name in known if name in cell.options}
-        course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | facts
+        occurrences[content] += 1
+        identity = hashlib.sha256(f"{occurrences[content]}\n{content}".encode()).hexdigest()[:12]
+        names = CELL_METADATA.get(cell.kind, ("exercise",))
+        options = {name: cell.options[name] for name in names if name in cell.options}
+        course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | options
         ignored = ["nbval-ignore-output"] if cell.options.get("ignore_output") else []
         metadata = {"course": course, "tags": [cell.kind, *ignored]}
         if cell.options.get("hide_input"):
@@ -104,31 +104,31 @@ def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
 
 
 def as_text(notebook: nbformat.NotebookNode) -> str:
-    """The notebook as it is stored: sorted, long texts cut into lines so that diffs read well."""
+    """The notebook as it is stored: keys sorted, texts split into lines for readable diffs."""
     return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
 
 
 def from_text(text: str) -> nbformat.NotebookNode:
-    """A stored notebook with its texts in one piece again."""
+    """A stored notebook, with its texts joined again."""
     return nbformat.reads(text, as_version=4)
 
 
-# ---- the instructor's first cell: a timing table, the exercises, and what to cut when time runs short
+# ---- the instructor's first cell: a timing table, the exercises, and what to cut if time is short
 
 
 def agenda(title: str, cells: list[Cell]) -> str:
-    """The whole cell as Markdown."""
-    sections, timing, now = cut_at_headings(cells), [], 0.0
-    for section, inside in [*sections, ("**End**", cells)]:
-        minutes = spent(inside)
-        timing.append([section, f"{int(now) // 60}:{int(now) % 60:02}", *minutes])
-        now += minutes[0]
+    """The run sheet as Markdown."""
+    sections, timing, start = split_at_headings(cells), [], 0.0
+    for section, section_cells in [*sections, ("**End**", cells)]:
+        minutes = count_minutes(section_cells)
+        timing.append([section, f"{int(start) // 60}:{int(start) % 60:02}", *minutes])
+        start += minutes[0]
     work = []
     for cell in (cell for cell in cells if cell.kind == "exercise"):
         levels = [dots(cell.options[name]) for name in ("difficulty", "importance")]
         mode = cell.options.get("mode", "build")
         work.append([cell.options["label"], mode, STARS[cell.track], *levels, cell.minutes])
-    total, core, _ = spent(cells)
+    total, core, _ = count_minutes(cells)
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
@@ -143,15 +143,15 @@ def agenda(title: str, cells: list[Cell]) -> str:
     )
 
 
-def spent(cells: list[Cell]) -> tuple[float, float, float]:
-    """Minutes in all, of the core, of the stretch."""
+def count_minutes(cells: list[Cell]) -> tuple[float, float, float]:
+    """Minutes in total, of the core track, of the stretch track."""
     total = sum(cell.minutes for cell in cells)
     stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
     return total, total - stretch, stretch
 
 
-def cut_at_headings(cells: list[Cell]) -> list[Section]:
-    """Cut the lesson at its `## headings`; what stands before the first one is the opening."""
+def split_at_headings(cells: list[Cell]) -> list[Section]:
+    """Split the lesson at its `## headings`; the cells before the first one are the opening."""
     sections: list[Section] = [("Opening", [])]
     for cell in cells:
         heading = re.search(r"^## (.+)", without_fences(cell.text), re.MULTILINE)
@@ -161,25 +161,25 @@ def cut_at_headings(cells: list[Cell]) -> list[Section]:
     return sections
 
 
-def table(words: int, head: list[str], rows: list[list[str | float]]) -> str:
-    """A Markdown table: so many columns of words, to the left, then columns of figures, to the right."""
-    lines = [head, [":--" if column < words else "--:" for column in range(len(head))]]
+def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:
+    """A Markdown table: the first `n_left` columns are left-aligned, the others right-aligned."""
+    lines = [head, [":--" if column < n_left else "--:" for column in range(len(head))]]
     lines += [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def cut_list(sections: list[Section]) -> str:
-    """What is marked stretch, in the order of the lesson, with the minutes each cut saves."""
+    """The stretch cells, in the order of the lesson, with the minutes that each cut saves."""
     rows, saved = [], 0.0
     for title, cells in sections:
         for cell in cells:
             if cell.track == "stretch" and cell.minutes:
                 saved += cell.minutes
                 first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
-                what = f"{cell.kind} cell: {first_line[:60]}"
+                label = f"{cell.kind} cell: {first_line[:60]}"
                 if "label" in cell.options:
-                    what = f"Exercise {cell.options['label']}"
-                rows.append([what, title, cell.minutes, saved])
+                    label = f"Exercise {cell.options['label']}"
+                rows.append([label, title, cell.minutes, saved])
     if not rows:
         return "Nothing is marked stretch: every cell of this lesson is core."
     return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

@@ -1,12 +1,12 @@
-"""Exercises: an exercise cell, its check and its hints become a card, a stub, a check and folded help.
+"""Turn an exercise cell, its check and its hints into a card, a stub, a check and folded hints.
 
     def scale(scores, d_k):            def scale(scores, d_k):
         # solution                         raise NotImplementedError("Your turn")
         return scores / d_k**0.5
         # end solution
 
-In an exercise of mode "bug" the learner meets the lines between `# bug` and `# end bug`, which stand right
-before the solution, instead of "Your turn".
+In an exercise of mode "bug" the learner gets the lines between `# bug` and `# end bug`, directly before the
+solution, instead of "Your turn".
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def dots(level: int) -> str:
 
 
 def folded_text(summary: str, body: str) -> str:
-    """A Markdown text folded under one line; `code` in that line is kept, everything else is plain.
+    """A Markdown text folded under a summary line, in which only `code` is formatted.
 
-    Without the blank lines JupyterLab and GitHub show the inside as raw text. The quote is in HTML, so that
-    formulas and fences inside it keep their lines as they are.
+    Without the blank lines, JupyterLab and GitHub show the body as raw text. The quote is in HTML, so that
+    the lines of formulas and fenced blocks need no prefix.
     """
-    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(summary, quote=False))
-    return f"<details><summary>{shown}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
+    summary_html = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(summary, quote=False))
+    return f"<details><summary>{summary_html}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
 
 
 def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
-    """The lesson with each exercise put together."""
+    """The lesson's cells with each exercise expanded."""
     built, rest, seen = [], list(cells), set()
     while rest:
         cell = rest.pop(0)
@@ -60,24 +60,24 @@ def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
             raise LessonError(cell.line, f"the exercise {name!r} is there already")
         seen.add(name)
         task = built.pop() if built and built[-1].options.get("exercise") == name else None
-        if [each.kind for each in rest[:2]] != ["check", "hints"]:
+        if [following.kind for following in rest[:2]] != ["check", "hints"]:
             raise LessonError(cell.line, f"right after the exercise {name!r} come its check and its hints")
-        built += exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
+        built += expand_exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
     return built
 
 
-def exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cell) -> list[Cell]:
-    """Card, stub, check and folded hints. Solved, the solution stands in the cell and not under it."""
+def expand_exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cell) -> list[Cell]:
+    """Card, stub, check and folded hints. The solution is below the hints, or in the cell if solved."""
     name = cell.options["exercise"]
     if not re.search(rf"\bcheck\(\s*[\"']{name}\b", check.text):
         raise LessonError(check.line, f'the check cell does not call check("{name}", ...)')
     label, help_text = f"{number} · {cell.options['title']}", fold_hints(hints)
     stub, solved = split_solution(cell)
     solution = folded_text("Solution", f"```python\n{solved.text}\n```")
-    facts = {name: value for name, value in cell.options.items() if name in ON_A_CARD}
-    facts["minutes"] = task.minutes if task else 0
+    card_options = {name: value for name, value in cell.options.items() if name in ON_A_CARD}
+    card_options["minutes"] = task.minutes if task else 0
     cells = [
-        Cell("card", MARKDOWN, cell.line, exercise_card(label, cell, task), (), facts),
+        Cell("card", MARKDOWN, cell.line, exercise_card(label, cell, task), (), card_options),
         replace(stub, editions=(LEARNER,)),
         replace(solved, editions=(SOLVED, INSTRUCTOR)),
         check,
@@ -85,13 +85,13 @@ def exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hints: Cel
         replace(hints, text=help_text.rstrip(), lines=(), editions=(SOLVED, INSTRUCTOR)),
     ]
     shared = {"exercise": name, "track": cell.track, "label": label}
-    return [replace(each, options=each.options | shared) for each in cells]
+    return [replace(built, options=built.options | shared) for built in cells]
 
 
 def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
-    """Plain Markdown, so that it looks right in JupyterLab, light and dark, and on GitHub.
+    """The card in plain Markdown, which renders well in JupyterLab (light and dark) and on GitHub.
 
-    The task stands below the quote, not in it: display formulas do not survive inside a quote.
+    The task is below the quote, because display formulas do not render inside one.
     """
     facts = [f"{name.title()} {dots(cell.options[name])}" for name in ("difficulty", "importance")]
     facts += [f"about {cell.minutes:g} min", STARS[cell.track]]
@@ -101,16 +101,16 @@ def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
 
 
 def split_solution(cell: Cell) -> tuple[Cell, Cell]:
-    """The exercise cell as the learner gets it, and as it is solved."""
+    """The exercise cell as a stub, and solved."""
     order = BUG + SOLUTION if cell.options.get("mode") == "bug" else SOLUTION
-    stub, solved, inside, met = [], [], "", 0
+    stub, solved, inside, n_markers = [], [], "", 0
     for number, line in cell.numbered_lines():
         marker = line.strip()
         if LIKE_A_MARKER.fullmatch(marker):
-            wanted = order[met % len(order)]
-            if marker != wanted:
-                raise LessonError(number, f"here stands `{marker}`, where `{wanted}` must come next")
-            met, inside = met + 1, marker
+            expected = order[n_markers % len(order)]
+            if marker != expected:
+                raise LessonError(number, f"here stands `{marker}`, where `{expected}` must come next")
+            n_markers, inside = n_markers + 1, marker
             if marker == order[0] == "# solution":
                 stub.append((number, line.replace(marker, YOUR_TURN)))
             continue
@@ -118,14 +118,14 @@ def split_solution(cell: Cell) -> tuple[Cell, Cell]:
             stub.append((number, line))
         if inside != "# bug":
             solved.append((number, line))
-    if not met or met % len(order):
-        wanted = " … ".join(f"`{marker}`" for marker in order)
-        raise LessonError(cell.line, f"the exercise has no solution; put it between {wanted}")
+    if not n_markers or n_markers % len(order):
+        markers = " … ".join(f"`{marker}`" for marker in order)
+        raise LessonError(cell.line, f"the exercise has no solution; put it between {markers}")
     return cell.with_lines(stub), cell.with_lines(solved)
 
 
 def fold_hints(cell: Cell) -> str:
-    """Cut a hints cell at its lines of `---` and fold each hint; its `### heading` becomes its title."""
+    """Split a hints cell at its lines of `---` and fold each hint; its `### heading` becomes its title."""
     cuts = [cut.span() for cut in re.finditer(r"^-{3,} *$", without_fences(cell.text), re.MULTILINE)]
     hints = []
     for (_, start), (end, _) in zip([(0, 0), *cuts], [*cuts, (len(cell.text), 0)], strict=True):

@@ -1,9 +1,9 @@
-"""The glossary: terms are marked in the lesson that explains them, and gathered into docs/glossary.md.
+"""The glossary: terms are marked in the lesson that explains them, and collected in docs/glossary.md.
 
     A {term:softmax} turns scores into weights that sum to 1.        in the source
     A ***softmax*** turns scores into weights that sum to 1.         in the notebook
 
-`{term:softmax|soft maximum}` shows other words.
+`{term:softmax|soft maximum}` shows the words after the bar.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOT_PROSE = re.compile(
 
 
 class Definition(NamedTuple):
-    """A term, the sentence that explains it, and where that stands."""
+    """A term, the sentence that explains it, and its lesson and line."""
 
     term: str
     sentence: str
@@ -37,19 +37,19 @@ class Definition(NamedTuple):
 
 
 def misspelt_terms(cells: Iterable[Cell]) -> Iterator[LessonError]:
-    """What looks like a term and is none: a learner would see it as it is written."""
+    """Text that looks like a term but isn't valid, and so would appear unchanged in the notebook."""
     for cell in cells:
-        if cell.form == MARKDOWN and (found := LIKE_A_TERM.search(TERM.sub("", cell.text))):
+        if cell.form == MARKDOWN and (match := LIKE_A_TERM.search(TERM.sub("", cell.text))):
             message = "write a term as {term:softmax} or {term:softmax|words to show}"
-            yield LessonError(cell.line, f"{message}, not as `{found[0]}`")
+            yield LessonError(cell.line, f"{message}, not as `{match[0]}`")
 
 
 def with_terms_shown(text: str) -> str:
-    return TERM.sub(lambda found: f"***{found['words'] or found['name']}***", text)
+    return TERM.sub(lambda match: f"***{match['words'] or match['name']}***", text)
 
 
 def every_definition(lessons: list[LessonSource]) -> list[Definition]:
-    """The terms these lessons define, in order."""
+    """All definitions in these lessons, in order."""
     return [
         Definition(term["name"], sentence(cell.text, term.start()), lesson, cell.line_at(term.start()))
         for lesson in lessons
@@ -59,50 +59,51 @@ def every_definition(lessons: list[LessonSource]) -> list[Definition]:
     ]
 
 
-def sentence(text: str, at: int) -> str:
-    """The sentence around a place in a Markdown text, on one line and without list or heading marks."""
+def sentence(text: str, offset: int) -> str:
+    """The sentence at an offset in a Markdown text, on one line and without list or heading marks."""
     ends = list(SENTENCE_END.finditer(text))
-    start = max((end.end() for end in ends if end.end() <= at), default=0)
-    stop = min((end.start() for end in ends if end.start() > at), default=len(text))
+    start = max((end.end() for end in ends if end.end() <= offset), default=0)
+    stop = min((end.start() for end in ends if end.start() > offset), default=len(text))
     return with_terms_shown(" ".join(SENTENCE_MARKS.sub("", text[start:stop]).split()))
 
 
 def defined_twice(lessons: list[LessonSource]) -> list[str]:
-    """Every definition of a term that an earlier place of the course defines already."""
+    """Every repeated definition of a term."""
     first: dict[str, Definition] = {}
     problems = []
-    for found in every_definition(lessons):
-        known = first.setdefault(found.term.casefold(), found)
-        if known is not found:
-            message = f"the term {found.term!r} is defined already, in {known.lesson.path}:{known.line}"
-            problems.append(LessonError(found.line, message).at(found.lesson.path))
+    for definition in every_definition(lessons):
+        earlier = first.setdefault(definition.term.casefold(), definition)
+        if earlier is not definition:
+            source = f"{earlier.lesson.path}:{earlier.line}"
+            message = f"the term {definition.term!r} is defined already, in {source}"
+            problems.append(LessonError(definition.line, message).at(definition.lesson.path))
     return problems
 
 
 def used_too_early(lessons: list[LessonSource]) -> list[str]:
-    """Where a lesson's prose first uses a term that only a later lesson defines."""
+    """The first use of each term in a lesson before the lesson that defines it."""
     problems = []
-    for place, lesson in enumerate(lessons):
+    for index, lesson in enumerate(lessons):
         cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
         prose = [(cell, NOT_PROSE.sub(spaces, without_fences(cell.text))) for cell in cells]
-        for found in every_definition(lessons[place + 1 :]):
-            words = r"\s+".join(map(re.escape, found.term.split()))
-            used = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-            places = ((cell, at) for cell, text in prose if (at := used.search(text)))
-            for cell, at in islice(places, 1):
-                message = f"{found.term!r} is used here, but {found.lesson.name} explains it first"
+        for definition in every_definition(lessons[index + 1 :]):
+            words = r"\s+".join(map(re.escape, definition.term.split()))
+            pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+            uses = ((cell, match) for cell, text in prose if (match := pattern.search(text)))
+            for cell, match in islice(uses, 1):
+                message = f"{definition.term!r} is used here, but {definition.lesson.name} explains it first"
                 message += "; explain it here, say it otherwise, or link to where it is explained"
-                problems.append(LessonError(cell.line_at(at.start()), message).at(lesson.path))
+                problems.append(LessonError(cell.line_at(match.start()), message).at(lesson.path))
     return problems
 
 
 def glossary_page(lessons: list[LessonSource]) -> str:
-    """docs/glossary.md: every term with its sentence and its lesson, by the alphabet."""
-    every = every_definition(lessons)
-    made = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
+    """The text of docs/glossary.md: every term with its sentence and its lesson, alphabetically."""
+    definitions = every_definition(lessons)
+    intro = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
     none = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
-    rows = [f"# Glossary\n\n{made if every else none}"]
-    for found in sorted(every, key=lambda found: found.term.casefold()):
-        link = f"[{found.lesson.number} · {found.lesson.title}](../notebooks/{found.lesson.name}.ipynb)"
-        rows.append(f"- **{found.term}**: {found.sentence} ({link})")
+    rows = [f"# Glossary\n\n{intro if definitions else none}"]
+    for term, definition, lesson, _ in sorted(definitions, key=lambda entry: entry.term.casefold()):
+        link = f"[{lesson.number} · {lesson.title}](../notebooks/{lesson.name}.ipynb)"
+        rows.append(f"- **{term}**: {definition} ({link})")
     return "\n".join(rows) + "\n"

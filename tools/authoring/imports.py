@@ -1,11 +1,11 @@
-"""What imports what: which lessons reach a module of the library, and imports that go the wrong way.
+"""Which module imports which: which lessons use a module of the library, and which imports are not allowed.
 
     >>> from course_lib.runtime import PROJECT_ROOT
     >>> Code(PROJECT_ROOT).reached_by("course_lib.layers.masks") >= {"l10_masks", "l14_the_transformer"}
     True
 
-Everything is read from the files; nothing is imported. A name that a lazy package exports (its `HOMES`) leads
-to the module that defines it, and the table of systems leads to every model it names.
+The files are parsed; nothing is imported. A name that a lazy package exports (its `HOMES`) is resolved to the
+module that defines it, and the table of systems counts as an import of every model it names.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NOT_USED_BY_LEARNERS = ("test_*.py", "wrong_answers.py", "measurements.py")
 
 
 class Import(NamedTuple):
-    """One imported name: `module` is what stands after `from` (or `import`), `name` what is taken from it."""
+    """One imported name: `from module import name`, or `import module` with an empty name."""
 
     module: str
     name: str
     line: int
-    at_once: bool  # or inside a function
+    at_once: bool  # at import time, not inside a function
 
     @property
     def full_name(self) -> str:
@@ -36,21 +36,21 @@ class Import(NamedTuple):
 
 
 def imports_of(path: Path, root: Path) -> Iterator[Import]:
-    """Every import of a file, relative ones resolved against its place under `root`."""
+    """Every import of a file, with relative ones resolved by its path below `root`."""
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     package = path.relative_to(root).parts[:-1]
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     later = {id(node) for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found = [(alias.name, "") for alias in node.names]
+            names = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*start, *([node.module] if node.module else [])])
-            found = [(base, alias.name) for alias in node.names]
+            names = [(base, alias.name) for alias in node.names]
         else:
             continue
-        for module, name in found:
+        for module, name in names:
             yield Import(module, name, node.lineno, id(node) not in later)
 
 
@@ -76,17 +76,18 @@ class Code:
     def _homes(self) -> dict[str, dict[str, str]]:
         return {name: lazy_homes(path) for name, path in self.files.items() if path.name == "__init__.py"}
 
-    def module_of(self, found: Import) -> str | None:
-        """The module of ours in which the imported name is defined."""
-        if found.full_name in self.files:
-            return found.full_name
-        home = self._homes.get(found.module, {}).get(found.name)
-        module = f"{found.module}.{home}" if home else found.module
+    def module_of(self, imported: Import) -> str | None:
+        """The module of ours that defines the imported name; None if it isn't ours."""
+        if imported.full_name in self.files:
+            return imported.full_name
+        home = self._homes.get(imported.module, {}).get(imported.name)
+        module = f"{imported.module}.{home}" if home else imported.module
         return module if module in self.files else None
 
     def needs(self, name: str) -> set[str]:
-        """The modules of ours that a module imports, at once, later or by the table of systems."""
-        modules = {self.module_of(found) for found in imports_of(self.files[name], self.root)} - {None, name}
+        """The modules of ours that a module imports, anywhere in the file or by the table of systems."""
+        imports = imports_of(self.files[name], self.root)
+        modules = {self.module_of(imported) for imported in imports} - {None, name}
         if name == REGISTRY:
             modules |= registered_models(self.files[name])
         return modules
@@ -100,20 +101,20 @@ class Code:
             if part == "course_lib" or any(path.match(pattern) for pattern in NOT_USED_BY_LEARNERS):
                 continue
             user = folder if part == "lessons" else "tools"
-            waiting = [name]
-            while waiting:
-                if user not in reached[module := waiting.pop()]:
+            queue = [name]
+            while queue:
+                if user not in reached[module := queue.pop()]:
                     reached[module].add(user)
-                    waiting += needs[module]
+                    queue += needs[module]
         return reached
 
     def reached_by(self, name: str) -> set[str]:
-        """The lessons, by folder, and "tools", that need a module, through however many others."""
+        """The lessons (by folder) and "tools" that need a module, directly or through others."""
         return self._reached[name]
 
 
 def lazy_homes(path: Path) -> dict[str, str]:
-    """The table `HOMES` of a lazy package."""
+    """The table `HOMES` of a lazy package; empty for other modules."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "HOMES":
             return ast.literal_eval(node.value)
@@ -137,20 +138,20 @@ def misplaced(code: Code) -> list[str]:
             continue
         lessons = code.reached_by(name) - {"tools"}
         if len(lessons) == 1:
-            where = path.relative_to(code.root).as_posix()
-            problems.append(f"{where}: only one lesson uses it; move it into lessons/{min(lessons)}/")
+            file = path.relative_to(code.root).as_posix()
+            problems.append(f"{file}: only one lesson uses it; move it into lessons/{min(lessons)}/")
     return problems
 
 
 def wrong_imports(code: Code, folder: str) -> list[str]:
-    """Each import of a lesson that leads to the tools or to a later lesson, with file and line."""
+    """Each import in a lesson of the tools or of a later lesson, with file and line."""
     problems = []
     for path in sorted((code.root / "lessons" / folder).glob("*.py")):
-        for found in imports_of(path, code.root):
-            part, _, rest = found.full_name.partition(".")
+        for imported in imports_of(path, code.root):
+            part, _, rest = imported.full_name.partition(".")
             later = part == "lessons" and rest.partition(".")[0] > folder
             if later or (part == "tools" and not path.name.startswith("test_")):
-                where = f"{path.relative_to(code.root).as_posix()}:{found.line}"
+                file_and_line = f"{path.relative_to(code.root).as_posix()}:{imported.line}"
                 rule = "a lesson uses course_lib and earlier lessons"
-                problems.append(f"{where}: it imports {found.full_name}; {rule}")
+                problems.append(f"{file_and_line}: it imports {imported.full_name}; {rule}")
     return problems

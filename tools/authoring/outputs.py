@@ -1,4 +1,4 @@
-"""The rules for stored outputs: whole, small, the same on every machine, readable without a kernel or a net.
+"""The rules for stored outputs: complete, small, identical on every machine, no kernel or network needed.
 
 lessons/l08_query_key_value/lesson.py:56: the output holds a memory address: 0x7f3a5c0b2d10
 """
@@ -19,21 +19,21 @@ LARGEST_OUTPUT = 300_000  # bytes, as stored
 LARGEST_NOTEBOOK = 1_000_000
 
 FOLDERS = "home|Users|root|tmp|var|usr|opt|etc|mnt|srv|private|proc|dev|media|Volumes|Library|Applications"
-TELLTALES = [
+FORBIDDEN = [
     ("an absolute path", re.compile(rf"{re.escape(str(PROJECT_ROOT))}|(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*")),
-    # Upper case and a second part: `f:\mathbb{R}` in a formula is no drive.
+    # Upper case and a second part, because `f:\mathbb{R}` in a formula is not a drive.
     ("an absolute path", re.compile(r"(?<!\w)[A-Z]:(?:\\+[\w .-]+(?:\\|\.\w)|[\\/]+(?:Users|Windows)\b)\S*")),
     ("a file address", re.compile(r"file://\S*")),
     ("a memory address", re.compile(r"\b0x[0-9a-fA-F]{6,}\b")),
     ("a progress bar", re.compile(r"\d%\|.*?\|.*|\d(?:it/s|s/it)\b|\r(?!\n)")),
-    # torch prints `1.` or `1.0000` by the last bit of a sum, Python every digit it has.
+    # torch prints `1.` or `1.0000` depending on the last bit of a sum; Python prints every digit.
     ("a tensor as torch prints it (take `fixed`)", re.compile(r"\btensor\([^()]*?\d\.[^()]*")),
     ("a number with all its digits (take `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
     ("a timing", re.compile(r"\b(?:Wall time|CPU times):.*")),
 ]
-# Cells that draw on data/lessons.json and on quiz.json files, those of earlier lessons too.
-ASKS = re.compile(r'(?P<call>quiz|explain|road_map)\((?:"(?P<lesson>\d\d)", "(?P<name>[\w-]+)")?\)')
-# What showing Markdown or HTML would fetch. A link that the reader may follow is welcome.
+# Cells whose output depends on data/lessons.json and on quiz.json files, including those of earlier lessons.
+EXTERNAL_CALL = re.compile(r'(?P<call>quiz|explain|road_map)\((?:"(?P<lesson>\d\d)", "(?P<name>[\w-]+)")?\)')
+# What a browser would fetch to show Markdown or HTML. Links are allowed.
 FETCHED = re.compile(
     r"(?:!\[[^\]]*\]\(\s*<?"  # ![alt](...)
     r"|\b(?:src|srcset|poster|data)\s*=\s*[\"']?\s*"  # <img src=...>, <script src=...>
@@ -46,46 +46,49 @@ FETCHED = re.compile(
 )
 
 
-def stripped(outputs: list[dict]) -> list[dict]:
-    """A cell's outputs without what only lives as long as its kernel, and what it printed in one piece.
+def clean_outputs(outputs: list[dict]) -> list[dict]:
+    """A cell's outputs without widget views and transient data, and with each stream joined.
 
-    A saved widget view reopens as "model not found"; the still picture beside it stays. nbval compares a
-    cell's prints in one piece, as where a print is cut is chance. (nbclient can join them too, in minutes
-    where a line is long: its pattern for `\\r` is quadratic.)
+    A saved widget view reopens as "model not found"; the still picture beside it stays. A stream may arrive
+    in any number of pieces, and nbval compares it as a whole. nbclient can also join them, but takes minutes
+    for a long line, because its pattern for `\\r` is quadratic.
     """
-    kept, streams = [], {}
+    stored, streams = [], {}
     for output in outputs:
         output.pop("transient", None)
         output.get("data", {}).pop(WIDGET_VIEW, None)
         if output.get("name") in streams:
             streams[output["name"]]["text"] += output["text"]
         elif output.get("data") != {}:
-            kept.append(output)
+            stored.append(output)
             if output["output_type"] == "stream":
                 streams[output["name"]] = output
-    return kept
+    return stored
 
 
 def check_outputs(cells: list[Cell], notebook: dict) -> list[LessonError]:
-    """Every breach in an executed notebook, with the source line of the cell that made it."""
-    found = []
+    """Every problem in an executed notebook, with the source line of its cell."""
+    problems = []
     pairs = zip(cells, notebook["cells"], strict=True)
     code = [(cell.line, stored) for cell, stored in pairs if cell.form == CODE]
     for count, (line, stored) in enumerate(code, 1):
         if stored["execution_count"] != count:
-            slip = f"the stored cell has execution count {stored['execution_count']}, not {count}"
-            found.append((line, slip))
-        found += [(line, slip) for output in stored["outputs"] for slip in output_slips(output)]
+            message = f"the stored cell has execution count {stored['execution_count']}, not {count}"
+            problems.append((line, message))
+        problems += [(line, message) for output in stored["outputs"] for message in output_problems(output)]
     size = len(as_text(notebook).encode())
     if size > LARGEST_NOTEBOOK:
         limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
-        found.append((1, f"the notebook takes {size:,} bytes, {limit}"))
-    return [LessonError(line, message) for line, message in dict.fromkeys(found)]
+        problems.append((1, f"the notebook takes {size:,} bytes, {limit}"))
+    return [LessonError(line, message) for line, message in dict.fromkeys(problems)]
 
 
 def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
-    """Quizzes, explanations and the road map that show something else now. What they show stands in files
-    that the lesson's source does not name: its quiz.json, those of earlier lessons, data/lessons.json."""
+    """Quizzes, explanations and road maps whose stored output is outdated.
+
+    It depends on files other than the lesson's source: quiz.json, also of earlier lessons, and
+    data/lessons.json.
+    """
     from IPython.core.formatters import DisplayFormatter  # these take a while to load
 
     from course_lib.teaching import explain, road_map
@@ -97,20 +100,19 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
         "road_map": lambda *_: road_map(),
     }
     for cell, stored in zip(cells, notebook["cells"], strict=True):
-        if not (asks := ASKS.fullmatch(cell.text)):
+        if not (call := EXTERNAL_CALL.fullmatch(cell.text)):
             continue
         try:
-            made = calls[asks["call"]](asks["lesson"], asks["name"])
-        except (KeyError, ValueError) as error:  # a quiz.json that is broken, or asks this no more
+            result = calls[call["call"]](call["lesson"], call["name"])
+        except (KeyError, ValueError) as error:  # a broken quiz.json, or a question that was removed
             yield LessonError(cell.line, f"`{cell.text}` cannot be asked: {error}")
             continue
-        now, then = DisplayFormatter().format(made)[0], stored["outputs"][0]["data"]
+        now, then = DisplayFormatter().format(result)[0], stored["outputs"][0]["data"]
         if any(now.get(mime) != then.get(mime) for mime in ("text/html", "text/markdown")):
             yield LessonError(cell.line, f"`{cell.text}` shows something else now")
 
 
-def output_slips(output: dict) -> Iterator[str]:
-    """What is wrong with one output."""
+def output_problems(output: dict) -> Iterator[str]:
     if output["output_type"] == "error":
         yield f"the stored output is an error: {output['ename']}: {output['evalue']}"
     if output.get("name") == "stderr":
@@ -120,16 +122,16 @@ def output_slips(output: dict) -> Iterator[str]:
         yield f"the output takes {size:,} bytes, at most {LARGEST_OUTPUT:,}; show less or draw it smaller"
     if WIDGET_VIEW in output.get("data", {}):
         yield "the output holds a widget view, which reopens as an error; build the notebook again"
-    for text in read_as_text(output):
-        for what, pattern in TELLTALES:
-            if found := pattern.search(text):
-                yield f"the output holds {what}: {excerpt(found[0])}"
-        if found := FETCHED.search(text):
-            yield f"the output would fetch something from the network: {excerpt(found['address'])}"
+    for text in texts_in(output):
+        for description, pattern in FORBIDDEN:
+            if match := pattern.search(text):
+                yield f"the output holds {description}: {excerpt(match[0])}"
+        if match := FETCHED.search(text):
+            yield f"the output would fetch something from the network: {excerpt(match['address'])}"
 
 
-def read_as_text(output: dict) -> Iterator[str]:
-    """Every text in an output that a reader or a browser takes as text; a picture's bytes are none."""
+def texts_in(output: dict) -> Iterator[str]:
+    """Every text in an output that a reader or a browser reads as text, which excludes a picture's bytes."""
     yield output.get("text", "")
     for mime, content in output.get("data", {}).items():
         if mime == "image/svg+xml" or not mime.startswith("image/"):

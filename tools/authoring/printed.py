@@ -7,7 +7,7 @@
     {printed:forced/general/2}    92      the second one
     {printed:forced}              81      the first number of all
 
-The cell is found by its `name`. Its output is stored in the notebook, and nbval compares it with a new run.
+The cell is found by its `name`. nbval compares its stored output with a new run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NUMBER = re.compile(r"(?<![\w.,])[+−-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?%
 
 
 def misspelt_numbers(cells: Iterable[Cell]) -> Iterator[LessonError]:
-    """What looks like a printed number and isn't written as one."""
+    """Text that looks like a printed number but isn't valid."""
     for cell in cells:
         text = PLACEHOLDER.sub("", cell.text)
         if cell.form == MARKDOWN and (wrong := LIKE_A_PLACEHOLDER.search(text)):
@@ -33,13 +33,13 @@ def misspelt_numbers(cells: Iterable[Cell]) -> Iterator[LessonError]:
 
 
 def named_outputs(cells: list[Cell], outputs: list[list[dict]]) -> dict[str, str]:
-    """What each named code cell printed. A cell whose output is not compared has no text to quote."""
+    """The printed text of each named code cell; empty if nbval does not compare the cell's output."""
     code = [cell for cell in cells if cell.form == CODE]
     texts = {}
-    for cell, shown in zip(code, outputs, strict=True):
+    for cell, cell_outputs in zip(code, outputs, strict=True):
         if "name" in cell.options:
             compared = not cell.options.get("ignore_output")
-            texts[cell.options["name"]] = printed_text(shown) if compared else ""
+            texts[cell.options["name"]] = printed_text(cell_outputs) if compared else ""
     return texts
 
 
@@ -50,22 +50,22 @@ def printed_text(outputs: list[dict]) -> str:
 
 
 def fill_printed(cell: Cell, outputs: Mapping[str, str]) -> str:
-    """The text of a Markdown cell with its printed numbers; a name that leads nowhere raises."""
+    """The text of a Markdown cell with its printed numbers; raises if one can't be found."""
 
-    def number(found: re.Match[str]) -> str:
-        name, _, label = found["what"].partition("/")
-        label, _, place = label.partition("/")
-        line = cell.line_at(found.start()) if cell.lines else cell.line
+    def number(match: re.Match[str]) -> str:
+        name, _, label = match["what"].partition("/")
+        label, _, position = label.partition("/")
+        line = cell.line_at(match.start()) if cell.lines else cell.line
         if name not in outputs:
-            known = ", ".join(outputs) or 'none; give a code cell one: name="…"'
-            raise LessonError(line, f"{found[0]}: no code cell is called {name!r}; there are {known}")
+            names = ", ".join(outputs) or 'none; give a code cell one: name="…"'
+            raise LessonError(line, f"{match[0]}: no code cell is called {name!r}; there are {names}")
         lines = [text for text in outputs[name].splitlines() if label in text]
         if not lines:
-            raise LessonError(line, f"{found[0]}: the cell {name!r} prints no {label!r} that is compared")
+            raise LessonError(line, f"{match[0]}: the cell {name!r} prints no {label!r} that is compared")
         numbers = NUMBER.findall(lines[0].partition(label)[2] if label else lines[0])
-        index = int(place) - 1 if place.isdecimal() else 0 if not place else -1
+        index = int(position) - 1 if position.isdecimal() else 0 if not position else -1
         if not 0 <= index < len(numbers):
-            raise LessonError(line, f"{found[0]}: after {label!r} there are {len(numbers)} numbers")
+            raise LessonError(line, f"{match[0]}: after {label!r} there are {len(numbers)} numbers")
         return numbers[index]
 
     return PLACEHOLDER.sub(number, cell.text) if cell.form == MARKDOWN else cell.text

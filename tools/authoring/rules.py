@@ -1,9 +1,9 @@
-"""The rules every lesson keeps, read off its cells before anything runs; docs/writing_a_lesson.md lists them.
+"""The rules for every lesson, checked before anything runs; docs/writing_a_lesson.md lists them.
 
     lessons/l08_query_key_value/lesson.py:340: no prediction comes before this explorable; ...
 
-A title cell with `short=true` (lesson 00) excuses a lesson from its length and from much of the learner's
-work.
+With `short=true` in its title cell (lesson 00), a lesson is exempt from the rules on length and on most of
+the learner's work.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ MOST_CODE_LINES = 25
 MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
 MOST_MINUTES_UNCHECKED = 12
 LONG_BUILD = 15
-TELLING_LINE = 25  # a shorter line of a solution, such as `return weights`, gives nothing away
+REVEALING_LENGTH = 25  # a shorter line of a solution, such as `return weights`, reveals nothing
 
 
 def breaches(draft: LessonDraft) -> list[LessonError]:
-    """Every breach of the rules, each with the line to look at."""
+    """Every breach of the rules, with its line."""
     cells, short = draft.lesson.cells, draft.lesson.short
-    found = [*anatomy(cells, short), *silences(cells), *misspelt_terms(cells), *remote_pictures(cells)]
-    found += [*misspelt_numbers(cells), *repeated_names(cells)]
-    found += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
+    problems = [*missing_parts(cells, short), *long_gaps(cells), *misspelt_terms(cells)]
+    problems += [*remote_pictures(cells), *misspelt_numbers(cells), *repeated_names(cells)]
+    problems += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not short:
-        found += [*unpredicted(cells), *mixture(draft), *given_away(draft)]
-    return sorted({str(problem): problem for problem in found}.values(), key=lambda problem: problem.line)
+        problems += [*unpredicted(cells), *missing_work(draft), *revealed_solutions(draft)]
+    return sorted({str(problem): problem for problem in problems}.values(), key=lambda problem: problem.line)
 
 
-def anatomy(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
-    """The parts of a lesson: all there and in order; the last quiz closes."""
-    places = []
+def missing_parts(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
+    """Parts of a lesson that are missing or in the wrong order; of several quizzes the last one counts."""
+    parts = []
     for kind in ORDER:
         of_kind = [cell for cell in cells if cell.kind == kind]
         if of_kind:
-            places.append(of_kind[-1 if kind == "quiz" else 0])
+            parts.append(of_kind[-1 if kind == "quiz" else 0])
         elif not (short and kind in NOT_IN_SHORT):
             yield missing(kind)
-    for before, after in pairwise(places):
+    for before, after in pairwise(parts):
         if after.line < before.line:
             order = f"{after.kind} comes before {before.kind} (line {before.line})"
             yield LessonError(after.line, f"{order}; the order is {', '.join(ORDER)}")
@@ -58,14 +58,14 @@ def missing(kind: str) -> LessonError:
     return LessonError(1, f"the lesson has no {kind} cell ({KINDS[kind].meaning})")
 
 
-def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
-    """Reading and watching between two places where the learner is told how they stand.
+def long_gaps(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """Too many minutes between two cells that give the learner feedback.
 
-    The minutes of an exercise do not count: its check can be run at any moment.
+    The minutes of an exercise do not count, because its check can be run at any time.
     """
     minutes = 0.0
     for cell in cells:
-        if KINDS[cell.kind].answers_back:
+        if KINDS[cell.kind].gives_feedback:
             if minutes > MOST_MINUTES_UNCHECKED:
                 remedy = f"at most {MOST_MINUTES_UNCHECKED}: put a prediction, a check or a quiz between them"
                 message = f"{minutes:g} minutes pass between the last ✓ cell and this {cell.kind}; {remedy}"
@@ -76,7 +76,7 @@ def silences(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
 
 
 def repeated_names(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
-    """A name by which prose quotes a cell's numbers: on code cells, each once."""
+    """Names (by which prose quotes a cell's numbers) that are not on code cells, or not unique."""
     first: dict[str, int] = {}
     for cell in (cell for cell in cells if "name" in cell.options):
         name = cell.options["name"]
@@ -88,9 +88,9 @@ def repeated_names(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
 
 def remote_pictures(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in cells:
-        for found in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
-            message = f"this would be fetched from the network: {found['address']}"
-            yield LessonError(cell.line_at(found.start()), f"{message}; put a file in the repository")
+        for match in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
+            message = f"this would be fetched from the network: {match['address']}"
+            yield LessonError(cell.line_at(match.start()), f"{message}; put a file in the repository")
 
 
 def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
@@ -107,45 +107,45 @@ def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
 
 
 def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
-    """Before each explorable a prediction of its own: playing without a question teaches little."""
-    asked = False
+    """Explorables without a prediction of their own: exploring without a question teaches little."""
+    predicted = False
     for cell in cells:
-        if cell.kind == "explore" and not asked:
+        if cell.kind == "explore" and not predicted:
             remedy = "put a predict cell in front of it"
             yield LessonError(cell.line, f"no prediction comes before this explorable; {remedy}")
         if cell.kind in ("predict", "explore"):
-            asked = cell.kind == "predict"
+            predicted = cell.kind == "predict"
 
 
-def mixture(draft: LessonDraft) -> Iterator[LessonError]:
-    """A mix of what the learner does, and enough of it."""
+def missing_work(draft: LessonDraft) -> Iterator[LessonError]:
+    """The required kinds and amount of the learner's work that a lesson lacks."""
     cells, minutes, size = draft.lesson.cells, draft.lesson.minutes, len(draft.cells[LEARNER])
     modes = [(cell.options.get("mode", "build"), cell.minutes) for cell in cells if cell.kind == "exercise"]
     long_build = any(mode == "build" and minutes >= LONG_BUILD for mode, minutes in modes)
-    work = sum(cell.minutes for cell in cells if cell.kind == "exercise" or KINDS[cell.kind].answers_back)
-    wanted = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
-    share = f"{work:g} of the lesson's {minutes:g} minutes"
-    for kept, message in (
-        (FEWEST_CELLS <= size <= MOST_CELLS, f"the learner's notebook has {size} cells; {wanted}"),
+    work = sum(cell.minutes for cell in cells if cell.kind == "exercise" or KINDS[cell.kind].gives_feedback)
+    limits = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
+    fraction = f"{work:g} of the lesson's {minutes:g} minutes"
+    for is_met, message in (
+        (FEWEST_CELLS <= size <= MOST_CELLS, f"the learner's notebook has {size} cells; {limits}"),
         (len(modes) >= 2, f"exercises in the lesson: {len(modes)}; there must be at least 2"),
         (long_build, f"the lesson has no build exercise of {LONG_BUILD} minutes or more"),
         ("bug" in dict(modes), 'the lesson has no exercise with mode="bug"'),
-        (3 * work >= minutes, f"the learner works {share} (exercises and ✓ cells); at least a third"),
+        (3 * work >= minutes, f"the learner works {fraction} (exercises and ✓ cells); at least a third"),
     ):
-        if not kept:
+        if not is_met:
             yield LessonError(1, message)
     for kind in {"estimate", "explain"} - {cell.kind for cell in cells}:
         yield missing(kind)
 
 
-def given_away(draft: LessonDraft) -> Iterator[LessonError]:
-    """No telling line of a solution stands in a code cell above its exercise."""
+def revealed_solutions(draft: LessonDraft) -> Iterator[LessonError]:
+    """Lines of a solution that are in a code cell above its exercise."""
     solved = {cell.line: cell for cell in draft.cells[SOLVED] if cell.kind == "exercise"}
-    above: dict[str, int] = {}  # every line of code so far, and the cell it stands in
+    above: dict[str, int] = {}  # every line of code so far, with the line of its cell
     for cell in draft.cells[LEARNER]:
         for number, line in solved[cell.line].numbered_lines() if cell.kind == "exercise" else []:
-            if number not in cell.lines and len(line.strip()) > TELLING_LINE and line.strip() in above:
-                where = f"in the code cell of line {above[line.strip()]}"
-                yield LessonError(number, f"this line of the solution stands above the exercise, {where}")
+            if number not in cell.lines and len(line.strip()) > REVEALING_LENGTH and line.strip() in above:
+                source = f"in the code cell of line {above[line.strip()]}"
+                yield LessonError(number, f"this line of the solution stands above the exercise, {source}")
         if cell.form == CODE:
             above |= {line.strip(): cell.line for line in cell.text.split("\n")}

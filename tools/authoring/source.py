@@ -1,4 +1,4 @@
-'''Read a lesson source, `lessons/lNN_topic/lesson.py`, into cells that know their lines.
+'''Parse a lesson source, `lessons/lNN_topic/lesson.py`, into cells with line numbers.
 
     # %% [markdown] kind="text" minutes=3
     r"""
@@ -8,8 +8,8 @@
     # %% kind="loop"
     total = sum(weights)
 
-The files are jupytext's py:percent format, so any editor that knows it can open them. Reading them is
-our own, because a problem must name its line, and one way only: from source to notebook.
+The files use jupytext's py:percent format, which many editors support. They are parsed here rather than by
+jupytext because every error must name its line, and notebooks are never converted back.
 '''
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Options = dict[str, str | int | float | bool]
 
 
 class LessonError(Exception):
-    """One problem of a lesson. It knows its line; who tells it knows the file: `problem.at(lesson.path)`."""
+    """A problem in a lesson, with its line. The caller adds the file: `problem.at(lesson.path)`."""
 
     def __init__(self, line: int, message: str):
         super().__init__(f"line {line}: {message}")
@@ -45,7 +45,7 @@ class LessonError(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a source or of a notebook. `lines[i]` is the line of the file behind `text`'s line i."""
+    """A cell of a source or of a notebook. Line i of `text` comes from line `lines[i]` of the source file."""
 
     kind: str
     form: str
@@ -53,7 +53,7 @@ class Cell:
     text: str
     lines: tuple[int, ...]
     options: Options
-    editions: tuple[str, ...] = EDITIONS  # those it stands in
+    editions: tuple[str, ...] = EDITIONS  # those that contain it
 
     @property
     def minutes(self) -> float:
@@ -63,9 +63,9 @@ class Cell:
     def track(self) -> str:
         return self.options.get("track", "core")
 
-    def line_at(self, place: int) -> int:
-        """The line of the file behind a place in the text."""
-        return self.lines[self.text.count("\n", 0, place)]
+    def line_at(self, offset: int) -> int:
+        """The line of the source file for an offset in the text."""
+        return self.lines[self.text.count("\n", 0, offset)]
 
     def numbered_lines(self) -> list[tuple[int, str]]:
         return list(zip(self.lines, self.text.split("\n"), strict=True))
@@ -77,7 +77,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class LessonSource:
-    """A lesson source, read. `path` is how messages call the file, from the project's root."""
+    """A parsed lesson source. `path` is relative to the project's root."""
 
     path: str
     name: str  # of its notebook, NN_topic
@@ -100,35 +100,36 @@ class LessonSource:
 
     @property
     def short(self) -> bool:
-        """Whether the title cell's header says so."""
+        """Whether the title cell's header has short=true."""
         return any(cell.options.get("short") for cell in self.cells)
 
 
-def spaces(found: re.Match[str]) -> str:
-    """As many spaces as signs were found, line ends kept: what comes after stays in its place."""
-    return re.sub(r"[^\n]", " ", found[0])
+def spaces(match: re.Match[str]) -> str:
+    """Spaces as long as the match, with its newlines, so that offsets of the rest stay the same."""
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def without_fences(text: str) -> str:
-    """The text with spaces for every fenced code block."""
+    """The text with every fenced code block replaced by spaces."""
     return FENCED.sub(spaces, text)
 
 
 def sources(root: Path) -> list[Path]:
-    """Every lesson source of the course, in order."""
+    """The file of every lesson source, in order."""
     return sorted((root / "lessons").glob("l[0-9][0-9]_*/lesson.py"))
 
 
 def read_lesson(path: Path, root: Path) -> LessonSource:
-    """Read one source, `lNN_topic/lesson.py`."""
     text = path.read_text(encoding="utf-8")
-    digest = hashlib.sha256(text.encode()).hexdigest()  # read_text made every line end \n: Windows agrees
+    digest = hashlib.sha256(
+        text.encode()
+    ).hexdigest()  # read_text normalises line ends, so Windows gets the same hash
     return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, read_cells(text))
 
 
 def read_cells(text: str) -> tuple[Cell, ...]:
-    """Cut the text at its `# %%` headers and read every cell."""
-    lines = text.split("\n")  # splitlines would also cut at form feeds, where Python counts no line
+    """Split the text at its `# %%` headers and parse every cell."""
+    lines = text.split("\n")  # splitlines would also split at form feeds, which Python doesn't count
     starts = [number for number, line in enumerate(lines, 1) if LIKE_A_HEADER.match(line)]
     starts.append(len(lines) + 1)
     for number, line in enumerate(lines[: starts[0] - 1], 1):
@@ -138,9 +139,9 @@ def read_cells(text: str) -> tuple[Cell, ...]:
 
 
 def read_cell(line: int, block: list[str]) -> Cell:
-    """Read one cell: its header is the block's first line, which stands on `line` of the file."""
+    """Parse one cell. The block's first line is its header, on line `line` of the file."""
     form, options = read_header(line, block[0])
-    skipped = next((at for at, text in enumerate(block) if at and text.strip()), 1)
+    skipped = next((index for index, text in enumerate(block) if index and text.strip()), 1)
     first, body = line + skipped, "\n".join(block[skipped:]).rstrip()
     try:
         tree = ast.parse(body)
@@ -154,7 +155,7 @@ def read_cell(line: int, block: list[str]) -> Cell:
 
 
 def read_header(line: int, text: str) -> tuple[str, Options]:
-    """The cell's form, and its options, which must be known."""
+    """The cell's form and its options; raises for an unknown or wrong option."""
     header = HEADER.fullmatch(text)
     try:
         options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
@@ -165,9 +166,9 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     for name, value in options.items():
         if name not in OPTIONS:
             raise LessonError(line, f"there is no option {name}; known are {', '.join(OPTIONS)}")
-        known = OPTIONS[name]
-        if known and value not in known:
-            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, known))}")
+        allowed = OPTIONS[name]
+        if allowed and value not in allowed:
+            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, allowed))}")
     minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
     if type(minutes) not in (int, float) or not 0 <= minutes <= most:
         raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
@@ -175,22 +176,24 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
             raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
     if form not in KINDS[kind].forms:
-        right = "# %% [markdown]" if form == CODE else "# %%"
-        raise LessonError(line, f'a {kind} cell is not {form}; open it with {right} kind="{kind}"')
+        header_start = "# %% [markdown]" if form == CODE else "# %%"
+        raise LessonError(line, f'a {kind} cell is not {form}; open it with {header_start} kind="{kind}"')
     if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
         raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
     return form, options
 
 
 def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
-    """The text inside a Markdown cell's string, and on which of the cell's lines it begins."""
+    """The text inside a Markdown cell's string, and how many lines of the cell precede it."""
     match tree.body:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
             pass
         case _:
             raise LessonError(line, 'a Markdown cell holds one string and nothing else: """ text """')
     if "\\" in body and not body.startswith(("r", "R")):
-        at = line + body.count("\n", 0, body.index("\\"))
-        raise LessonError(at, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""')
-    kept = text.strip()
-    return kept, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(kept))
+        backslash_line = line + body.count("\n", 0, body.index("\\"))
+        raise LessonError(
+            backslash_line, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""'
+        )
+    content = text.strip()
+    return content, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(content))

@@ -1,10 +1,10 @@
-"""How fast it is: measurements that are commands (`course_lib bench training`), never timed tests.
+"""Benchmarks: measurements of speed that are commands (`course_lib bench training`), never tests.
 
-training.py         a step, beside what one would write first
-decoding.py         what a cache is worth
-decoding_speed.py   every translator's words a second, for the museum
-explorables.py      a move of a slider
-clock.py            from raw text to a scored Transformer
+training.py         a training step, compared with a naive one
+decoding.py         decoding with and without a cache
+decoding_speed.py   the words per second of every translator, for lesson 18
+explorables.py      the time from moving a slider to the new picture
+clock.py            the time from raw text to a scored Transformer
 
-Lesson 17 measures the cost of attention, and its folder has the timer that all of them use.
+Lesson 17 measures the cost of attention; its folder has the timer that all of them use.
 """

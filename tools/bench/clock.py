@@ -1,8 +1,8 @@
-"""From raw text to a scored Transformer on Multi30k, everything counted: `python3 -m course_lib bench clock`.
+"""The total time from raw text to a scored Transformer on Multi30k: `python3 -m course_lib bench clock`.
 
-Two commands, timed from outside: `train` reads, learns BPE, tokenises, builds and trains; `evaluate` loads,
-translates the test set greedily and scores it. Starting Python and torch counts, twice.
-`python3 -m tools.bench.clock` keeps what came out in data/results.
+Two commands are timed from outside: `train` reads, learns BPE, tokenises, builds and trains; `evaluate`
+loads, translates the test set greedily and scores it. The time to start Python and torch is included, twice.
+`python3 -m tools.bench.clock` stores the result in data/results.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from lessons.l17_what_it_costs.timing import seconds
 COMMAND = "python3 -m tools.bench.clock"
 
 
-def timed(*words: str) -> float:
-    """The seconds of one command of the course."""
-    command = [sys.executable, "-m", "course_lib", *words]
+def time_command(*arguments: str) -> float:
+    """Run a command of the course and return how many seconds it takes."""
+    command = [sys.executable, "-m", "course_lib", *arguments]
     return round(seconds(lambda: subprocess.run(command, check=True, cwd=PROJECT_ROOT)), 1)
 
 
 def run() -> dict:
-    """Train and score in a fresh folder; the seconds, with what came out."""
-    with TemporaryDirectory() as aside:
-        folder, scores = str(Path(aside) / "run"), Path(aside) / "scores.json"
+    """Train and score in a temporary folder; returns the seconds and the BLEU score."""
+    with TemporaryDirectory() as temporary:
+        folder, scores = str(Path(temporary) / "run"), Path(temporary) / "scores.json"
         parts = {
-            "train": timed("train", "transformer", "--data", "multi30k", "--folder", folder),
-            "evaluate": timed("evaluate", "--checkpoint", folder, "--json", str(scores)),
+            "train": time_command("train", "transformer", "--data", "multi30k", "--folder", folder),
+            "evaluate": time_command("evaluate", "--checkpoint", folder, "--json", str(scores)),
         }
-        (found,) = json.loads(scores.read_text(encoding="utf-8"))["systems"]
+        (record,) = json.loads(scores.read_text(encoding="utf-8"))["systems"]
     total = round(sum(parts.values()), 1)
-    about = {key: found["trained"][key] for key in ("machine", "versions", "data")}
-    kept = {"command": COMMAND, "seconds": total, "parts": parts, "bleu": found["results"]["bleu"]}
+    about = {key: record["trained"][key] for key in ("machine", "versions", "data")}
+    result = {"command": COMMAND, "seconds": total, "parts": parts, "bleu": record["results"]["bleu"]}
     print(f"raw text to a scored Transformer: {total:.1f} s")
-    return kept | about
+    return result | about
 
 
 if __name__ == "__main__":

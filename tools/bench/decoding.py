@@ -1,10 +1,10 @@
-"""What a cache is worth when a sentence is said word by word: `python3 -m course_lib bench decoding`.
+"""How much a cache speeds up decoding: `python3 -m course_lib bench decoding`.
 
                             cached  recomputed  ratio
     transformer (multi30k)  0.55 s      3.99 s  7.3 ×
 
-A decoder that keeps what it worked out for earlier words does the work of 64 words for a sentence of 64.
-One that works everything out again at each step does that of 1 + 2 + … + 64 = 2,080 (`recompute.py`).
+A decoder that caches what it computed for earlier words processes 64 words for a sentence of 64. One that
+recomputes everything at each step processes 1 + 2 + … + 64 = 2,080 (`recompute.py`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from course_lib.translation.search import greedy
 from lessons.l16_decoding.recompute import Recompute
 from lessons.l17_what_it_costs.timing import columns, conditions, in_turn
 
-LENGTH, BATCH, SOURCE = 64, 8, 16
+LENGTH, BATCH, N_SRC = 64, 8, 16
 VOCAB = {"toy": 680, "multi30k": 8000}
 MEASURED = (("transformer", "multi30k"), ("transformer", "toy"), ("bahdanau", "toy"))
 ROUNDS, SEED = 3, 0
 
 ABOUT = f"""\
-Greedy decoding of {BATCH} sentences, {LENGTH} words each, from sources of {SOURCE}. New weights, seed {SEED};
+Greedy decoding of {BATCH} sentences, {LENGTH} words each, from sources of {N_SRC}. New weights, seed {SEED};
 no sentence ends before its last word. Both ways in turn, {ROUNDS} rounds after one to warm up.
 seconds   for all {BATCH} sentences, the median round, by the clock on the wall.
 Another machine's figures: data/results/bench_decoding_cpu.txt"""
@@ -41,24 +41,26 @@ def run(device: torch.device) -> None:
 
 
 def measure(name: str, scale: str, *, device: torch.device) -> list[str]:
-    """One system's row: seconds both ways, their ratio, and a word where the two said different things."""
-    system, memory = ready(name, scale, device=device)
-    slow = Recompute(system).eval()
-    systems = {"cached": system, "again": slow}
-    ways = {name: lambda one=one: greedy(one, memory, max_len=LENGTH) for name, one in systems.items()}
-    cached, again = map(median, in_turn(ways, rounds=ROUNDS).values())
-    same = torch.equal(ways["cached"]().ids, ways["again"]().ids)
-    figures = [f"{cached:.2f} s", f"{again:.2f} s", f"{again / cached:.1f} ×"]
+    """One system's row: seconds with and without the cache, their ratio, and a note if the outputs differ."""
+    system, memory = prepare(name, scale, device=device)
+    without_cache = Recompute(system).eval()
+    ways = {
+        "cached": lambda: greedy(system, memory, max_len=LENGTH),
+        "recomputed": lambda: greedy(without_cache, memory, max_len=LENGTH),
+    }
+    cached, recomputed = map(median, in_turn(ways, rounds=ROUNDS).values())
+    same = torch.equal(ways["cached"]().ids, ways["recomputed"]().ids)
+    figures = [f"{cached:.2f} s", f"{recomputed:.2f} s", f"{recomputed / cached:.1f} ×"]
     return [f"{name} ({scale})", *figures, "" if same else "other words"]
 
 
-def ready(name: str, scale: str = "toy", *, device: str | torch.device = "cpu") -> tuple[Translator, Rows]:
-    """A new system that never ends a sentence, so that all are as long, and a batch that it has read."""
+def prepare(name: str, scale: str = "toy", *, device: str | torch.device = "cpu") -> tuple[Translator, Rows]:
+    """An untrained system that never generates </s>, so that all outputs are equally long, and a memory."""
     torch.manual_seed(SEED)
     vocab_size = VOCAB[scale]
     system = build(name, make_config(name, scale=scale, vocab_size=vocab_size)).to(device).eval()
     generator = torch.Generator().manual_seed(SEED)
-    n = min(SOURCE, system.config.max_len)
+    n = min(N_SRC, system.config.max_len)
     src = torch.randint(len(SPECIAL), vocab_size, (BATCH, n), generator=generator)
     src[:, -1] = EOS
     with torch.inference_mode():

@@ -1,9 +1,9 @@
-"""How fast each translator says its words on one CPU thread: `python3 -m course_lib bench decoding_speed`.
+"""How fast each translator decodes on one CPU thread: `python3 -m course_lib bench decoding_speed`.
 
                  words a second
     transformer           1,882
 
-It is the museum's column "decoding": `python3 -m tools.bench.decoding_speed` keeps it in data/results.
+Lesson 18 shows it as "decoding"; `python3 -m tools.bench.decoding_speed` stores it in data/results.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from course_lib.runtime import data_path, write_json
 from course_lib.translation.search import greedy
 from lessons.l17_what_it_costs.cost import fastest
 from lessons.l17_what_it_costs.timing import columns, conditions
-from tools.bench.decoding import BATCH, SOURCE, ready
+from tools.bench.decoding import BATCH, N_SRC, prepare
 
 LENGTH, TURNS, TRIES = 32, 3, 3
 COMMAND = "python3 -m tools.bench.decoding_speed"
 
 ABOUT = f"""\
-Greedy, {BATCH} sentences of {LENGTH} words from sources of {SOURCE}; toy size, new weights, no sentence ends
+Greedy, {BATCH} sentences of {LENGTH} words from sources of {N_SRC}; toy size, new weights, no sentence ends
 early. Counted are the processor's own seconds, so that other programs do not matter: the median of {TURNS}
 turns over all systems, in each the best of {TRIES} tries.
 Another machine's figures: data/results/decoding_speed.json"""
 
 
 def run() -> list[dict]:
-    """Measure and print the table; every turn of it."""
+    """Measure and print the table; returns the speeds of every turn."""
     print(conditions("torch"), "", ABOUT, "", sep="\n", flush=True)
-    names = [one.name for one in translators()]
+    names = [system.name for system in translators()]
     runs, rows = measure(names), []
     for name in names:
-        turns = [one["words_per_second"] for one in runs if one["variant"] == name]
-        rows.append([name, f"{median(turns):,.0f}"])
+        speeds = [run["words_per_second"] for run in runs if run["variant"] == name]
+        rows.append([name, f"{median(speeds):,.0f}"])
     print(columns(["", "words a second"], rows))
     return runs
 
 
 def measure(names: list[str]) -> list[dict]:
-    """The words a second of each translator, in each turn."""
-    systems = {name: ready(name) for name in names}
-    ways = {name: lambda found=found: greedy(*found, max_len=LENGTH) for name, found in systems.items()}
+    """The words per second of each translator, in each turn."""
+    inputs = {name: prepare(name) for name in names}
+    ways = {name: lambda pair=pair: greedy(*pair, max_len=LENGTH) for name, pair in inputs.items()}
     return [
         {"variant": name, "seed": turn, "words_per_second": round(BATCH * LENGTH / seconds, 1)}
         for turn in range(TURNS)
@@ -51,5 +51,5 @@ def measure(names: list[str]) -> list[dict]:
 
 
 if __name__ == "__main__":
-    kept = {"command": COMMAND, "machine": conditions("torch"), "runs": run()}
-    write_json(data_path("results", "decoding_speed.json"), kept)
+    results = {"command": COMMAND, "machine": conditions("torch"), "runs": run()}
+    write_json(data_path("results", "decoding_speed.json"), results)

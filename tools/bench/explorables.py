@@ -1,10 +1,10 @@
-"""What a move of a slider costs: `python3 -m course_lib bench explorables`.
+"""The time from moving a slider to the new picture: `python3 -m course_lib bench explorables`.
 
                  ms a move
     SoftmaxDial  6.1 / 7.9
 
-Some explorables, two of them on the trained translator. From the key press to the picture on the screen, in a
-real browser: `python3 -m tests.browser.speed`.
+Some explorables are measured, two of them with the trained translator. `python3 -m tests.browser.speed`
+measures from the key press to the picture on the screen of a real browser.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ From setting a control until the new picture is there for the page: compute, dra
 def run() -> None:
     """Measure and print the table."""
     print(conditions(*PACKAGES), "", ABOUT, "", sep="\n", flush=True)
-    known = explorables()
-    rows = [[name, told(move(known[name]))] for name in (*NAMES, *TRAINED)]
+    classes = explorables()
+    rows = [[name, told(time_moves(classes[name]))] for name in (*NAMES, *TRAINED)]
     print(columns(["", "ms a move"], rows))
 
 
 def explorables() -> dict[str, type[Explorable]]:
-    """Every explorable of the course, by name, in the order of the lessons."""
+    """The class of every explorable, by name, in the order of the lessons."""
     packages = [import_module(lesson.package) for lesson in lessons()]
     names = [(package, name) for package in packages for name in getattr(package, "__all__", ())]
     exported = [getattr(package, name) for package, name in names]
-    kinds = [one for one in exported if isinstance(one, type) and issubclass(one, Explorable)]
-    return {kind.__name__: kind for kind in kinds}
+    classes = [value for value in exported if isinstance(value, type) and issubclass(value, Explorable)]
+    return {kind.__name__: kind for kind in classes}
 
 
 def told(times: list[float]) -> str:
-    """Median and 95th percentile.
+    """Median and 95th percentile as text.
 
     >>> told([float(number) for number in range(101)])
     '50.0 / 95.0'
@@ -55,22 +55,22 @@ def told(times: list[float]) -> str:
     return f"{median(times):.1f} / {quantiles(times, n=20, method='inclusive')[-1]:.1f}"
 
 
-def move(kind: type[Explorable]) -> list[float]:
-    """The milliseconds of each move of a knob."""
+def time_moves(kind: type[Explorable]) -> list[float]:
+    """The milliseconds of each move of a control."""
     explorable = kind()
-    knobs = dict(zip(explorable.start, explorable.view.children[1].children, strict=True))
-    moves = ((knobs[name], value) for name, value in sweep(kind) if knobs[name].value != value)
+    controls = dict(zip(explorable.start, explorable.view.children[1].children, strict=True))
+    moves = ((controls[name], value) for name, value in sweep(kind) if controls[name].value != value)
 
-    def one() -> None:
-        knob, value = next(moves)
-        knob.value = value
+    def move() -> None:
+        control, value = next(moves)
+        control.value = value
 
-    return [1000 * taken for taken in in_turn({"move": one}, rounds=MOVES)["move"]]
+    return [1000 * seconds for seconds in in_turn({"move": move}, rounds=MOVES)["move"]]
 
 
 def sweep(kind: type[Explorable]) -> Iterator[tuple[str, Any]]:
-    """Every control from end to end, all of them in turn, for ever."""
-    tracks = {control.name: control.stops for control in kind.controls}
-    for i in cycle(range(max(map(len, tracks.values())))):
-        for name, track in tracks.items():
-            yield name, track[i % len(track)]
+    """An endless sequence of settings: every control in turn, each from end to end."""
+    stops = {control.name: control.stops for control in kind.controls}
+    for i in cycle(range(max(map(len, stops.values())))):
+        for name, values in stops.items():
+            yield name, values[i % len(values)]

@@ -1,11 +1,11 @@
-"""How fast a training step is, beside what one would write first: `python3 -m course_lib bench training`.
+"""How fast a training step is, compared with a naive one: `python3 -m course_lib bench training`.
 
                              ms a step   tokens/s  padding  ratio
     eager nn.Transformer         33.79    242,403       0%  1.0 ×
     recorded step                 5.50  1,488,314       0%  6.1 ×
 
-On a GPU: one step of the Transformer at scale multi30k, against torch's own modules; then where the time of
-the fastest goes, kernel by kernel. On a CPU: two small systems, against a plain loop over random batches.
+On a GPU: one step of the Transformer at scale multi30k, compared with torch's own modules; then a profile of
+the fastest, kernel by kernel. On a CPU: two small systems, compared with a plain loop over random batches.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RATE, SEED = 1e-4, 0
 ROUNDS = {"cuda": 7, "cpu": 5}
 GPU_ROWS, GPU_LENGTH, GPU_VOCAB, GPU_STEPS = 512, 16, 8000, 20
 CPU_SYSTEMS, CPU_PAIRS, CPU_STEPS = ("transformer", "bahdanau"), 4000, 10
-CPU_ROWS, CPU_TOKENS = 64, 1024  # of a batch: sentences if naive, tokens in ours; some 900 words in both
+CPU_ROWS, CPU_TOKENS = 64, 1024  # sentences in a naive batch, tokens in ours; both have about 900 words
 
 ABOUT = {
     "cuda": f"""\
@@ -68,7 +68,7 @@ Step = Callable[[Batch, float], object]
 
 
 class Way(NamedTuple):
-    """A way to make a step, and the batches that one round of it learns from."""
+    """A training step, and the batches of one round of measurement."""
 
     step: Step
     batches: Sequence[Batch]
@@ -79,10 +79,10 @@ class Way(NamedTuple):
 
 
 def run(device: torch.device) -> None:
-    """Measure what can be measured here, and print it."""
+    """Measure on this device and print the tables."""
     on_gpu = device.type == "cuda"
-    where = torch.cuda.get_device_name(device) if on_gpu else f"{torch.get_num_threads()} threads"
-    print(f"{where}, {conditions('torch')}", "", ABOUT["cuda" if on_gpu else "cpu"], sep="\n", flush=True)
+    machine = torch.cuda.get_device_name(device) if on_gpu else f"{torch.get_num_threads()} threads"
+    print(f"{machine}, {conditions('torch')}", "", ABOUT["cuda" if on_gpu else "cpu"], sep="\n", flush=True)
     if not on_gpu:
         for name in CPU_SYSTEMS:
             print("", table(cpu_ways(name), name, ROUNDS["cpu"]), sep="\n", flush=True)
@@ -92,19 +92,19 @@ def run(device: torch.device) -> None:
     recorded = ways["recorded step"]
     if not recorded.step.records:
         print("\nThe step could not be recorded here: the last row is a plain one.")
-    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as found:
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
         recorded.step(recorded.batches[0], RATE)
         torch.cuda.synchronize(device)
     print("", "One recorded step, kernel by kernel:", sep="\n")
-    print(found.key_averages().table(sort_by="self_cuda_time_total", row_limit=15))
+    print(profiler.key_averages().table(sort_by="self_cuda_time_total", row_limit=15))
 
 
 def table(ways: Mapping[str, Way], title: str, rounds: int) -> str:
-    """Time all ways; the first is what the others are measured by."""
-    taken = in_turn({name: way.learn for name, way in ways.items()}, rounds=rounds)
+    """Time all ways; the ratios are relative to the first."""
+    times = in_turn({name: way.learn for name, way in ways.items()}, rounds=rounds)
     rows, first = [], None
     for name, (_, batches) in ways.items():
-        seconds, n_tokens = median(taken[name]), sum(int(batch.n_tokens) for batch in batches)
+        seconds, n_tokens = median(times[name]), sum(int(batch.n_tokens) for batch in batches)
         speed, padding = n_tokens / seconds, 1 - n_tokens / sum(batch.tgt_out.numel() for batch in batches)
         first = first or speed
         figures = [f"{1000 * seconds / len(batches):.2f}", f"{speed:,.0f}", f"{padding:.0%}"]
@@ -116,9 +116,9 @@ def table(ways: Mapping[str, Way], title: str, rounds: int) -> str:
 
 
 class TorchTransformer(nn.Module):
-    """The yardstick: torch's own `nn.Transformer` of the same sizes, wrapped as tutorials wrap it.
+    """The baseline: torch's own `nn.Transformer` of the same sizes, wrapped as in tutorials.
 
-    Norms stand behind each layer, torch's default and the 2017 paper's order: the speed is the same.
+    It uses post-norm, torch's default and the order of the 2017 paper; the speed is the same.
     """
 
     def __init__(self, config: TransformerConfig):
@@ -144,7 +144,7 @@ class TorchTransformer(nn.Module):
         src_lengths: Int[Tensor, " batch"],
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Float[Tensor, "batch tgt vocab"]:
-        # For torch's modules True means "may NOT be looked at", the opposite of the course's may_look.
+        # In torch's modules True means "may NOT be attended to", the opposite of the course's masks.
         padding = torch.arange(src.shape[1], device=src.device) >= src_lengths[:, None]
         future = torch.ones(tgt_in.shape[1], tgt_in.shape[1], dtype=torch.bool, device=src.device).triu(1)
         features = self.transformer(
@@ -158,13 +158,13 @@ class TorchTransformer(nn.Module):
         return F.linear(features, self.table.weight, self.bias)
 
     def embed(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n model"]:
-        """Words with their positions."""
+        """Word embeddings with positional encodings."""
         words = self.table(tokens) * math.sqrt(self.table.embedding_dim)
         return self.dropout(words + self.positions[: tokens.shape[1]])
 
 
-def usual_objective(smoothing: float):
-    """The loss as everybody writes it: torch's cross-entropy, in float32, labels softened."""
+def torch_objective(smoothing: float):
+    """Torch's cross-entropy with label smoothing, in float32."""
 
     def objective(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         logits = model(batch.src, batch.src_lengths, batch.tgt_in)
@@ -181,58 +181,58 @@ def usual_objective(smoothing: float):
 
 
 def gpu_ways(device: torch.device) -> dict[str, Way]:
-    """Torch's modules, eager and compiled, and ours, plain and recorded."""
+    """Torch's modules, eager and compiled; our modules, with a plain and a recorded step."""
     config = make_config("transformer", scale="multi30k", vocab_size=GPU_VOCAB)
     recipe = Recipe(n_steps=10_000, precision="bfloat16", fixed_shapes=True)
-    usual, ours = usual_objective(recipe.smoothing), translation(recipe.smoothing)
-    compiled = torch.compile(usual, mode="reduce-overhead")
+    eager, ours = torch_objective(recipe.smoothing), translation(recipe.smoothing)
+    compiled = torch.compile(eager, mode="reduce-overhead")
 
     def new(kind: Callable[[TransformerConfig], nn.Module]) -> nn.Module:
         torch.manual_seed(SEED)
         return kind(config).to(device).train()
 
     steps = {
-        "eager nn.Transformer": PlainStep(new(TorchTransformer), usual, recipe),
+        "eager nn.Transformer": PlainStep(new(TorchTransformer), eager, recipe),
         "compiled nn.Transformer": PlainStep(new(TorchTransformer), compiled, recipe),
         "plain step": PlainStep(new(Transformer), ours, recipe),
         "recorded step": GraphStep(new(Transformer), ours, recipe),
     }
-    batches = [drawn_batch(GPU_ROWS, GPU_LENGTH, GPU_VOCAB).to(device)] * GPU_STEPS
+    batches = [full_batch(GPU_ROWS, GPU_LENGTH, GPU_VOCAB).to(device)] * GPU_STEPS
     return {name: Way(step, batches) for name, step in steps.items()}
 
 
-def drawn_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
-    """Words drawn by lot; every row is full, so that every place counts."""
+def full_batch(n_rows: int, length: int, vocab_size: int) -> Batch:
+    """Random tokens without padding, so that every position counts."""
     generator = torch.Generator().manual_seed(SEED)
     src, tgt = torch.randint(len(SPECIAL), vocab_size, (2, n_rows, length), generator=generator)
     src[:, -1] = tgt[:, -1] = EOS
     tgt_in = torch.cat([torch.full((n_rows, 1), BOS), tgt[:, :-1]], dim=1)
-    full = torch.full((n_rows,), length)
-    return Batch(src, full, tgt_in, tgt, full.clone(), torch.arange(n_rows))
+    lengths = torch.full((n_rows,), length)
+    return Batch(src, lengths, tgt_in, tgt, lengths.clone(), torch.arange(n_rows))
 
 
 # ---- on a CPU
 
 
 def cpu_ways(name: str) -> dict[str, Way]:
-    """The loop one would write first, and the course's step and batches, as `train` puts them together."""
+    """A naive loop, and the course's step and batches as `train` uses them."""
     src, tgt = sides(generate(CPU_PAIRS, seed=SEED))
     tokenizer = WordTokenizer.from_texts([*src, *tgt])
     corpus = encode_corpus(src, tgt, tokenizer)
     config = make_config(name, scale="toy", vocab_size=tokenizer.vocab_size)
-    first, second = build(name, config).train(), build(name, config).train()
+    naive_model, our_model = build(name, config).train(), build(name, config).train()
     recipe = Recipe(n_steps=1, tokens_per_batch=CPU_TOKENS)
-    ours = PlainStep(second, objective_for(second, recipe.smoothing), recipe)
-    like_lengths = Epochs(corpus, tokens_per_batch=CPU_TOKENS, seed=SEED)
+    our_step = PlainStep(our_model, objective_for(our_model, recipe.smoothing), recipe)
+    by_length = Epochs(corpus, tokens_per_batch=CPU_TOKENS, seed=SEED)
     return {
-        "naive": Way(naive_step(first), random_batches(corpus)),
-        "ours": Way(ours, list(islice(like_lengths, CPU_STEPS))),
+        "naive": Way(naive_step(naive_model), random_batches(corpus)),
+        "ours": Way(our_step, list(islice(by_length, CPU_STEPS))),
     }
 
 
 def naive_step(model: nn.Module) -> Step:
-    """Forward, loss, backward, clip, update, as a first loop has them."""
-    objective, adam = usual_objective(0.0), torch.optim.Adam(model.parameters(), lr=RATE, foreach=False)
+    """Forward, loss, backward, clip, update, as in a first training loop."""
+    objective, adam = torch_objective(0.0), torch.optim.Adam(model.parameters(), lr=RATE, foreach=False)
 
     def step(batch: Batch, rate: float) -> tuple[Tensor, Tensor]:
         adam.zero_grad()
@@ -246,7 +246,7 @@ def naive_step(model: nn.Module) -> Step:
 
 
 def random_batches(corpus: EncodedCorpus) -> list[Batch]:
-    """Sentences in random order, each batch padded to its longest."""
+    """Sentences in random order, each batch padded to its longest sentence."""
     order = random.Random(SEED).sample(range(len(corpus)), CPU_STEPS * CPU_ROWS)
     batches = []
     for first in range(0, len(order), CPU_ROWS):

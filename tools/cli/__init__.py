@@ -1,31 +1,31 @@
-"""The command line: `python3 -m course_lib lab`, from the word that is typed to the exit code.
+"""The command line, `python3 -m course_lib lab`: from the arguments to the exit code.
 
-commands.py             every command together, and how each may end
-environment.py          the packages a command needs, and `CommandError`: what a user can put right
+commands.py             the parser of all commands, and how errors become exit codes
+environment.py          the packages a command needs, and `CommandError`: an error the user can fix
 arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
 
-lab_command.py          JupyterLab on the first lesson, with the settings in lab_settings/
-progress_command.py     what the learner has done
-build_command.py        lesson sources to notebooks
-test_command.py         style, unit tests, notebooks, the browser
-data_command.py         the toy language shown, Multi30k found or fetched
-train_command.py        a system trained
-translate_command.py    `translate` and `sample`: a system tried out
-evaluate_command.py     systems measured
-experiment_command.py   what a lesson quotes, run again
-bench_command.py        how fast it is
+lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
+progress_command.py     reports what the learner has done
+build_command.py        builds the notebooks from the lesson sources
+test_command.py         runs style checks, unit tests, notebooks and browser tests
+data_command.py         prints the toy language; finds or downloads Multi30k
+train_command.py        trains a system
+translate_command.py    `translate` and `sample`: run a trained system
+evaluate_command.py     measures trained systems
+experiment_command.py   repeats an experiment that a lesson quotes
+bench_command.py        measures speed
 
-This file, `course_lib/__init__.py` and `course_lib/__main__.py` run before anything is known about the
-Python that runs them. They keep to what every Python can read (no f-strings, ASCII), so that an old one
-says what it needs instead of showing a syntax error. All other files of `cli` may use Python 3.11, but
-only its standard library until the environment is there.
+This file, `tools/__init__.py`, `course_lib/__init__.py` and `course_lib/__main__.py` run before the Python
+version has been checked. They use only syntax that every Python can parse (no f-strings, ASCII), so that an
+old Python prints what the course needs instead of a syntax error. All other files of `cli` may use Python
+3.11, but only its standard library and course_lib.runtime until the environment has been set up.
 """
 
 import shutil
 import sys
 
 OLDEST = (3, 11)
-NEWER = ("python3.13", "python3.12", "python3.11", "python3.14")  # best tried first
+NEWER = ("python3.13", "python3.12", "python3.11", "python3.14")  # the best-tested version first
 
 
 def main(argv=None):
@@ -40,7 +40,7 @@ def main(argv=None):
 
 
 def too_old(argv):
-    """What to tell someone whose Python is too old: which one they may have besides, or how to get one."""
+    """The message for a Python that is too old: a newer one on this computer, or how to install one."""
     this = ".".join(str(part) for part in sys.version_info[:3])
     text = "The course needs Python 3.11 or newer. This is Python " + this + " (" + sys.executable + ").\n"
     find = getattr(shutil, "which", lambda name: None)  # Python 2 has none

@@ -1,4 +1,4 @@
-"""`bench`: how fast it is here."""
+"""`bench`: measure speed on this machine."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tools.cli.arguments import add_device, command, find_device
 
 
 def add(commands) -> None:
-    own = command(commands, "bench", "measure how fast it is: a step, a sentence, a slider", bench)
-    chosen = own.add_subparsers(dest="what", metavar="WHAT", required=True)
+    parser = command(commands, "bench", "measure how fast it is: a step, a sentence, a slider", bench)
+    chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     add_device(command(chosen, "training", "how fast a step of training is", bench))
     add_device(command(chosen, "decoding", "what a cache is worth to a decoder", bench))
     command(chosen, "decoding_speed", "how many words a second every translator says, on a CPU", bench)
@@ -21,21 +21,24 @@ def add(commands) -> None:
     command(chosen, "clock", "from raw Multi30k to a scored Transformer; best on a GPU", bench)
 
 
-def current(device=None) -> AbstractContextManager:
-    """Make a GPU the one that the timer waits for; a device by itself in a `with` would do much more."""
+def current_device(device=None) -> AbstractContextManager:
+    """Make a GPU torch's current_device one, which the timer waits for.
+
+    `with device:` would also create every new tensor there, and slow down every call.
+    """
     import torch
 
     return torch.cuda.device(device) if device is not None and device.type == "cuda" else nullcontext()
 
 
 def bench(args: argparse.Namespace) -> int:
-    """How fast it is here. It informs, and fails nobody's machine."""
-    home = "lessons.l17_what_it_costs" if args.what == "cost" else "tools.bench"
-    run = import_module(f"{home}.{args.what}").run
-    given = [find_device(args.device)] if "device" in args else []
+    """Run one benchmark and print its table. There is no speed at which it fails."""
+    package = "lessons.l17_what_it_costs" if args.what == "cost" else "tools.bench"
+    run = import_module(f"{package}.{args.what}").run
+    devices = [find_device(args.device)] if "device" in args else []
     try:
-        with current(*given):
-            run(*given)
-    except CalledProcessError as error:  # a command that was timed has said why
+        with current_device(*devices):
+            run(*devices)
+    except CalledProcessError as error:  # the timed command has printed its own error
         return error.returncode
     return 0

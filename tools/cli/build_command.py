@@ -1,4 +1,4 @@
-"""`build`: the notebooks, made from their sources."""
+"""`build`: make the notebooks from the lesson sources."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from tools.cli.arguments import command
 
 
 def add(commands) -> None:
-    own = command(commands, "build", "make the notebooks from their sources", build, "lab")
-    own.add_argument("lessons", nargs="*", metavar="NN", help="a lesson's number or topic (default: all)")
-    own.add_argument("--check", action="store_true", help="run nothing: do the notebooks fit their sources?")
+    parser = command(commands, "build", "make the notebooks from their sources", build, "lab")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="a lesson's number or topic (default: all)")
+    parser.add_argument(
+        "--check", action="store_true", help="run nothing: do the notebooks fit their sources?"
+    )
 
 
 def build(args: argparse.Namespace) -> int:

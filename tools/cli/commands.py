@@ -1,10 +1,10 @@
-"""The command line: the commands together, and how each may end.
+"""The parser of all commands, and how errors become messages and exit codes.
 
     run_command(["train", "bahdanau", "--seed", "1"])
 
-A command's own file has the words that may follow it, and what it does: `train_command.py` and so on.
-Only the standard library is imported before the environment is known to be there; each command imports
-what it needs when it runs. A wrong word is answered by argparse, before anything is loaded.
+Each command's arguments and implementation are in a file of its own: `train_command.py` and so on. Only the
+standard library and course_lib.runtime are imported before the environment has been set up; each command
+imports what it needs when it runs. Argparse rejects wrong arguments before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from tools.cli import (
 )
 from tools.cli.environment import CommandError, discard_output, ensure
 
-PARTS = (  # in the order of --help
+COMMAND_MODULES = (  # in the order of --help
     *(lab_command, progress_command, build_command, test_command, data_command),
     *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
 )
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-NO_RIGHT = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+NOT_ALLOWED = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
 NO_MEMORY = (
     "There is not enough memory for this.\n"
     "Close other programs, or ask for less at a time: a smaller --beam to translate and evaluate, a smaller\n"
@@ -44,71 +44,72 @@ NO_MEMORY = (
 
 
 def run_command(argv: list[str]) -> int:
-    """Read the command line, see to the environment, run the command; its exit code."""
+    """Parse the arguments, set up the environment if needed, run the command; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="replace")  # a Windows pipe may not know "✓"
+            stream.reconfigure(
+                encoding="utf-8", errors="replace"
+            )  # a Windows pipe may be unable to encode "✓"
     program = parser()
     if not argv:
         program.print_help()
         return 2
-    args, further = program.parse_known_args(argv)
-    args.words_typed, args.further = argv, further
-    if further and args.command != "lab":
-        args.refuse(f"unrecognized arguments: {' '.join(further)}")
+    args, extra = program.parse_known_args(argv)
+    args.argv, args.extra = argv, extra
+    if extra and args.command != "lab":
+        args.refuse(f"unrecognized arguments: {' '.join(extra)}")
 
     def run() -> int:
         ensure(args.stage, argv)
         return args.run(args)
 
-    return ended(run)
+    return exit_code(run)
 
 
-def ended(run: Callable[[], int]) -> int:
-    """Run to the end, or to one that is nobody's bug and so needs words and no traceback; the exit code."""
+def exit_code(run: Callable[[], int]) -> int:
+    """Run a command and return its exit code. Errors that are not bugs print a message, not a traceback."""
     try:
         code = run()
-        sys.stdout.flush()  # now, while a full disk can still be spoken of
+        sys.stdout.flush()  # now, while a full disk can still be reported
         return code
-    except CommandError as trouble:
-        told = str(trouble)
+    except CommandError as error:
+        message = str(error)
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
-        return 130  # what a shell expects of a program that Ctrl-C ended
-    except BrokenPipeError:  # `course_lib progress | head`: nobody reads any further
+        return 130  # what shells expect after Ctrl-C
+    except BrokenPipeError:  # `course_lib progress | head`: the reader has gone
         discard_output()
         return 0
     except OSError as error:
-        if error.errno not in NO_ROOM + NO_RIGHT:
+        if error.errno not in DISK_FULL + NOT_ALLOWED:
             raise
         if error.filename is None:
             discard_output()
-        told = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
-        full = error.errno in NO_ROOM
-        todo = "Make room" if full else "See who may read and write it, or name another place"
-        told += f"{todo}; then run the same command again."
+        message = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
+        full = error.errno in DISK_FULL
+        advice = "Make room" if full else "See who may read and write it, or name another place"
+        message += f"{advice}; then run the same command again."
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
-        told = NO_MEMORY
-    print(f"\n{told}", file=sys.stderr)
+        message = NO_MEMORY
+    print(f"\n{message}", file=sys.stderr)
     return 1
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether that is what an error means. torch has a class for it on a GPU, and only words on the CPU.
+    """Whether an error means that memory ran out. On the CPU torch says so only in the message.
 
     >>> out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to"))
     True
     >>> out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
     False
     """
-    words = ("not enough memory", "out of memory", "can't allocate memory")
-    return isinstance(error, MemoryError) or any(one in str(error).lower() for one in words)
+    phrases = ("not enough memory", "out of memory", "can't allocate memory")
+    return isinstance(error, MemoryError) or any(phrase in str(error).lower() for phrase in phrases)
 
 
 def parser() -> argparse.ArgumentParser:
-    """All that can be typed."""
     program = argparse.ArgumentParser(
         prog=program_name(),
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
@@ -117,6 +118,6 @@ def parser() -> argparse.ArgumentParser:
     )
     program.add_argument("--version", action="version", version=f"attention-course {__version__}")
     commands = program.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
-    for part in PARTS:
-        part.add(commands)
+    for module in COMMAND_MODULES:
+        module.add(commands)
     return program

@@ -1,4 +1,4 @@
-"""`data show`, `data words` and `data multi30k`: the toy language to look at, the real corpus to get.
+"""`data show`, `data words` and `data multi30k`: print the toy language; get the real corpus.
 
 the cat drank the water
 le chat a bu l' eau
@@ -16,32 +16,32 @@ from course_lib.runtime import program_name
 from tools.cli.arguments import at_least, command, seed
 from tools.cli.environment import CommandError
 
-AT_MOST = 20_000  # sentences looked at for a rule
+MAX_SEARCHED = 20_000  # sentences generated in search of a rule
 MULTI30K = """31,014 captions of photographs in German, English and French, from their makers' public
 repository. Looked for in FOLDER, else in the folder that the environment variable COURSE_MULTI30K names,
 else in a folder of the course on this computer. It is never part of the course: please do not pass it on."""
 
 
 def add(commands) -> None:
-    what = "show the toy language and its words, or get the real corpus"
-    own = command(commands, "data", what, show)
-    chosen = own.add_subparsers(dest="what", metavar="WHAT", required=True)
-    own = command(chosen, "show", "print sentences of the toy language, with their alignment", show)
-    own.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many pairs (5)")
-    own.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other sentences (0)")
+    help_text = "show the toy language and its words, or get the real corpus"
+    parser = command(commands, "data", help_text, show)
+    subcommands = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    parser = command(subcommands, "show", "print sentences of the toy language, with their alignment", show)
+    parser.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many pairs (5)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other sentences (0)")
     rule = "only pairs with this phenomenon; a wrong name lists them"
-    own.add_argument("--rule", metavar="NAME", help=rule)
+    parser.add_argument("--rule", metavar="NAME", help=rule)
     length = "at least A and at most B English words (3 12)"
-    own.add_argument("--length", type=int, nargs=2, default=(3, 12), metavar=("A", "B"), help=length)
-    command(chosen, "words", "list the words that the toy language knows, by kind", words)
-    own = command(chosen, "multi30k", "find, check or download the Multi30k corpus", multi30k)
-    own.epilog = MULTI30K
-    own.add_argument("folder", nargs="?", metavar="FOLDER", help="where the files are, or shall be")
-    own.add_argument("--download", action="store_true", help="get what is missing, without asking")
+    parser.add_argument("--length", type=int, nargs=2, default=(3, 12), metavar=("A", "B"), help=length)
+    command(subcommands, "words", "list the words that the toy language knows, by kind", words)
+    parser = command(subcommands, "multi30k", "find, check or download the Multi30k corpus", multi30k)
+    parser.epilog = MULTI30K
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where the files are, or shall be")
+    parser.add_argument("--download", action="store_true", help="get what is missing, without asking")
 
 
 def show(args: argparse.Namespace) -> int:
-    """Sentences of the toy language, with the gold alignment under each pair."""
+    """Print sentences of the toy language, with the gold alignment under each pair."""
     import random
     from itertools import islice
 
@@ -52,96 +52,100 @@ def show(args: argparse.Namespace) -> int:
         if args.rule:
             check_rule(args.rule)
         pairs = (drawn.pair for drawn in draw(random.Random(args.seed), length=tuple(args.length)))
-        fitting = (pair for pair in islice(pairs, AT_MOST) if not args.rule or args.rule in pair.phenomena)
-        shown = ["\n".join(lines(pair)) for pair in islice(fitting, args.n)]
+        searched = islice(pairs, MAX_SEARCHED)
+        matches = (pair for pair in searched if not args.rule or args.rule in pair.phenomena)
+        blocks = ["\n".join(format_pair(pair)) for pair in islice(matches, args.n)]
     except ValueError as error:
         raise CommandError(str(error), f"`{program_name()} data show --help` lists the options.") from error
-    if not shown:
-        raise CommandError(f"No such sentence among {AT_MOST:,}.", "Ask for longer ones, as --length 8 16.")
-    print("\n\n".join(shown))
+    if not blocks:
+        raise CommandError(
+            f"No such sentence among {MAX_SEARCHED:,}.", "Ask for longer ones, as --length 8 16."
+        )
+    print("\n\n".join(blocks))
     return 0
 
 
-def lines(pair) -> list[str]:
-    """The two sentences, who became whom, and who is meant by a pronoun.
+def format_pair(pair) -> list[str]:
+    """The two sentences, their alignment, the antecedents of pronouns, and the phenomena, a line each.
 
-    Each English word stands with its French ones; words that came together (ice cream—glace) stay together.
+    Each English word is shown with its French words. Neighbours that align with the same words are grouped:
+    ice cream—glace.
     """
     groups = []
-    for at, word in enumerate(pair.src):
-        there = tuple(sorted(right for left, right in pair.links if left == at))
-        if groups and there and groups[-1][1] == there:
-            groups[-1] = (f"{groups[-1][0]} {word}", there)
+    for position, word in enumerate(pair.src):
+        aligned = tuple(sorted(tgt for src, tgt in pair.links if src == position))
+        if groups and aligned and groups[-1][1] == aligned:
+            groups[-1] = (f"{groups[-1][0]} {word}", aligned)
         else:
-            groups.append((word, there))
-    links = [f"{word}—{' '.join(pair.tgt[at] for at in there)}" for word, there in groups]
-    found = [pair.src_text, pair.tgt_text, "    " + "  ".join(link.removesuffix("—") for link in links)]
+            groups.append((word, aligned))
+    links = [f"{word}—{' '.join(pair.tgt[position] for position in aligned)}" for word, aligned in groups]
+    lines = [pair.src_text, pair.tgt_text, "    " + "  ".join(link.removesuffix("—") for link in links)]
     if pair.antecedents:
-        meant = [f"{pair.src[left]} = {pair.src[right]}" for left, right in pair.antecedents]
-        found.append("    " + ", ".join(meant))
-    return [*found, "    " + ", ".join(sorted(pair.phenomena))]
+        references = [f"{pair.src[pronoun]} = {pair.src[noun]}" for pronoun, noun in pair.antecedents]
+        lines.append("    " + ", ".join(references))
+    return [*lines, "    " + ", ".join(sorted(pair.phenomena))]
 
 
 def words(args: argparse.Namespace) -> int:
-    """Every English word that the toy language knows, by kind."""
-    for kind, known in words_by_kind().items():
-        print(textwrap.fill(", ".join(known), 100, initial_indent=f"{kind:12}", subsequent_indent=" " * 12))
+    """Print every English word of the toy language, by kind."""
+    for kind, names in words_by_kind().items():
+        print(textwrap.fill(", ".join(names), 100, initial_indent=f"{kind:12}", subsequent_indent=" " * 12))
     return 0
 
 
 def words_by_kind() -> dict[str, list[str]]:
-    """Nouns as person, animal and so on; verbs; adjectives; and what the grammar needs besides."""
+    """Nouns by kind (person, animal, ...), verbs, adjectives, and all other words the grammar uses."""
     from course_lib.text.toy.generate import generate
     from course_lib.text.toy.lexicon import KINDS, lexicon
 
-    known = lexicon()
-    found = {kind: [noun.name for noun in known.nouns if noun.kind == kind] for kind in KINDS}
-    found["verb"] = [verb.name for verb in known.verbs]
-    found["adjective"] = sorted({quality.en for quality in known.qualities})
-    listed = [form for noun in known.nouns for form in noun.en] + found["adjective"]
-    listed += [f"{form} {verb.particle}" for verb in known.verbs for form in verb.en]
-    met = {word for pair in generate(2000, seed=0) for word in pair.src}
-    return found | {"other": sorted(met - set(" ".join(listed).split()))}
+    entries = lexicon()
+    by_kind = {kind: [noun.name for noun in entries.nouns if noun.kind == kind] for kind in KINDS}
+    by_kind["verb"] = [verb.name for verb in entries.verbs]
+    by_kind["adjective"] = sorted({quality.en for quality in entries.qualities})
+    forms = [form for noun in entries.nouns for form in noun.en] + by_kind["adjective"]
+    forms += [f"{form} {verb.particle}" for verb in entries.verbs for form in verb.en]
+    generated = {word for pair in generate(2000, seed=0) for word in pair.src}
+    return by_kind | {"other": sorted(generated - set(" ".join(forms).split()))}
 
 
 # ---- Multi30k
 
 
 def multi30k(args: argparse.Namespace) -> int:
-    """0 when all nine files are there and right, in the end."""
+    """Check the nine files and download what is missing; 0 if all of them are right in the end."""
     from course_lib.text import multi30k
 
-    folder, why = multi30k.find_folder(args.folder)
-    if wrong := report(folder, why):
+    folder, reason = multi30k.find_folder(args.folder)
+    if wrong := check_files(folder, reason):
         if not args.download:
             print(f"\nMulti30k is public ({multi30k.HOME}, 2 MB). The command")
             print(f"    {multi30k.command(args.folder)}\ngets what is missing. By hand: put these files into")
             print(folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), sep="\n")
-            if not agreed():
+            if not confirm_download():
                 return 1
         try:
             multi30k.fetch(folder)
         except (multi30k.DownloadError, OSError) as error:
             raise CommandError(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
-        report(folder, why)
+        check_files(folder, reason)
     print("All nine files are there, and every checksum is right.")
     print("Whoever writes about results on them cites Elliott et al. 2016 and 2017.")
     return 0
 
 
-def report(folder: Path, why: str) -> list[str]:
-    """Print how it is with each file; the names of those that are missing or wrong."""
+def check_files(folder: Path, reason: str) -> list[str]:
+    """Print the state of each file; return the names of those that are missing or wrong."""
     from course_lib.text.multi30k import published, state
 
-    print(f"Multi30k in {folder} ({why})")
-    found = {name: state(folder, name) for name in published()}
-    for name, how in found.items():
-        print(f"  {'✓' if how == 'right' else '·'} {name:24} {how}")
-    return [name for name, how in found.items() if how != "right"]
+    print(f"Multi30k in {folder} ({reason})")
+    states = {name: state(folder, name) for name in published()}
+    for name, file_state in states.items():
+        print(f"  {'✓' if file_state == 'right' else '·'} {name:24} {file_state}")
+    return [name for name, file_state in states.items() if file_state != "right"]
 
 
-def agreed() -> bool:
-    """Ask, where there is somebody to answer."""
+def confirm_download() -> bool:
+    """Ask the user; without a terminal the answer is no."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     try:

@@ -1,9 +1,10 @@
 """The packages that a command needs: found in this Python, or else installed into `.venv` by pip.
 
-    ensure("lab", ["lab"])     # returns in an interpreter that has what the lab needs
+    ensure("lab", ["lab"])     # returns only in an interpreter that has what the lab needs
 
-Nothing but Python's standard library is imported here. A finished set-up writes a stamp into `.venv`: which
-pins it installed and up to which stage. A Python that has good versions of everything is used as it is.
+Only Python's standard library and course_lib.runtime are imported here. A finished set-up writes a stamp
+into `.venv`: which pins it installed, and up to which stage. A Python that already has suitable versions of
+everything is used as it is.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from pathlib import Path
 from course_lib.runtime import PROJECT_ROOT, program_name
 
 VENV = PROJECT_ROOT / ".venv"
-STAMP = "course.json"  # in it
+STAMP = "course.json"  # in VENV
 STAGES = ("training", "lab", "test")  # each includes the ones before it
 
 
 class CommandError(Exception):
-    """Something the user can put right: what happened, and what to do about it.
+    """An error that the user can fix: what happened, and what to do about it.
 
     >>> print(CommandError("The disk is full.", "Make room, then run the same command again."))
     The disk is full.
@@ -42,26 +43,26 @@ class CommandError(Exception):
 
 
 def discard_output() -> None:
-    """Send what is still to be printed nowhere: Python would try again when it ends, and complain."""
+    """Redirect stdout to nowhere. Otherwise Python flushes it again at exit, and reports the error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def ensure(stage: str, argv: list[str]) -> None:
-    """Return only in an interpreter that has what a stage needs; else run the command again in `.venv`."""
+    """Return only in an interpreter that has what a stage needs; otherwise rerun the command in `.venv`."""
     os.environ["COURSE_CALLED"] = program_name()
     check_complete()
     inside, ready = Path(sys.prefix) == VENV, is_ready(stage)
     if inside and ready:
         return
-    lacking = missing(stage)
-    if not lacking:
+    packages = missing(stage)
+    if not packages:
         return
     if not ready:
-        set_up(stage, lacking)
+        set_up(stage, packages)
     restart(argv)
 
 
-# ---- what is needed, and what is there
+# ---- required and installed packages
 
 
 def check_complete() -> None:
@@ -79,7 +80,7 @@ def project() -> dict:
 
 
 def needed(stage: str) -> dict[str, str]:
-    """Each package that a stage needs, with the versions that will do: {"numpy": ">=2.0,<3"}."""
+    """Each package that a stage needs, with the range of versions: {"numpy": ">=2.0,<3"}."""
     content = project()["project"]
     lines = list(content["dependencies"])
     for extra in STAGES[1 : STAGES.index(stage) + 1]:
@@ -88,32 +89,34 @@ def needed(stage: str) -> dict[str, str]:
 
 
 def missing(stage: str) -> list[str]:
-    """What this interpreter lacks: ["numpy >=2.0,<3 (has 1.26.4)"]. Looks at metadata, imports nothing."""
-    lacking = []
-    for name, wanted in needed(stage).items():
+    """What this interpreter lacks: ["numpy >=2.0,<3 (has 1.26.4)"]. Reads metadata, imports nothing."""
+    packages = []
+    for name, version_range in needed(stage).items():
         try:
-            found = version(name)
+            installed = version(name)
         except PackageNotFoundError:
-            lacking.append(f"{name} {wanted}")
+            packages.append(f"{name} {version_range}")
         else:
-            lacking += [] if admits(wanted, found) else [f"{name} {wanted} (has {found})"]
-    return lacking
+            packages += (
+                [] if admits(version_range, installed) else [f"{name} {version_range} (has {installed})"]
+            )
+    return packages
 
 
-def admits(wanted: str, found: str) -> bool:
-    """Whether a version is within a range of ours: only >=, < and == are written, joined by commas.
+def admits(version_range: str, installed: str) -> bool:
+    """Whether a version is within a range, which may use >=, < and ==, joined by commas.
 
     >>> admits(">=2.11,<3", "2.13.0+cpu"), admits(">=2.11,<3", "2.9.1"), admits(">=2.11,<3", "3.0.0")
     (True, False, False)
     """
 
-    def release(number: str) -> list[int]:  # [2, 13] of 2.13.0+cpu
-        whole = re.match(r"\d+(?:\.\d+)*", number)[0]
-        return [int(part) for part in re.sub(r"(\.0)+$", "", whole).split(".")]
+    def release(text: str) -> list[int]:  # [2, 13] for 2.13.0+cpu
+        number = re.match(r"\d+(?:\.\d+)*", text)[0]
+        return [int(part) for part in re.sub(r"(\.0)+$", "", number).split(".")]
 
     compare = {">=": operator.ge, "<": operator.lt, "==": operator.eq}
-    bounds = re.findall(r"(>=|<|==)([\d.]+)", wanted)
-    return all(compare[sign](release(found), release(bound)) for sign, bound in bounds)
+    bounds = re.findall(r"(>=|<|==)([\d.]+)", version_range)
+    return all(compare[sign](release(installed), release(bound)) for sign, bound in bounds)
 
 
 # ---- .venv
@@ -124,13 +127,13 @@ def venv_python() -> Path:
 
 
 def stamp() -> str | None:
-    """The stamp's text; None where `.venv` has none."""
+    """The stamp's text; None if `.venv` has none."""
     path = VENV / STAMP
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def stamp_for(stage: str) -> str:
-    """The stamp of a set-up: a hash of the two files that decide what is installed, and the stage."""
+    """The stamp of a set-up: the stage, and a hash of the two files that decide what is installed."""
     files = [(PROJECT_ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
     return json.dumps({"pins": hashlib.sha256(b"".join(files)).hexdigest()[:16], "stage": stage})
 
@@ -140,22 +143,22 @@ def is_ready(stage: str) -> bool:
     return stamp() in map(stamp_for, STAGES[STAGES.index(stage) :]) and venv_python().exists()
 
 
-def set_up(stage: str, lacking: list[str]) -> None:
-    """Make `.venv`, or bring it up to what a stage needs, and stamp it."""
+def set_up(stage: str, packages: list[str]) -> None:
+    """Create or extend `.venv` for a stage, and stamp it. `packages` are the missing ones."""
     if VENV.exists() and stamp() is None:
         raise CommandError(
-            f"The folder .venv was not made by the course, and it lacks {lacking[0]}.",
+            f"The folder .venv was not made by the course, and it lacks {packages[0]}.",
             "Move it away, then run the same command again. Or activate it, run\n"
             "    python -m pip install -c constraints.txt -e .[lab,test]\nand then the same command.",
         )
-    print(f"This Python lacks {lacking[0]}: setting up the course in .venv. About 1.4 GB, a few minutes (on")
+    print(f"This Python lacks {packages[0]}: setting up the course in .venv. About 1.4 GB, a few minutes (on")
     print("Linux torch may bring NVIDIA's libraries along, several GB more). Ctrl-C stops it.", flush=True)
     if not (stamp() and venv_python().exists()):
         make_venv()
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
-    words = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
+    arguments = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
     extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
-    if run([venv_python(), "-m", "pip", "--no-input", *words, "--editable", f"{PROJECT_ROOT}{extras}"]):
+    if run([venv_python(), "-m", "pip", "--no-input", *arguments, "--editable", f"{PROJECT_ROOT}{extras}"]):
         raise CommandError(
             "pip could not install the packages; it says why above.",
             "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
@@ -165,7 +168,7 @@ def set_up(stage: str, lacking: list[str]) -> None:
 
 
 def make_venv() -> None:
-    """An empty `.venv`, in place of one whose first set-up never came to its end."""
+    """Create an empty `.venv`, replacing one whose first set-up was never finished."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise CommandError(
             f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
@@ -174,8 +177,8 @@ def make_venv() -> None:
         )
     shutil.rmtree(VENV, ignore_errors=True)
     VENV.mkdir()
-    (VENV / STAMP).touch()  # first of all, so that what is left after a power cut is known to be ours
-    # Not by the Python of `.venv` itself, which is gone by now.
+    (VENV / STAMP).touch()  # first, so that a half-made folder is recognised as ours after a power cut
+    # Not with the Python of `.venv` itself, which has just been deleted.
     if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
         raise CommandError(
             "Python could not make .venv; it says why above.", "Then run the same command again."
@@ -183,14 +186,14 @@ def make_venv() -> None:
 
 
 def run(command: list[str | Path]) -> int:
-    # A pip.conf that says `user = true` would send the packages past the environment.
-    own = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return subprocess.run(command, env=os.environ | own).returncode
+    # With `user = true` in a pip.conf, pip would install outside the environment.
+    variables = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return subprocess.run(command, env=os.environ | variables).returncode
 
 
 def restart(argv: list[str]) -> None:
-    """Run the command anew in `.venv`: in place of this process, or on Windows as its child."""
-    own = {
+    """Run the command again in `.venv`: replacing this process, or on Windows as its child."""
+    variables = {
         "VIRTUAL_ENV": str(VENV),
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
         "PATH": first_in_path(venv_python().parent, "PATH"),
@@ -198,11 +201,11 @@ def restart(argv: list[str]) -> None:
     command = [str(venv_python()), "-m", "course_lib", *argv]
     sys.stdout.flush()
     if os.name != "nt":
-        os.execve(command[0], command, os.environ | own)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child has Ctrl-C too, and decides
-    raise SystemExit(subprocess.call(command, env=os.environ | own))
+        os.execve(command[0], command, os.environ | variables)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child receives Ctrl-C too, and handles it
+    raise SystemExit(subprocess.call(command, env=os.environ | variables))
 
 
 def first_in_path(folder: Path, variable: str) -> str:
-    """A variable such as PATH with one folder more, before the others."""
+    """The value of a variable such as PATH with a folder put in front."""
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get(variable)])])

@@ -1,4 +1,4 @@
-"""`experiment`: what a lesson quotes, made again."""
+"""`experiment`: repeat an experiment that a lesson quotes."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from tools.cli.environment import CommandError
 
 
 def add(commands) -> None:
-    what = "run again an experiment that a lesson quotes"
-    own = command(commands, "experiment", what, experiment)
-    own.epilog = "What is done is kept; the same command goes on."
-    own.add_argument("names", nargs="*", metavar="NAME", help="one or more; --list shows them")
-    own.add_argument("--list", action="store_true", help="show every experiment, and what it asks")
-    own.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
-    own.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
-    own.add_argument("--seeds", nargs="+", type=seed, metavar="N", help="else the experiment's own, 0 1 2")
-    own.add_argument(
+    help_text = "run again an experiment that a lesson quotes"
+    parser = command(commands, "experiment", help_text, experiment)
+    parser.epilog = "What is done is kept; the same command goes on."
+    parser.add_argument("names", nargs="*", metavar="NAME", help="one or more; --list shows them")
+    parser.add_argument("--list", action="store_true", help="show every experiment, and what it asks")
+    parser.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
+    parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
+    parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help="else the experiment's own, 0 1 2")
+    parser.add_argument(
         "--steps", type=at_least(1), dest="n_steps", metavar="N", help="a trial; else the recipe's"
     )
-    own.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help="runs at once (1)")
-    add_device(own)
+    parser.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help="runs at once (1)")
+    add_device(parser)
     out = "where results are kept (runs/experiments)"
-    own.add_argument("--out", type=Path, default="runs/experiments", metavar="FOLDER", help=out)
+    parser.add_argument("--out", type=Path, default="runs/experiments", metavar="FOLDER", help=out)
 
 
 def experiment(args: argparse.Namespace) -> int:
-    """Run experiments again, list them, or show the tables of what was run."""
+    """Run experiments, list them, or print the tables of stored results."""
     from tools.experiments.catalogue import experiments, results_file
     from tools.experiments.tables import table
 
-    known = experiments()
+    catalogue = experiments()
     if args.list or not args.names:
-        for one in known.values():
-            print(f"{one.name}  (lesson {one.lesson}; {len(one.variants)} variants)\n    {one.asks}")
+        for entry in catalogue.values():
+            print(f"{entry.name}  (lesson {entry.lesson}; {len(entry.variants)} variants)\n    {entry.asks}")
         return 0
-    if unknown := [name for name in args.names if name not in known]:
-        raise CommandError(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(known)}.")
+    if unknown := [name for name in args.names if name not in catalogue]:
+        raise CommandError(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(catalogue)}.")
     if args.table:
         for name in args.names:
             path = results_file(args.out, name, args.n_steps)
@@ -56,10 +56,12 @@ def experiment(args: argparse.Namespace) -> int:
 
     from tools.experiments.runner import run
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the runs' processes are ended as well
-    names = ("out", "seeds", "variants", "n_steps", "device", "at_a_time")
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # an exit, unlike a signal, also ends the runs' processes
+    options = ("out", "seeds", "variants", "n_steps", "device", "at_a_time")
     try:
-        failed = run(args.names, **{name: getattr(args, name) for name in names})
+        n_failed = run(args.names, **{name: getattr(args, name) for name in options})
     except ValueError as error:
         raise CommandError(str(error), f"`{program_name()} experiment --list` shows them all.") from error
-    return 1 if failed else 0
+    return 1 if n_failed else 0

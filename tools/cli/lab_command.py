@@ -1,4 +1,4 @@
-"""`lab`: JupyterLab on the first lesson."""
+"""`lab`: open JupyterLab on the first lesson."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ SETTINGS = Path(__file__).with_name("lab_settings")
 
 
 def add(commands) -> None:
-    own = command(commands, "lab", "set up on the first run, then open JupyterLab", open_lab, "lab")
-    own.epilog = "Arguments that are not listed here go to JupyterLab."
-    own.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    parser = command(commands, "lab", "set up on the first run, then open JupyterLab", open_lab, "lab")
+    parser.epilog = "Arguments that are not listed here go to JupyterLab."
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
 
 
 def open_lab(args: argparse.Namespace) -> int:
-    """With the settings that the course ships."""
     from jupyterlab.labapp import LabApp
 
     os.chdir(PROJECT_ROOT)
     os.environ |= {
         "JUPYTER_CONFIG_PATH": first_in_path(SETTINGS, "JUPYTER_CONFIG_PATH"),
-        # Somebody's own kernel called python3 would run the lessons in an environment that lacks them.
+        # A user's own kernel called python3 would run the lessons in an environment without our packages.
         "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
     }
-    LabApp.launch_instance((["--no-browser"] if args.no_browser else []) + args.further)
+    LabApp.launch_instance((["--no-browser"] if args.no_browser else []) + args.extra)
     return 0

@@ -1,4 +1,4 @@
-"""`test`: style, unit tests, every notebook, the browser; each is run whatever the ones before gave."""
+"""`test`: style, unit tests, every notebook, the browser. A failing part doesn't stop the others."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tools.cli.arguments import command
 
 REPORTS = PROJECT_ROOT / "build" / "test"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
-# nbval and its friends warn about one another; a warning in a lesson shows in its output and fails there.
-# loadscope: a notebook keeps to one worker. All forms of all lessons share them, so that none idles.
+# nbval and its plugins warn about one another; a warning in a lesson shows up in its output and fails there.
+# loadscope keeps a notebook on one worker. One run has all forms of all lessons, so that no worker idles.
 NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
@@ -30,12 +30,12 @@ Part = tuple[str, tuple[str, ...], Mapping[str, str]]  # a name, a command and i
 
 
 def add(commands) -> None:
-    own = command(commands, "test", "set up what is missing, then run every test", run, "test")
-    own.add_argument("--quick", action="store_true", help="style and quick unit tests, within a minute")
+    parser = command(commands, "test", "set up what is missing, then run every test", run, "test")
+    parser.add_argument("--quick", action="store_true", help="style and quick unit tests, within a minute")
 
 
 def run(args: argparse.Namespace) -> int:
-    """All parts, then a line for each and the totals. 1 when anything failed."""
+    """Run all parts, then print a line for each and the totals. 1 if anything failed."""
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
     rows = []
@@ -48,16 +48,16 @@ def run(args: argparse.Namespace) -> int:
     rows.append(("all together", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
     print("\n==== summary")
     for name, passed, failed, skipped, seconds in rows:
-        told = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
-        print(f"{name:20} {seconds:7.1f} s   {told}")
-    print(f"\n{told}", flush=True)
+        totals = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+        print(f"{name:20} {seconds:7.1f} s   {totals}")
+    print(f"\n{totals}", flush=True)
     return 1 if failed else 0
 
 
 def count(name: str, code: int) -> tuple[int, int, int]:
-    """How many passed, failed and were skipped, by pytest's own report; a command without one is one test.
+    """How many passed, failed and were skipped, by pytest's report; a command without one counts as one test.
 
-    What ended badly has failed, whatever its report says.
+    A nonzero exit code counts as a failure even if the report has none.
     """
     try:
         suite = ElementTree.parse(REPORTS / f"{name}.xml").find(".//testsuite").attrib
@@ -73,7 +73,6 @@ def count(name: str, code: int) -> tuple[int, int, int]:
 
 
 def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
-    """What to run, in order, by name."""
     yield "style", (sys.executable, "-m", "ruff", "check", "."), os.environ
     yield "layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), os.environ
     marks = "not browser and not slow" if args.quick else "not browser"
@@ -86,11 +85,11 @@ def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
         yield browser(home)
 
 
-def pytest(name: str, home: Path, *asked: str) -> Part:
-    # One thread each: two workers that both take all cores are slower than one.
+def pytest(name: str, home: Path, *arguments: str) -> Part:
+    # One thread each: two workers that both use all cores are slower than one.
     environment = os.environ | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
-    dist = () if "--dist" in asked else ("--dist", "worksteal")
-    return name, (*PYTEST, *dist, f"--junitxml={REPORTS / f'{name}.xml'}", *asked), environment
+    dist = () if "--dist" in arguments else ("--dist", "worksteal")
+    return name, (*PYTEST, *dist, f"--junitxml={REPORTS / f'{name}.xml'}", *arguments), environment
 
 
 def browser(home: Path) -> Part:
@@ -98,16 +97,16 @@ def browser(home: Path) -> Part:
 
     if chromium_path() is not None:
         return pytest("browser", home, "tests/browser", "-m", "browser")
-    must = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")
-    told = f"import sys; print({NO_CHROMIUM!r}); sys.exit({int(must)})"
-    return "browser", (sys.executable, "-c", told), os.environ
+    required = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")
+    program = f"import sys; print({NO_CHROMIUM!r}); sys.exit({int(required)})"
+    return "browser", (sys.executable, "-c", program), os.environ
 
 
 def notebooks(folder: Path) -> list[Path]:
-    """Every lesson as learners get it, run on another CPU, and with its solutions filled in, on this one.
+    """The notebooks for nbval: the learner's edition as on another CPU, and the solved edition.
 
-    `tests/nbval_home.py` knows by the folder which form a notebook has. On this CPU the browser's tests run
-    every lesson as learners get it, and compare what it prints; without a browser nbval does that, too.
+    `tests/nbval_home.py` tells by the folder which form a notebook has. The browser tests run the learner's
+    edition on this CPU and compare its output; without a browser nbval does that too.
     """
     from tests.browser.lab import chromium_path
     from tools.authoring.build import draft
@@ -124,7 +123,7 @@ def notebooks(folder: Path) -> list[Path]:
         try:
             path.write_text(as_text(draft(source, PROJECT_ROOT).notebook("solved")), encoding="utf-8")
             solved.append(path)
-        except LessonError as problem:  # the unit tests fail over it
+        except LessonError as problem:  # the unit tests fail because of it
             where = source.relative_to(PROJECT_ROOT).as_posix()
             print("A lesson has a problem:", problem.at(where), sep="\n", file=sys.stderr)
     return [*([] if chromium_path() else stored), *copies, *solved]

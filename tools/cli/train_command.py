@@ -1,4 +1,4 @@
-"""`train`: any system of the road, on the toy language, on Multi30k or on a corpus of your own.
+"""`train`: any system of the course, on the toy language, on Multi30k or on a corpus of your own.
 
     python3 -m course_lib train bahdanau --data my/pairs.tsv --steps 500
 
@@ -30,23 +30,25 @@ CORPORA = ("toy", "multi30k")
 
 
 def add(commands) -> None:
-    own = command(commands, "train", "train a system", train)
-    own.epilog = __doc__.partition("\n\n")[2]
-    own.add_argument(
+    parser = command(commands, "train", "train a system", train)
+    parser.epilog = __doc__.partition("\n\n")[2]
+    parser.add_argument(
         "system", type=system_name, nargs="?", metavar="SYSTEM", help="its name; --list shows them"
     )
-    own.add_argument("--list", action="store_true", help="show every system that can be trained")
-    add_corpus(own, "what to train on: toy (default), multi30k, a file with tabs, or a folder", "toy")
-    own.add_argument("--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data")
-    own.add_argument("--seed", type=seed, default=0, help="of weights, order, dropout (0)")
-    own.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help="else the recipe's")
-    own.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help="of one side of a batch")
-    own.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="the highest one")
-    own.add_argument("--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's alpha (0: off)")
-    own.add_argument("--quick", action="store_true", help="a quarter of the tokens, for a CPU")
-    own.add_argument("--folder", type=Path, help="where the run is kept; else runs/DATA_SYSTEM_SEED")
-    own.add_argument("--restart", action="store_true", help="begin anew, in place of going on")
-    add_device(own)
+    parser.add_argument("--list", action="store_true", help="show every system that can be trained")
+    add_corpus(parser, "what to train on: toy (default), multi30k, a file with tabs, or a folder", "toy")
+    parser.add_argument(
+        "--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data"
+    )
+    parser.add_argument("--seed", type=seed, default=0, help="of weights, order, dropout (0)")
+    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help="else the recipe's")
+    parser.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help="of one side of a batch")
+    parser.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="the highest one")
+    parser.add_argument("--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's alpha (0: off)")
+    parser.add_argument("--quick", action="store_true", help="a quarter of the tokens, for a CPU")
+    parser.add_argument("--folder", type=Path, help="where the run is kept; else runs/DATA_SYSTEM_SEED")
+    parser.add_argument("--restart", action="store_true", help="begin anew, in place of going on")
+    add_device(parser)
 
 
 def train(args: argparse.Namespace) -> int:
@@ -60,24 +62,24 @@ def train(args: argparse.Namespace) -> int:
     from course_lib.training.job import FLAGS, Job, run_job
 
     folder = args.folder or default_folder(args)
-    given = {name: value for name, value in vars(args).items() if value is not None}
-    asked = {name: value for name, value in given.items() if name in Job.__dataclass_fields__}
-    recipe = {name: given[name] for name in FLAGS if name in given}
-    job = Job(**asked | {"folder": str(folder), "recipe": recipe})
+    options = {name: value for name, value in vars(args).items() if value is not None}
+    job_options = {name: value for name, value in options.items() if name in Job.__dataclass_fields__}
+    recipe = {name: options[name] for name in FLAGS if name in options}
+    job = Job(**job_options | {"folder": str(folder), "recipe": recipe})
     try:
-        command = f"python3 -m course_lib {shlex.join(args.words_typed)}"
-        outcome = run_job(job, tell=tell, after_validation=tell_record, command=command)
+        command = f"python3 -m course_lib {shlex.join(args.argv)}"
+        outcome = run_job(job, tell=print_line, after_validation=print_record, command=command)
     except KeyboardInterrupt:
         raise CommandError("Stopped at once.", "The same command goes on from the last checkpoint.") from None
-    except (ValueError, FileNotFoundError) as error:  # what was asked for, or a corpus that is not there
+    except (ValueError, FileNotFoundError) as error:  # an impossible request, or a missing corpus
         raise CommandError(str(error)) from error
-    if os.environ.get("RANK", "0") == "0":  # under torchrun every process comes along here; one talks
-        tell("\n".join(farewell(outcome, args.system)))
+    if os.environ.get("RANK", "0") == "0":  # under torchrun only the first process prints
+        print_line("\n".join(closing_lines(outcome, args.system)))
     return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
 
 
 def default_folder(args: argparse.Namespace) -> Path:
-    """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; another size has another folder."""
+    """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; --scale and --quick become part of the name."""
     data = args.data if args.data in CORPORA else Path(args.data).resolve().name.partition(".")[0]
     languages = (args.src or "de", args.tgt or "en") if args.data == "multi30k" else (args.src, args.tgt)
     parts = ["-".join([data, *filter(None, languages)]), args.system, args.scale, args.quick and "quick"]
@@ -85,21 +87,22 @@ def default_folder(args: argparse.Namespace) -> Path:
 
 
 def systems_by_kind() -> str:
-    """Every system, by kind, in the order of the road."""
+    """The text of --list: every system, by kind, in the order of the course."""
     from course_lib.models.registry import SYSTEMS
 
     parts = []
-    for kind in dict.fromkeys(one.kind for one in reversed(SYSTEMS)):
-        rows = [f"  {one.name:22}{one.year}   {one.title}" for one in SYSTEMS if one.kind == kind]
+    for kind in dict.fromkeys(system.kind for system in reversed(SYSTEMS)):
+        systems = [system for system in SYSTEMS if system.kind == kind]
+        rows = [f"  {system.name:22}{system.year}   {system.title}" for system in systems]
         parts.append("\n".join([f"{kind}s", *rows]))
     return "\n\n".join(parts)
 
 
-# ---- what is said meanwhile
+# ---- printing
 
 
-def tell(line: str) -> None:
-    """A line above the bar, if there is one. Where nobody reads any more, training goes on all the same."""
+def print_line(line: str) -> None:
+    """Print above the progress bar, if there is one. Training continues even if the output is closed."""
     from tqdm import tqdm
 
     try:
@@ -109,17 +112,17 @@ def tell(line: str) -> None:
         discard_output()
 
 
-def tell_record(record) -> None:
-    """One validation: a `Record` of the history."""
-    kind = " (averaged weights)" if record.averaged else ""
-    tell(
+def print_record(record) -> None:
+    """Print the result of one validation, a `Record` of the history."""
+    averaged = " (averaged weights)" if record.averaged else ""
+    print_line(
         f"step {record.step:6,}  epoch {record.epoch:3}  training loss {record.train_loss:6.3f}  "
-        f"validation {record.loss:6.3f}{kind}  {record.seconds:6.1f} s"
+        f"validation {record.loss:6.3f}{averaged}  {record.seconds:6.1f} s"
     )
 
 
-def farewell(outcome, name: str) -> list[str]:
-    """How a run, a job's `TrainedSystem`, ended, and what to do now."""
+def closing_lines(outcome, name: str) -> list[str]:
+    """How the run behind a `TrainedSystem` ended, and what to do next."""
     from course_lib.formatting import counted
     from course_lib.models.registry import system
 
@@ -136,6 +139,6 @@ def farewell(outcome, name: str) -> list[str]:
     kind, best = system(name).kind, result.history.best
     if kind == "language model" and best is not None:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
-    use = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
-    again = use.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
-    return [*lines, f"Try them: {program_name()} {again}"]
+    usage = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
+    command = usage.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
+    return [*lines, f"Try them: {program_name()} {command}"]

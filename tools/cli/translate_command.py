@@ -1,4 +1,4 @@
-"""`translate` and `sample`: a trained system tried out, and every attention it has shown.
+"""`translate` and `sample`: run a trained system, and show all its attention weights as text.
 
 python3 -m course_lib translate --attention --layer 1 "the small cat sleeps"
 python3 -m course_lib sample --attention "le petit chat"
@@ -31,38 +31,42 @@ said on stderr. Without a sentence it reads one a line:
 
 
 def add(commands) -> None:
-    own = command(commands, "translate", "translate sentences, and show every attention", translate)
-    own.epilog = TRANSLATE
-    own.add_argument("texts", nargs="*", metavar="SENTENCE", help="else from stdin, a line each")
-    add_weights(own, "transformer")
-    add_search(own)
-    add_attention(own)
-    own = command(commands, "sample", "let a language model write", sample)
-    own.add_argument("text", nargs="?", default="", metavar="TEXT", help="what to go on with; else nothing")
-    add_weights(own, "transformer_lm")
-    own.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many texts (5)")
-    own.add_argument("--max-tokens", type=at_least(1), default=30, metavar="N", help="how long at most (30)")
-    draw = "1 draws as the model thinks, 0 takes the likeliest word (1)"
-    own.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=draw)
-    own.add_argument("--top-k", type=at_least(1), metavar="N", help="draw from the N likeliest words only")
-    own.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other texts (0)")
-    add_attention(own)
+    parser = command(commands, "translate", "translate sentences, and show every attention", translate)
+    parser.epilog = TRANSLATE
+    parser.add_argument("texts", nargs="*", metavar="SENTENCE", help="else from stdin, a line each")
+    add_weights(parser, "transformer")
+    add_search(parser)
+    add_attention(parser)
+    parser = command(commands, "sample", "let a language model write", sample)
+    parser.add_argument(
+        "text", nargs="?", default="", metavar="TEXT", help="what to go on with; else nothing"
+    )
+    add_weights(parser, "transformer_lm")
+    parser.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many texts (5)")
+    parser.add_argument(
+        "--max-tokens", type=at_least(1), default=30, metavar="N", help="how long at most (30)"
+    )
+    temperature = "1 draws as the model thinks, 0 takes the likeliest word (1)"
+    parser.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=temperature)
+    parser.add_argument("--top-k", type=at_least(1), metavar="N", help="draw from the N likeliest words only")
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other texts (0)")
+    add_attention(parser)
 
 
-def add_attention(own: argparse.ArgumentParser) -> None:
-    own.add_argument("--attention", action="store_true", help="show where each word looked, as text")
-    own.add_argument("--layer", type=at_least(1), metavar="N", help="this layer's (the last)")
-    own.add_argument("--head", type=at_least(1), metavar="N", help="this head's (the mean of all)")
+def add_attention(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--attention", action="store_true", help="show where each word looked, as text")
+    parser.add_argument("--layer", type=at_least(1), metavar="N", help="this layer's (the last)")
+    parser.add_argument("--head", type=at_least(1), metavar="N", help="this head's (the mean of all)")
 
 
 def open_as(kind: str, args: argparse.Namespace):
-    """The system that was asked for, which must be of this kind. Says so where it has no attention."""
+    """Load the requested system, which must be of this kind. Warns if it has no attention to show."""
     path = find_weights(args.checkpoint, args.system)
-    saved, found = open_system(path, find_device(args.device))
-    if found != kind:
-        use = {"translator": "translate", "language model": "sample"}.get(found, "evaluate")
+    saved, saved_kind = open_system(path, find_device(args.device))
+    if saved_kind != kind:
+        command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")
         raise CommandError(
-            f"{path} holds {saved.name}, a {found}.", f"For it there is `{program_name()} {use}`."
+            f"{path} holds {saved.name}, a {saved_kind}.", f"For it there is `{program_name()} {command}`."
         )
     args.attention = args.attention or bool(args.layer or args.head)
     if args.attention and not saved.model.attends:
@@ -82,41 +86,41 @@ def translate(args: argparse.Namespace) -> int:
     saved = open_as("translator", args)
     number = 0
     for texts in sentences(args.texts):
-        found = translate(
+        translations = translate(
             texts,
             saved.model,
             saved.tokenizer,
             beam=args.beam,
             length_penalty=args.length_penalty,
         )
-        for translation in found:
+        for translation in translations:
             number += 1
-            print("".join(sign if sign.isprintable() else " " for sign in translation.target), flush=True)
+            print("".join(char if char.isprintable() else " " for char in translation.target), flush=True)
             if args.attention and saved.model.attends and translation.source_tokens:
                 show(every_attention(saved.model, saved.tokenizer, translation), saved, args)
             for note in translation.notes:
-                where = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
-                print(f"{where}: {note}", file=sys.stderr)
+                label = "note" if len(args.texts) == 1 else f"{'sentence' if args.texts else 'line'} {number}"
+                print(f"{label}: {note}", file=sys.stderr)
     return 0
 
 
 def sentences(texts: list[str]) -> Iterator[list[str]]:
-    """The sentences of the command line together; else stdin's lines, as many at a time as have come."""
+    """The sentences given as arguments, all at once; or the lines of stdin, as they arrive."""
     if texts:
         yield texts
         return
     if sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends (on Windows Ctrl-Z, then Enter).", file=sys.stderr)
-    kept = b""
-    while block := sys.stdin.buffer.read1(65536):  # whoever writes a line and waits for its answer gets it
-        *whole, kept = (kept + block).split(b"\n")
-        yield [as_text(line) for line in whole]
-    if kept:
-        yield [as_text(kept)]
+    rest = b""
+    while block := sys.stdin.buffer.read1(65536):  # a program that writes one line gets its answer at once
+        *lines, rest = (rest + block).split(b"\n")
+        yield [as_text(line) for line in lines]
+    if rest:
+        yield [as_text(rest)]
 
 
 def as_text(line: bytes) -> str:
-    """What is not UTF-8 becomes the sign for "unknown"; Windows likes to open a file with a mark."""
+    """Decode a line. Invalid UTF-8 becomes U+FFFD; a byte-order mark, common on Windows, is removed."""
     return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\r")
 
 
@@ -124,7 +128,7 @@ def as_text(line: bytes) -> str:
 
 
 def sample(args: argparse.Namespace) -> int:
-    """Let a language model go on with a text, or begin one."""
+    """Let a language model continue a text, or start one."""
     import torch
 
     from course_lib.models.in_use import device_of
@@ -138,29 +142,30 @@ def sample(args: argparse.Namespace) -> int:
     text = prepare(args.text, tokenizer)
     for note in text.notes if text.ids else ():
         print(f"note: {note}", file=sys.stderr)
-    start = [BOS, *text.ids]
-    room = model.config.max_len - len(start) + 1
-    if room < 1:
+    prompt = [BOS, *text.ids]
+    max_new_tokens = model.config.max_len - len(prompt) + 1
+    if max_new_tokens < 1:
         raise CommandError(
             f"The text is too long: {saved.name} reads {model.config.max_len} tokens.",
             "Begin with a shorter one.",
         )
-    said = continue_text(
+    continuations = continue_text(
         model,
-        torch.tensor([start] * (args.n if args.temperature else 1)),
-        n=min(args.max_tokens, room),
+        torch.tensor([prompt] * (args.n if args.temperature else 1)),
+        n=min(args.max_tokens, max_new_tokens),
         temperature=args.temperature,
         top_k=args.top_k,
         generator=torch.Generator().manual_seed(args.seed),
     )
-    for row in said.tolist():
-        print(tokenizer.decode([*start[1:], *row]))
+    for generated in continuations.tolist():
+        print(tokenizer.decode([*prompt[1:], *generated]))
         if args.attention and model.attends:
-            read = [*start, *row[: row.index(EOS) if EOS in row else -1]]  # what is said last is read no more
+            # The last generated token is never an input.
+            inputs = [*prompt, *generated[: generated.index(EOS) if EOS in generated else -1]]
             with torch.inference_mode():
-                _, weights = model.decode(torch.tensor([read], device=device_of(model)), with_weights=True)
-            words = tuple(tokenizer.tokens(read))
-            show([Attention("self-attention", weights[0].float().cpu(), words, words)], saved, args)
+                _, weights = model.decode(torch.tensor([inputs], device=device_of(model)), with_weights=True)
+            labels = tuple(tokenizer.tokens(inputs))
+            show([Attention("self-attention", weights[0].float().cpu(), labels, labels)], saved, args)
     return 0
 
 
@@ -171,19 +176,20 @@ def show(attentions, saved, args: argparse.Namespace) -> None:
     """Print every `Attention` as text, each under its name."""
     from tools.attention_text import attention_text, legend
 
-    for one in attentions:
-        matrix, which = chosen(one.weights, args)
-        print(f"\n{one.name}{which}\n{attention_text(matrix, one.columns, one.rows)}")
+    for attention in attentions:
+        matrix, description = select_weights(attention.weights, args)
+        print(f"\n{attention.name}{description}")
+        print(attention_text(matrix, attention.columns, attention.rows))
     dimmed = getattr(saved.model.config, "window", None) == "local-p"
     print("", legend(), *([GAUSSIAN] if dimmed else []), "", sep="\n", flush=True)
 
 
-def chosen(weights, args: argparse.Namespace):
-    """The weights of one layer (the last) and one head (the mean of all), and which they are, in words."""
+def select_weights(weights, args: argparse.Namespace):
+    """The weights of a layer (default: the last) and head (default: the mean), with a description."""
     n_layers, n_heads = weights.shape[:2]
-    for flag, wanted, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
-        if wanted is not None and wanted > n:
-            raise CommandError(f"{flag} {wanted} is not there: it has {n}.", f"{flag} counts from 1.")
+    for flag, number, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
+        if number is not None and number > n:
+            raise CommandError(f"{flag} {number} is not there: it has {n}.", f"{flag} counts from 1.")
     layer, head = args.layer or n_layers, args.head
     of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
     of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"

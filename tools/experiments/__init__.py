@@ -1,13 +1,13 @@
-"""What lessons quote: experiments, run by name (`course_lib experiment`) and kept in data/results.
+"""The experiments that lessons quote, run by name (`course_lib experiment`), with results in data/results.
 
 catalogue.py        the experiments of data/experiments.json, by name
-runner.py           runs them, variant by variant, seed by seed
-trained_run.py      one run that trains a system of the road and measures it
-recall_run.py       one run on recall over a distance
-measurements.py     numbers of single lessons, measured by their own code
-cpu_runs.py         runs of seconds on one CPU: looking up, a new rule of grammar, lesson 15's clinic
+runner.py           runs every variant with every seed, and stores the results
+trained_run.py      one run that trains a system of the course and measures it
+recall_run.py       one run of the recall task over a distance
+measurements.py     numbers that a single lesson quotes, measured by its own code
+cpu_runs.py         runs of a few seconds on one CPU, for lessons 08, 15 and 19
 
-measure.py          the scores of a trained system, by its kind; `course_lib evaluate` uses it, too
-tables.py           results as a table in Markdown
-telling_pairs.py    sentences that tell systems apart, found in results
+measure.py          the scores of a trained system, by its kind; also used by `course_lib evaluate`
+tables.py           results as a Markdown table
+telling_pairs.py    sentences that distinguish the systems, found in the results
 """

@@ -1,7 +1,7 @@
-"""The experiments that lessons quote, by name. Nothing is run here, and no torch is loaded.
+"""The experiments that lessons quote, by name. This module runs nothing and doesn't import torch.
 
-`data/experiments.json` holds them: a question, what was expected, and variants, each of which says how it
-differs from the usual system or recipe ("keep": the weights of its first seed are kept too).
+`data/experiments.json` holds them: a question, the expected answer, and variants, each of which says how it
+differs from the default system or recipe ("keep": also store the weights of the first seed).
 
     >>> experiments()["positions"].variants["none"]["config"]
     {'positions': 'none'}
@@ -24,7 +24,7 @@ GROUPS = {"translators": translators, "language models": language_models}
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question and the runs that answer it. `variants`: what each changes, by name."""
+    """A question and the runs that answer it. `variants`: the changes that each makes, by name."""
 
     name: str
     lesson: str
@@ -37,13 +37,12 @@ class Experiment:
 
 @cache
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name."""
-    table = json.loads(data_path("experiments.json").read_text(encoding="utf-8"))
-    return {name: _read(name, dict(kept)) for name, kept in table.items()}
+    entries = json.loads(data_path("experiments.json").read_text(encoding="utf-8"))
+    return {name: read_entry(name, dict(entry)) for name, entry in entries.items()}
 
 
 def results_file(out: Path, name: str, n_steps: int | None) -> Path:
-    """Where the runs of an experiment are kept; a trial in fewer steps has a file of its own.
+    """The file for the runs of an experiment; a trial with fewer steps has a file of its own.
 
     >>> results_file(Path("runs"), "positions", 200).name
     'positions_200_steps.json'
@@ -51,24 +50,24 @@ def results_file(out: Path, name: str, n_steps: int | None) -> Path:
     return out / f"{name}{f'_{n_steps}_steps' if n_steps else ''}.json"
 
 
-def _read(name: str, kept: dict[str, Any]) -> Experiment:
-    """`systems` makes a variant of each system; what stands under `same` belongs to every variant."""
-    group, same, variants = kept.pop("systems", []), kept.pop("same", {}), kept.pop("variants", {"": {}})
-    systems = [one.name for one in GROUPS[group]()] if isinstance(group, str) else group
+def read_entry(name: str, entry: dict[str, Any]) -> Experiment:
+    """`systems` makes one variant per system; the changes under `same` apply to every variant."""
+    group, same, variants = entry.pop("systems", []), entry.pop("same", {}), entry.pop("variants", {"": {}})
+    systems = [system.name for system in GROUPS[group]()] if isinstance(group, str) else group
     if systems:
         variants = {
             f"{system}, {label}" if label else system: {"system": system, **changes}
             for system in systems
             for label, changes in variants.items()
         }
-    variants = {label: _joined(same, changes) for label, changes in variants.items()}
-    usual = {"kind": "train", "seeds": (0, 1, 2)}
-    return Experiment(name=name, variants=variants, **usual | kept)
+    variants = {label: merge_changes(same, changes) for label, changes in variants.items()}
+    defaults = {"kind": "train", "seeds": (0, 1, 2)}
+    return Experiment(name=name, variants=variants, **defaults | entry)
 
 
-def _joined(same: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, entry by entry: {"config": {...}} of the one and of the other become one."""
-    joined = dict(same)
+def merge_changes(same: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge both, including the dictionaries inside, such as {"config": {...}}."""
+    merged = dict(same)
     for key, value in changes.items():
-        joined[key] = {**joined[key], **value} if isinstance(joined.get(key), dict) else value
-    return joined
+        merged[key] = {**merged[key], **value} if isinstance(merged.get(key), dict) else value
+    return merged

@@ -1,12 +1,12 @@
-"""A trained system measured by its kind: what `course_lib evaluate` tells, and what experiments write down.
+"""Measure a trained system by its kind: for `course_lib evaluate` and for experiments.
 
 >>> from course_lib.text.toy.generate import running_pair
 >>> from course_lib.translation.shipped import shared
 >>> translator, language_model = shared("bahdanau"), shared("transformer_lm")
 >>> measure("bahdanau", translator.model, translator.tokenizer, running_pair()).exact
 1.0
->>> found = measure("transformer_lm", language_model.model, language_model.tokenizer, running_pair())
->>> found["n_tokens"], round(found["perplexity"])
+>>> scores = measure("transformer_lm", language_model.model, language_model.tokenizer, running_pair())
+>>> scores["n_tokens"], round(scores["perplexity"])
 (24, 3)
 """
 
@@ -36,8 +36,10 @@ def measure(
     length_penalty: float = 0.6,
     progress: Callable[[int], object] | None = None,
 ) -> Evaluation | dict:
-    """An `Evaluation` of a translator; of a language model its perplexity on the target side, which is what
-    it was trained on; of the sentence encoder the share of sentences of which it says the right pronoun.
+    """Measure a system on pairs.
+
+    A translator gets an `Evaluation`, a language model its perplexity on the target side (its training data),
+    and the sentence encoder its accuracy at predicting the pronoun.
     """
     kind = system(name).kind
     if kind == "translator":
@@ -47,12 +49,13 @@ def measure(
             pairs,
             beam=beam,
             length_penalty=length_penalty,
-            lowercase=tokenizer.normalise("A") == "a",  # what was learned in small letters is compared so
+            lowercase=tokenizer.normalise("A")
+            == "a",  # compare in lower case if the system was trained in lower case
             progress=progress,
         )
     src, tgt = sides(pairs)
     if kind == "language model":
-        found = perplexity(model, [tokenizer.encode(text) for text in tgt])
-        return {"perplexity": found.perplexity, "n_tokens": found.n_tokens}
+        result = perplexity(model, [tokenizer.encode(text) for text in tgt])
+        return {"perplexity": result.perplexity, "n_tokens": result.n_tokens}
     corpus = encode_corpus(src, tgt, tokenizer).to(device_of(model))
     return {"right": right_by_class(model, corpus, pronoun_labels(corpus, tokenizer))}

@@ -1,11 +1,11 @@
-"""Numbers that a lesson quotes and no experiment records: `python3 -m tools.experiments.measurements 07`.
+"""Numbers that a lesson quotes but no experiment records: `python3 -m tools.experiments.measurements 07`.
 
 A lesson with such numbers has a file `measurements.py` with a function `measure()`, which returns them as a
-dictionary (of dictionaries). They are stored in data/results/lesson_07.json, and prose quotes them:
+nested dictionary. They are stored in data/results/lesson_07.json, and prose quotes them:
 
     {result:lesson_07/narrow window/local-m/1:.0f}
 
-The lesson's tests measure again and compare.
+The lesson's tests repeat the measurement and compare.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from course_lib.training.checkpoint import machine, versions
 
 
 def record(lesson: Lesson) -> None:
-    """Measure what a lesson quotes, and store it."""
+    """Measure the numbers that a lesson quotes, and store them."""
     start = time.perf_counter()
     numbers = import_module(f"{lesson.package}.measurements").measure()
     about = {
@@ -34,14 +34,14 @@ def record(lesson: Lesson) -> None:
 
 
 def main() -> None:
-    with_numbers = {one.number: one for one in lessons() if (one.folder / "measurements.py").exists()}
+    measured = {lesson.number: lesson for lesson in lessons() if (lesson.folder / "measurements.py").exists()}
     parser = argparse.ArgumentParser(description="Measure again what lessons quote.")
-    parser.add_argument("lessons", nargs="*", metavar="NN", help=f"of {', '.join(with_numbers)} (all)")
-    asked = parser.parse_args().lessons or list(with_numbers)
-    if unknown := set(asked) - set(with_numbers):
-        parser.error(f"no measurements in lesson {', '.join(sorted(unknown))}; in {', '.join(with_numbers)}")
-    for number in asked:
-        record(with_numbers[number])
+    parser.add_argument("lessons", nargs="*", metavar="NN", help=f"of {', '.join(measured)} (all)")
+    numbers = parser.parse_args().lessons or list(measured)
+    if unknown := set(numbers) - set(measured):
+        parser.error(f"no measurements in lesson {', '.join(sorted(unknown))}; in {', '.join(measured)}")
+    for number in numbers:
+        record(measured[number])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The results of an experiment as a table in Markdown: a row for each variant, means over the seeds.
+"""The results of an experiment as a Markdown table: one row per variant, means over the seeds.
 
     print(table(json.loads(Path("data/results/positions.json").read_text())))
 
-± is the standard deviation over the seeds. Which columns there are depends on the kind of experiment.
+± is the standard deviation over the seeds. The columns depend on the kind of experiment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from course_lib.results import value_at
 from course_lib.text.toy.splits import TESTS
 from tools.experiments.catalogue import experiments
 
-RECALLED = ("1", "5", "10", "20", "50", "100")
+RECALL_DISTANCES = ("1", "5", "10", "20", "50", "100")
 
 
 def percent(fraction: float) -> str:
@@ -23,21 +23,22 @@ def percent(fraction: float) -> str:
 
 
 class Measure(NamedTuple):
-    """A column: its heading, the path of its number in a run, and how the number is written."""
+    """A column: its heading, the path of its number in a run, and the number's format."""
 
     heading: str
     path: tuple[str | int, ...]
     write: Callable[[float], str] = percent
 
     def find(self, run: dict) -> float | None:
-        """None where a run has no such number. A string has a 0 or 1 for each sentence: their mean."""
+        """The number in a run, or None. A string has a 0 or 1 for each sentence; its mean is returned."""
         value = value_at(run, *self.path)
         return mean(map(int, value)) if isinstance(value, str) else value
 
 
 def recall_measures(run: dict) -> list[Measure]:
-    recalled = [Measure(f"{d} steps, %", ("right", d)) for d in RECALLED if d in run["right"]]
-    return [*recalled, Measure("gradient at lag 50", ("gradient", "trained", "50"), "{:.1e}".format)]
+    distances = [distance for distance in RECALL_DISTANCES if distance in run["right"]]
+    columns = [Measure(f"{distance} steps, %", ("right", distance)) for distance in distances]
+    return [*columns, Measure("gradient at lag 50", ("gradient", "trained", "50"), "{:.1e}".format)]
 
 
 def clinic_measures(run: dict) -> list[Measure]:
@@ -47,7 +48,7 @@ def clinic_measures(run: dict) -> list[Measure]:
 
 
 def trained_measures(run: dict) -> list[Measure]:
-    """A language model has a perplexity, a sentence encoder one accuracy per class, a translator the rest."""
+    """Perplexity for a language model, accuracy by class for a sentence encoder, the rest for translators."""
     two, test = "{:.2f}".format, run["scores"].get("test", {})
     columns = [Measure("parameters", ("parameters",), "{:,.0f}".format)]
     if "perplexity" in test:
@@ -82,7 +83,7 @@ MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an ex
 
 
 def table(results: dict[str, Any]) -> str:
-    """A row for each variant, in the order of the runs."""
+    """One row per variant, in the order of the runs."""
     variants: dict[str, list[dict]] = {}
     for run in results["runs"]:
         variants.setdefault(run["variant"], []).append(run)
@@ -102,14 +103,14 @@ def spread(numbers: Sequence[float | None], write: Callable[[float], str]) -> st
     >>> spread([1.0, 2.0, 3.0], "{:.1f}".format), spread([0.5], percent), spread([None], percent)
     ('2.0 ± 1.0', '50.0', '')
     """
-    there = [number for number in numbers if number is not None]
-    if len(set(there)) < 2:
-        return write(there[0]) if there else ""
-    return f"{write(mean(there))} ± {write(stdev(there))}"
+    recorded = [number for number in numbers if number is not None]
+    if len(set(recorded)) < 2:
+        return write(recorded[0]) if recorded else ""
+    return f"{write(mean(recorded))} ± {write(stdev(recorded))}"
 
 
 def brief(run: dict, kind: str) -> str:
-    """One run of an experiment of this kind in a line.
+    """One line with the numbers of a run; `kind` is the kind of experiment.
 
     >>> brief({"parameters": 1200, "scores": {"test": {"perplexity": 4.2, "n_tokens": 9}}}, "train")
     'parameters 1,200, perplexity 4.20'

@@ -1,11 +1,11 @@
-"""One run of an experiment that trains a system of the road and measures it.
+"""One run of an experiment that trains a system of the course and measures it.
 
-    found = run_trained({"system": "transformer", "config": {"positions": "none"}}, seed=0)
-    found["scores"]["long"]["exact"]
+    result = run_trained({"system": "transformer", "config": {"positions": "none"}}, seed=0)
+    result["scores"]["long"]["exact"]
 
-On the toy language translators are scored on every test split, greedily, and language models by perplexity.
-Their weights are first rounded to half precision, as the shipped ones are. On Multi30k the length penalty
-is chosen on the validation set, and only then is the test set translated.
+On the toy language, translators are scored on every test split with greedy decoding, and language models by
+perplexity. Their weights are first rounded to half precision, like those of the shipped checkpoints. On
+Multi30k the length penalty is chosen on the validation set before the test set is translated.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ def run_trained(
 ) -> dict:
     """Train and measure.
 
-    `changes`: the system, and what is otherwise than usual: "data", "src", "tgt", "config", "recipe".
-    "measures" lists what else is wanted: "test" of Multi30k, and those of `INSIDE`. "keep" is a
-    file for the weights, in half precision, and "command" what its header says was typed.
+    `changes` names the system and what differs from the defaults: "data", "src", "tgt", "config", "recipe".
+    "measures" lists additional measurements: "test" on Multi30k, and those of `INSIDE`. "keep" is a file for
+    the weights in half precision, and "command" the command that its header records.
     """
-    asked = {key: changes[key] for key in Job.__dataclass_fields__ if key in changes}
+    options = {key: changes[key] for key in Job.__dataclass_fields__ if key in changes}
     measures = changes.get("measures", [])
-    job = Job(seed=seed, n_steps=n_steps, device=device, **asked)
+    job = Job(seed=seed, n_steps=n_steps, device=device, **options)
     outcome = run_job(job, data=loaded(job.corpus), command=changes.get("command", ""))
     if MULTI30K.fullmatch(job.data):
-        scores = _multi30k(outcome, "test" not in measures)
+        scores = multi30k_scores(outcome, "test" not in measures)
     else:
         round_to_half(outcome.model)
         scores = toy_scores(job.system, outcome.model, outcome.data.tokenizer)
     if "keep" in changes:
         save_half(changes["keep"], outcome)
-    more = {name: INSIDE[name](outcome) for name in measures if name in INSIDE}
+    inside = {name: INSIDE[name](outcome) for name in measures if name in INSIDE}
     about, result = outcome.about, outcome.result
     return {
         "parameters": n_parameters(outcome.model),
         "scores": scores,
-        **more,
+        **inside,
         "history": result.history.to_json(),
         "ended": result.ended,
         "seconds": round(result.seconds, 1),
@@ -75,35 +75,36 @@ def run_trained(
 
 
 def toy_scores(name: str, model: nn.Module, tokenizer: Tokenizer) -> dict:
-    """What is measured of a system on the toy language, by its kind."""
+    """The scores of a system on the toy language: all test splits for a translator, else the test split."""
     if system(name).kind != "translator":
         return {"test": measure(name, model, tokenizer, read_corpus("toy", "test"))}
-    found = {split: measure(name, model, tokenizer, read_corpus("toy", split)) for split in TESTS}
-    scores = {split: in_short(one) for split, one in found.items()}
-    said = zip(found["coreference"].translations, read_corpus("toy", "coreference"), strict=True)
-    scores["coreference"]["right"] = "".join(str(int(text == pair.tgt_text)) for text, pair in said)
+    evaluations = {split: measure(name, model, tokenizer, read_corpus("toy", split)) for split in TESTS}
+    scores = {split: summarise(evaluation) for split, evaluation in evaluations.items()}
+    outputs = zip(evaluations["coreference"].translations, read_corpus("toy", "coreference"), strict=True)
+    scores["coreference"]["right"] = "".join(str(int(text == pair.tgt_text)) for text, pair in outputs)
     return scores
 
 
-def in_short(found: Evaluation) -> dict:
-    """The numbers that tables and lessons are made of."""
-    short: dict[str, Any] = {
-        "n": found.n,
-        "exact": found.exact,
-        "bleu": found.bleu.value,
-        "n_cut": found.n_cut,
-        "by_length": {one.name: {"n": one.n, "exact": one.exact} for one in found.by_length},
-        "by_phenomenon": {one.name: {"n": one.n, "exact": one.exact} for one in found.by_phenomenon},
+def summarise(evaluation: Evaluation) -> dict:
+    """The numbers that tables and lessons use."""
+    groups = {"by_length": evaluation.by_length, "by_phenomenon": evaluation.by_phenomenon}
+    summary: dict[str, Any] = {
+        "n": evaluation.n,
+        "exact": evaluation.exact,
+        "bleu": evaluation.bleu.value,
+        "n_cut": evaluation.n_cut,
     }
-    if found.coreference is not None:
-        short["pronouns"] = found.coreference.share
-    if found.alignment is not None:
-        short["alignment_error"] = found.alignment.producing
-    return short
+    for name, rows in groups.items():
+        summary[name] = {row.name: {"n": row.n, "exact": row.exact} for row in rows}
+    if evaluation.coreference is not None:
+        summary["pronouns"] = evaluation.coreference.share
+    if evaluation.alignment is not None:
+        summary["alignment_error"] = evaluation.alignment.producing
+    return summary
 
 
-def _multi30k(outcome: TrainedSystem, validation_only: bool) -> dict:
-    """BLEU, lower-cased: on validation by length penalty, on test with the penalty that won there."""
+def multi30k_scores(outcome: TrainedSystem, validation_only: bool) -> dict:
+    """BLEU in lower case: on validation for each length penalty, on test with the best penalty."""
 
     def score(split: str, **search: Any) -> Evaluation:
         sentences = read_corpus(outcome.data.name, split)
@@ -113,9 +114,12 @@ def _multi30k(outcome: TrainedSystem, validation_only: bool) -> dict:
     scores: dict[str, Any] = {"validation": {"greedy": greedy.value, "signature": greedy.signature}}
     if validation_only:
         return scores
-    by_penalty = {x: score("validation", beam=BEAM, length_penalty=x).bleu.value for x in LENGTH_PENALTIES}
+    by_penalty = {
+        penalty: score("validation", beam=BEAM, length_penalty=penalty).bleu.value
+        for penalty in LENGTH_PENALTIES
+    }
     best = max(by_penalty, key=by_penalty.get)
-    scores["validation"]["beam by length penalty"] = {str(x): value for x, value in by_penalty.items()}
+    scores["validation"]["beam by length penalty"] = {str(key): bleu for key, bleu in by_penalty.items()}
     scores["test"] = {
         "greedy": score("test").bleu.value,
         "beam": score("test", beam=BEAM, length_penalty=best).bleu.value,
@@ -134,7 +138,7 @@ def _toy_batches(outcome: TrainedSystem) -> list[Batch]:
 
 
 def _heads_off(outcome: TrainedSystem) -> dict:
-    """Exact match on the test split and pronouns on coreference, with each head silent in turn."""
+    """Exact match on the test split and pronouns on coreference, with each head ablated in turn."""
     tokenizer = outcome.data.tokenizer
 
     def measure() -> dict:
@@ -146,7 +150,7 @@ def _heads_off(outcome: TrainedSystem) -> dict:
 
 
 def _word_by_word(outcome: TrainedSystem) -> float:
-    """A language model's perplexity when the words to come cannot be seen, whatever its mask."""
+    """A language model's perplexity when it cannot see future words, whatever its mask."""
     sentences = [outcome.data.tokenizer.encode(pair.tgt_text) for pair in read_corpus("toy", "test")]
     return perplexity(outcome.model, sentences, word_by_word=True).perplexity
 
@@ -159,21 +163,21 @@ INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
 }
 
 
-# ---- keeping
+# ---- saving
 
 
 def round_to_half(model: nn.Module) -> None:
-    """Each weight becomes the nearest number of 16 bits; the model goes on computing in 32."""
+    """Round each weight to the nearest float16; the model still computes in float32."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(parameter.half())
 
 
 def save_half(path: Path, outcome: TrainedSystem) -> None:
-    """The weights in half precision, with what the system needs to be built again."""
-    learned = dict(outcome.model.named_parameters())
+    """Save the weights in half precision, with everything needed to rebuild the system."""
+    parameters = dict(outcome.model.named_parameters())
     tensors = {
-        name: tensor.half() if name in learned else tensor
+        name: tensor.half() if name in parameters else tensor
         for name, tensor in outcome.model.state_dict().items()
     }
     about = outcome.about | {

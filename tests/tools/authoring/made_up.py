@@ -101,7 +101,7 @@ FORMULA = "A formula: $\\sqrt{d_k}$."
 
 
 class MadeUpCourse:
-    """A project folder with lesson sources of our own making."""
+    """A project folder with made-up lesson sources."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -118,26 +118,26 @@ class MadeUpCourse:
         return draft(self.write(text, name), self.root)
 
     def problems(self, text: str, name: str = "42_tiny") -> list[str]:
-        """The first slip of a source, or its breaches: "12: the option ..."."""
+        """The first error of a source, or its breaches of the rules: "12: the option ..."."""
         try:
-            found = breaches(self.draft(text, name))
-        except LessonError as problem:
-            found = [problem]
-        return [f"{problem.line}: {problem.message}" for problem in found]
+            errors = breaches(self.draft(text, name))
+        except LessonError as error:
+            errors = [error]
+        return [f"{error.line}: {error.message}" for error in errors]
 
     def build(self, *names: str, **options) -> tuple[int, str, list[str]]:
-        """Build for real: the exit status, what was printed, and the complaints."""
+        """Build for real; returns the exit status, what was printed, and the problems."""
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
             status = build_all(names, root=self.root, **options)
         return status, out.getvalue(), err.getvalue().splitlines()
 
 
 def line_of(text: str, source: str = TINY) -> int:
-    """The line on which a text first stands, as messages count them."""
+    """The line of a text's first occurrence, counted from 1."""
     return source[: source.index(text)].count("\n") + 1
 
 
 def only(notebook: dict, kind: str) -> dict:
-    """The one cell of a kind in a notebook."""
+    """The only cell of a kind in a notebook."""
     (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["course"]["kind"] == kind)
     return cell

@@ -1,4 +1,4 @@
-"""The guide for authors says what the code does: its table of kinds, its example, its limits."""
+"""The guide for authors matches the code: its table of kinds, its example, its limits."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def guide() -> str:
     return (PROJECT_ROOT / "docs" / "writing_a_lesson.md").read_text(encoding="utf-8")
 
 
-def test_the_table_of_kinds_is_the_code_s(guide):
+def test_the_guide_has_the_table_of_kinds(guide):
     rows = []
     for kind in KINDS.values():
-        name = f"{kind.name} ✓" if kind.answers_back else kind.name
+        name = f"{kind.name} ✓" if kind.gives_feedback else kind.name
         rows.append(f"| {name} | {' or '.join(kind.forms)} | {kind.minutes:g} | {kind.meaning} |")
     assert "\n".join(rows) in guide
     assert "\n".join(f"| {mode} | {meaning} |" for mode, meaning in MODES.items()) in guide
 
 
-def test_the_example_can_be_read(guide):
+def test_the_example_can_be_parsed(guide):
     (example,) = re.findall(r"````python\n(.*?)````", guide, flags=re.DOTALL)
     cells = read_cells(example)
     assert [cell.kind for cell in cells] == ["text", "text", "exercise", "check", "hints"]
 
 
-def test_the_limits_are_the_code_s(guide):
+def test_the_guide_has_the_limits(guide):
     for limit in (
         f"{rules.FEWEST_CELLS} to {rules.MOST_CELLS} cells",
         f"at most {rules.MOST_CODE_LINES} lines",
@@ -40,7 +40,7 @@ def test_the_limits_are_the_code_s(guide):
         f"At most {rules.MOST_MINUTES_UNCHECKED} minutes between",
         f"In order: {', '.join(rules.ORDER)}",
         f"one build of {rules.LONG_BUILD} minutes or more",
-        f"more than {rules.TELLING_LINE} characters",
+        f"more than {rules.REVEALING_LENGTH} characters",
         f"{outputs.LARGEST_OUTPUT // 1000} kB at most each",
         f"{outputs.LARGEST_NOTEBOOK // 1_000_000} MB a notebook",
     ):

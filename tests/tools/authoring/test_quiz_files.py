@@ -1,4 +1,4 @@
-"""Quiz files: the course's keep the schema and what it cannot say, and a slip is told with its place."""
+"""Quiz files follow the schema and the rules it can't express, and a mistake is reported with its path."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from course_lib.teaching.questions.question import read_questions
 from tools.authoring.build import quiz_problems
 
 SAMPLE = Path(__file__).parents[2] / "teaching" / "samples" / "quiz.json"
-COURSE = [one.folder / "quiz.json" for one in lessons()]
+COURSE = [lesson.folder / "quiz.json" for lesson in lessons()]
 
 
 @pytest.mark.parametrize("path", [SAMPLE, *COURSE], ids=lambda path: path.parent.name)
-def test_every_file_keeps_the_rules(path):
+def test_every_file_follows_the_rules(path):
     assert quiz_problems(path, PROJECT_ROOT) == []
-    for asked in read_questions(path).values():
-        options, texts = asked.options, [option.text.strip() for option in asked.options]
-        said = [asked.text, asked.unit, asked.because, asked.model, *asked.points, *texts]
-        for text in [*said, *(option.feedback for option in options)]:
-            assert ">\\" not in inline_html(text), f"an unknown command of LaTeX in {text!r}"
+    for question in read_questions(path).values():
+        options, texts = question.options, [option.text.strip() for option in question.options]
+        shown = [question.text, question.unit, question.because, question.model, *question.points, *texts]
+        for text in [*shown, *(option.feedback for option in options)]:
+            assert ">\\" not in inline_html(text), f"an unknown LaTeX command in {text!r}"
             assert text.count("{") == text.count("}") and text.replace(r"\$", "").count("$") % 2 == 0, text
         assert {option.diagnoses for option in options} <= {None, *misconceptions()}
-        assert len(set(texts)) == len(texts), f"two options of {asked.id} say the same"
-        assert len(asked.right) == 1 or asked.kind not in ("single", "number"), asked.id
-        near = options[:-1] if asked.kind == "number" else ()
-        assert all(near[i].fits(one.value) == (near[i] is one) for one in near for i in range(len(near)))
+        assert len(set(texts)) == len(texts), f"two options of {question.id} are the same"
+        assert len(question.right) == 1 or question.kind not in ("single", "number"), question.id
+        ranges = options[:-1] if question.kind == "number" else ()
+        for option in ranges:  # a value belongs to one option only
+            assert [other for other in ranges if other.fits(option.value)] == [option]
 
 
 def test_no_id_is_used_twice_in_the_course():
@@ -41,27 +42,28 @@ def test_no_id_is_used_twice_in_the_course():
     assert max(Counter(entry["id"] for entry in entries).values()) == 1
 
 
-def test_the_right_option_stands_anywhere_and_is_not_the_longest():
-    asked = [q for path in COURSE for q in read_questions(path).values() if q.kind == "single" and q.use]
-    chance = [1 / len(q.options) for q in asked]
-    limit = sum(chance) + 2.5 * math.sqrt(sum(p * (1 - p) for p in chance))
-    for seat in range(3):
-        shown = [q.id for q in asked if q.shown[seat][1] == q.right[0]]
-        assert len(shown) <= limit, f"right option at place {seat + 1} too often: {shown}"
+def test_the_right_option_has_no_typical_position_or_length():
+    every = [question for path in COURSE for question in read_questions(path).values()]
+    single = [question for question in every if question.kind == "single" and question.use]
+    probabilities = [1 / len(question.options) for question in single]
+    limit = sum(probabilities) + 2.5 * math.sqrt(sum(p * (1 - p) for p in probabilities))
+    for position in range(3):
+        ids = [question.id for question in single if question.shown[position][1] == question.right[0]]
+        assert len(ids) <= limit, f"right option at position {position + 1} too often: {ids}"
 
-    def longer(q) -> bool:
-        lengths = {place: len(option.text) for place, option in enumerate(q.options)}
-        return lengths.pop(q.right[0]) > max(lengths.values())
+    def is_longest(question) -> bool:
+        lengths = {index: len(option.text) for index, option in enumerate(question.options)}
+        return lengths.pop(question.right[0]) > max(lengths.values())
 
-    longest = [q.id for q in asked if longer(q)]
+    longest = [question.id for question in single if is_longest(question)]
     assert len(longest) <= limit, f"the right option is the longest too often: {longest}"
 
 
 @pytest.mark.parametrize(
-    ("place", "change", "complaint"),
+    ("path", "change", "message"),
     [
         ("questions[0]", lambda raw: raw["options"][2].update(correct=True), ".options: Too many items"),
-        ("questions[1]", lambda raw: [one.update(correct=False) for one in raw["options"]], ".options: "),
+        ("questions[1]", lambda raw: [o.update(correct=False) for o in raw["options"]], ".options: "),
         ("questions[0]", lambda raw: raw["options"][2].pop("feedback"), ".options[2]: 'feedback' is a req"),
         ("questions[0]", lambda raw: raw["options"][1].update(diagnoses="M06"), ".options[1].correct: False"),
         ("questions[0]", lambda raw: raw.update(rereed="x"), ": Additional properties are not allowed"),
@@ -71,10 +73,10 @@ def test_the_right_option_stands_anywhere_and_is_not_the_longest():
         ("explanations[0]", lambda raw: raw.update(points=["one"]), ".points: "),
     ],
 )  # fmt: skip
-def test_a_slip_is_told_with_its_place(tmp_path, place, change, complaint):
+def test_a_mistake_is_reported_with_its_path(tmp_path, path, change, message):
     data = json.loads(SAMPLE.read_text(encoding="utf-8"))
-    part, number = place.rstrip("]").split("[")
+    part, number = path.rstrip("]").split("[")
     change(data[part][int(number)])
     (tmp_path / "quiz.json").write_text(json.dumps(data), encoding="utf-8")
-    found = quiz_problems(tmp_path / "quiz.json", tmp_path)
-    assert any(problem.startswith(f"quiz.json: $.{place}{complaint}") for problem in found), found
+    problems = quiz_problems(tmp_path / "quiz.json", tmp_path)
+    assert any(problem.startswith(f"quiz.json: $.{path}{message}") for problem in problems), problems

@@ -1,4 +1,4 @@
-"""What the tests of the commands share: no set-up, sixty sentences, tiny untrained systems."""
+"""Fixtures for the tests of the commands: no set-up, sixty sentences, tiny untrained systems."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tools.cli import commands
 
 @pytest.fixture
 def no_set_up(monkeypatch):
-    """The commands run here and now, in the environment that runs the tests."""
+    """Run commands in the environment that runs the tests."""
     monkeypatch.setattr(commands, "ensure", lambda *_: None)
 
 
 @pytest.fixture(scope="session")
 def tiny_data():
-    """Forty pairs of the toy language to learn from, twenty to validate on."""
+    """Forty pairs of the toy language for training, twenty for validation."""
     from course_lib.text.toy.generate import generate
     from course_lib.text.word_tokenizer import WordTokenizer
     from course_lib.training.corpora import encode_data
@@ -30,7 +30,7 @@ def tiny_data():
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory, tiny_data):
-    """A file with a tiny system that has learned nothing: `checkpoint("bahdanau")`."""
+    """A function that saves a tiny untrained system and returns its file: `checkpoint("bahdanau")`."""
     import torch
 
     from course_lib.models.registry import build

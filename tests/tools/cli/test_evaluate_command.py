@@ -1,4 +1,4 @@
-"""`course_lib evaluate`: the right sentences, each kind's own numbers, in a line and as JSON."""
+"""`course_lib evaluate`: the right sentences, the measures of each kind of system, a line and JSON."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def ask(*words) -> int:
 # ---- the right sentences
 
 
-def test_the_split_and_the_first_few(checkpoint, capsys):
+def test_the_split_the_number_of_sentences_and_the_search_can_be_chosen(checkpoint, capsys):
     path = checkpoint("bahdanau")
-    for words, told in (
-        ("", ["toy, test: 8 sentences  BLEU ", "\n\nsentences         8 (greedy"]),
+    for words, parts in (
+        ("", ["toy, test: 8 sentences  BLEU ", "8 (greedy"]),
         ("--split long --first 3", ["toy, long: 3 sentences"]),
         ("--split coreference --first 2 --beam 2", ["2 (beam 2, length penalty 0.6"]),
         ("--first 2 --beam 2 --length-penalty 1.5", ["2 (beam 2, length penalty 1.5"]),
     ):
         assert ask("--checkpoint", path, *words.split()) == 0
         out = capsys.readouterr().out
-        assert all(part in out for part in told)
+        assert all(part in out for part in parts)
 
 
 @pytest.mark.parametrize(
-    ("asked", "trained", "data", "read"),
+    ("options", "trained_on", "data", "reader_call"),
     [
         ({}, "toy", "toy", None),
         ({}, "multi30k-en-fr", "multi30k-en-fr", ("en", "fr", "test", None)),
@@ -58,23 +58,28 @@ def test_the_split_and_the_first_few(checkpoint, capsys):
         ({"data": "my/test.tsv"}, "my/pairs.tsv", "my/test.tsv", ("my/test.tsv",)),
     ],
 )
-def test_by_default_what_it_was_trained_on(monkeypatch, tmp_path, asked, trained, data, read):
+def test_the_default_corpus_is_the_one_it_was_trained_on(
+    monkeypatch, tmp_path, options, trained_on, data, reader_call
+):
     (tmp_path / "my" / "corpus").mkdir(parents=True)
     (tmp_path / "my" / "test.tsv").touch()
     monkeypatch.chdir(tmp_path)
-    seen = []
+    calls = []
+
+    def read(*arguments):
+        calls.append(arguments)
+        return Sentences(("a", "b"), ("c", "d"))
+
     for reader in ("load_multi30k", "read_tsv", "read_split"):
-        found = lambda *where: seen.append(where) or Sentences(("a", "b"), ("c", "d"))  # noqa: E731
-        monkeypatch.setattr(corpora, reader, found)
-    usual = {"data": None, "src": None, "tgt": None, "split": "test", "first": 1, "multi30k": None}
-    found, pairs = evaluate_command.find_pairs(argparse.Namespace(**usual | asked), trained)
-    assert (found, len(pairs), seen) == (data, 1, [read] if read else [])
+        monkeypatch.setattr(corpora, reader, read)
+    defaults = {"data": None, "src": None, "tgt": None, "split": "test", "first": 1, "multi30k": None}
+    name, pairs = evaluate_command.find_pairs(argparse.Namespace(**defaults | options), trained_on)
+    assert (name, len(pairs), calls) == (data, 1, [reader_call] if reader_call else [])
 
 
-def test_what_was_learned_in_small_letters_is_compared_so(checkpoint, monkeypatch, capsys):
-    """By what the tokenizer does with capitals, whatever the corpus is called."""
-    lower = "course_lib.text.word_tokenizer.WordTokenizer.normalise"
-    monkeypatch.setattr(lower, lambda self, text: text.lower())
+def test_bleu_ignores_case_if_the_tokenizer_does(checkpoint, monkeypatch, capsys):
+    normalise = "course_lib.text.word_tokenizer.WordTokenizer.normalise"
+    monkeypatch.setattr(normalise, lambda self, text: text.lower())
     assert ask("--checkpoint", checkpoint("transformer"), "--first", "1") == 0
     assert "case:lc" in capsys.readouterr().out
 
@@ -83,73 +88,71 @@ def test_what_was_learned_in_small_letters_is_compared_so(checkpoint, monkeypatc
 
 
 def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp_path, monkeypatch, capsys):
-    path, kept = checkpoint("bahdanau"), tmp_path / "kept here" / "kept.json"
+    path, file = checkpoint("bahdanau"), tmp_path / "a folder" / "scores.json"
     monkeypatch.setattr("course_lib.training.checkpoint.machine", lambda device=None: f"on {device}")
-    assert ask("--checkpoint", path, "--json", kept) == 0
+    assert ask("--checkpoint", path, "--json", file) == 0
     out, err = capsys.readouterr()
     saved = load_system(path)
     pairs = toy_splits.splits(sizes=SMALL | {"train": 0}).test
     expected = evaluate_system(saved.model, saved.tokenizer, pairs)
-    assert out.endswith(f"\n\n{expected.table()}\n") and err.endswith(f"Every number is in {kept}.\n")
-    assert "of 8 references have words that it does not know, such as " in err
-    found = json.loads(kept.read_text(encoding="utf-8"))
-    assert (found["split"], found["beam"], found["first"], found["length_penalty"]) == ("test", 1, None, 0.6)
-    assert found["command"].endswith(f"evaluate --device cpu --checkpoint {path} --json '{kept}'")
-    assert {"torch", "course"} <= found["versions"].keys() and found["machine"] == "on cpu"
-    (one,) = found["systems"]
-    assert (one["system"], one["checkpoint"], one["data"]) == ("bahdanau", str(path), "toy")
-    assert one["trained"].keys() == {"command", "data", "machine", "versions"}
-    assert one["results"] == json.loads(json.dumps(expected.to_json()["results"]))
+    assert out.endswith(f"\n\n{expected.table()}\n") and str(file) in err
+    assert "of 8 references" in err  # with unknown words
+    content = json.loads(file.read_text(encoding="utf-8"))
+    options = {"split": "test", "beam": 1, "first": None, "length_penalty": 0.6}
+    assert content | options == content
+    assert content["command"].endswith(f"evaluate --device cpu --checkpoint {path} --json '{file}'")
+    assert {"torch", "course"} <= content["versions"].keys() and content["machine"] == "on cpu"
+    (record,) = content["systems"]
+    assert (record["system"], record["checkpoint"], record["data"]) == ("bahdanau", str(path), "toy")
+    assert record["trained"].keys() == {"command", "data", "machine", "versions"}
+    assert record["results"] == json.loads(json.dumps(expected.to_json()["results"]))
 
 
-def test_each_kind_has_its_numbers_and_what_cannot_be_measured_is_named(checkpoint, tmp_path, capsys):
+def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoint, tmp_path, capsys):
     names = ("gru_lm", "self_attentive", "bahdanau", "seq2seq")
     paths, broken = [checkpoint(name) for name in names], tmp_path / "broken.safetensors"
     broken.write_bytes(b"PK something else")
-    where = [*paths, tmp_path, broken]
-    assert ask("--checkpoint", *where, "--split", "coreference", "--json", tmp_path / "kept.json") == 0
+    file = tmp_path / "scores.json"
+    assert ask("--checkpoint", *paths, tmp_path, broken, "--split", "coreference", "--json", file) == 0
     out, err = capsys.readouterr()
-    assert err.count(" is left out: ") == 2 and str(broken) in err
+    assert f"\n{broken} " in err and f"{tmp_path / 'best.safetensors'} " in err
     model, encoder, first, second = (line.partition("sentences  ")[2] for line in out.splitlines())
     saved = load_system(paths[0])
     pairs = toy_splits.splits(sizes=SMALL | {"train": 0}).coreference
     short = [pair.tgt_text for pair in pairs if max(len(pair.src), len(pair.tgt)) < 16]
-    surprise = perplexity(saved.model, [saved.tokenizer.encode(text) for text in short])
-    assert model == f"perplexity {surprise.perplexity:.2f}  tokens {surprise.n_tokens}"
+    expected = perplexity(saved.model, [saved.tokenizer.encode(text) for text in short])
+    assert model == f"perplexity {expected.perplexity:.2f}  tokens {expected.n_tokens}"
     assert encoder.startswith("accuracy ")
     assert first.split()[::2] == ["BLEU", "chrF", "exact", "il/elle", "AER"] and "AER" not in second
-    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))["systems"]
-    assert [one["label"] for one in kept] == [*names]
-    assert kept[0]["results"]["perplexity"] == pytest.approx(surprise.perplexity)
-    assert 0 <= kept[1]["results"]["right"]["all"] <= 1
+    records = json.loads(file.read_text(encoding="utf-8"))["systems"]
+    assert [record["label"] for record in records] == [*names]
+    assert records[0]["results"]["perplexity"] == pytest.approx(expected.perplexity)
+    assert 0 <= records[1]["results"]["right"]["all"] <= 1
     assert ask("--checkpoint", broken, tmp_path) == 1
-    assert capsys.readouterr().err.count(" is left out: ") == 2
+    err = capsys.readouterr().err
+    assert f"{broken} " in err and f"{tmp_path / 'best.safetensors'} " in err
 
 
-# ---- what cannot be
+# ---- errors
 
 
 @pytest.mark.parametrize(
-    ("system", "words", "told"),
+    ("system", "words", "message"),
     [
         ("rctm", "--data multi30k --multi30k nowhere", "course_lib data multi30k --download"),
-        ("rctm", "--data multi30k --from eo", "Expected src to be one of de, en, fr, but got 'eo'."),
-        (
-            "rctm",
-            "--data multi30k --split long",
-            "Expected split to be train, validation or test",
-        ),
-        ("rctm", "--data no/such.tsv", "There is no corpus no/such.tsv"),
-        ("rctm", "--data .", ". is a folder: say which of its languages, such as --from en --to fr."),
-        ("rctm", "--data . --from en --to fr", "Expected test.en.gz or test.en in ., but neither is there"),
-        ("gru_lm", "--split long", "gru_lm reads 15 tokens, but all 4 pairs have more."),
-        ("self_attentive", "--split long", "self_attentive reads 15 tokens, but all 4 pairs have more."),
-        ("self_attentive", "--split validation --first 1", "Take more sentences, or another split."),
+        ("rctm", "--data multi30k --from eo", "'eo'"),
+        ("rctm", "--data multi30k --split long", "train, validation or test"),
+        ("rctm", "--data no/such.tsv", "no/such.tsv"),
+        ("rctm", "--data .", "--from en --to fr"),
+        ("rctm", "--data . --from en --to fr", "test.en.gz"),
+        ("gru_lm", "--split long", "gru_lm reads 15 tokens"),
+        ("self_attentive", "--split long", "self_attentive reads 15 tokens"),
+        ("self_attentive", "--split validation --first 1", "self_attentive: "),
     ],
 )
-def test_what_is_not_there_is_named(checkpoint, tmp_path, monkeypatch, capsys, system, words, told):
+def test_an_impossible_request_is_an_error(checkpoint, tmp_path, monkeypatch, capsys, system, words, message):
     path = checkpoint(system)
     monkeypatch.chdir(tmp_path)
     assert ask("--checkpoint", path, *words.split()) == 1
     out, err = capsys.readouterr()
-    assert told in err and out == ""
+    assert message in err and out == ""

@@ -1,4 +1,4 @@
-"""The shipped checkpoints: all there, small, unchanged, and as good as the results say."""
+"""The shipped checkpoints are complete, small and unchanged, and reproduce the recorded results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tools.experiments.telling_pairs import telling, telling_pairs
 from tools.experiments.trained_run import toy_scores
 
 CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"
-NAMES = [one.name for one in SYSTEMS]
-ROOM = 20_000_000
+NAMES = [entry.name for entry in SYSTEMS]
+MAX_BYTES = 20_000_000
 LADDERS = ("toy_ladder", "toy_language_models", "toy_sentence_encoder")
 
 
@@ -35,50 +35,52 @@ def results(name: str) -> dict:
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, dict]:
-    """The run each shipped checkpoint came from: the first seed of its ladder."""
+    """The run that made each shipped checkpoint: the first seed of its experiment."""
     runs = [run for name in LADDERS for run in results(name)["runs"]]
     return {run["variant"]: run for run in runs if run["seed"] == 0}
 
 
-def test_every_system_is_there_unchanged_and_all_together_are_small():
+def test_every_system_has_an_unchanged_checkpoint_and_all_together_are_small():
     files = sorted(CHECKPOINTS.glob("*.safetensors"))
     assert {path.stem for path in files} == set(NAMES)
-    assert sum(path.stat().st_size for path in files) <= ROOM
+    assert sum(path.stat().st_size for path in files) <= MAX_BYTES
     lines = (CHECKPOINTS / "manifest.sha256").read_text(encoding="utf-8").splitlines()
-    listed = {name: digest for digest, name in map(str.split, lines)}
-    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files} == listed
+    manifest = {name: digest for digest, name in map(str.split, lines)}
+    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files} == manifest
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_checkpoint_was_made_by_the_usual_recipe_and_is_of_half_precision(name, shipped):
+def test_a_checkpoint_was_made_by_the_default_recipe_in_half_precision(name, shipped):
     run = shipped[name]
-    made_by = Recipe.from_json(run["recipe"])
-    assert made_by == usual_recipe(name, scale="toy", on_gpu=made_by.precision == "bfloat16")
+    recipe = Recipe.from_json(run["recipe"])
+    assert recipe == usual_recipe(name, scale="toy", on_gpu=recipe.precision == "bfloat16")
     assert run["machine"] and run["versions"]["torch"]
     with safe_open(CHECKPOINTS / f"{name}.safetensors", framework="pt") as file:
-        kinds = {file.get_tensor(key).dtype for key in file.keys()}  # noqa: SIM118
-    assert kinds == {torch.float16} or system(name).counts
+        dtypes = {file.get_tensor(key).dtype for key in file.keys()}  # noqa: SIM118
+    assert dtypes == {torch.float16} or system(name).counts
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_checkpoint_does_what_its_result_says(name, shipped):
-    """To a rounding: on another machine a few words in ten thousand may fall the other way."""
-    toy, kept = splits(sizes=SIZES_OF_TESTS), shipped[name]
+def test_a_checkpoint_reproduces_its_result(name, shipped):
+    """Up to rounding: on another machine a few words in ten thousand may differ."""
+    toy, recorded = splits(sizes=SIZES_OF_TESTS), shipped[name]
     saved = load_system(CHECKPOINTS / f"{name}.safetensors")
-    assert n_parameters(saved.model) == kept["parameters"]
+    assert n_parameters(saved.model) == recorded["parameters"]
     if system(name).kind != "translator":
-        again = toy_scores(name, saved.model, saved.tokenizer)
-        assert brief(kept | {"scores": again}, "train") == brief(kept, "train")
+        scores = toy_scores(name, saved.model, saved.tokenizer)
+        assert brief(recorded | {"scores": scores}, "train") == brief(recorded, "train")
         return
-    said = translate([pair.src_text for pair in toy.test], saved.model, saved.tokenizer)
-    right = exact_matches([one.target for one in said], [pair.tgt_text for pair in toy.test])
-    assert sum(right) / len(right) == pytest.approx(kept["scores"]["test"]["exact"], abs=0.004)
+    translations = translate([pair.src_text for pair in toy.test], saved.model, saved.tokenizer)
+    right = exact_matches(
+        [translation.target for translation in translations], [pair.tgt_text for pair in toy.test]
+    )
+    assert sum(right) / len(right) == pytest.approx(recorded["scores"]["test"]["exact"], abs=0.004)
 
 
 @pytest.mark.slow
-def test_checkpoints_and_data_are_of_one_language():
-    """Whoever changes the toy language has to train again."""
+def test_checkpoints_were_trained_on_the_current_toy_language():
+    """A change of the toy language means training again."""
     data = load_data("toy")
     for name in NAMES:
         about = load_system(CHECKPOINTS / f"{name}.safetensors").about
@@ -89,21 +91,20 @@ def test_checkpoints_and_data_are_of_one_language():
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
-def test_results_are_those_of_the_table_and_on_the_page(path):
-    """All seeds of all variants, and the table in data/results/README.md to the letter."""
-    kept = results(path.stem)
-    if "experiment" not in kept:
+def test_results_cover_their_experiment_and_are_in_the_readme(path):
+    """All seeds of all variants, and exactly this table in data/results/README.md."""
+    recorded = results(path.stem)
+    if "experiment" not in recorded:
         return
-    asked = experiments()[kept["experiment"]]
-    assert (kept["asks"], kept["expected"]) == (asked.asks, asked.expected)
-    ran = [(run["variant"], run["seed"]) for run in kept["runs"]]
-    wanted = [(variant, seed) for variant in asked.variants for seed in asked.seeds]
-    assert ran == wanted
+    experiment = experiments()[recorded["experiment"]]
+    assert (recorded["asks"], recorded["expected"]) == (experiment.asks, experiment.expected)
+    runs = [(run["variant"], run["seed"]) for run in recorded["runs"]]
+    assert runs == [(variant, seed) for variant in experiment.variants for seed in experiment.seeds]
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
-    assert asked.expected in page and f"\n\n{table(kept)}\n" in page
+    assert experiment.expected in page and f"\n\n{table(recorded)}\n" in page
 
 
-def test_the_quick_recipe_and_the_clock_are_as_the_page_says():
+def test_the_training_guide_quotes_the_recorded_times_of_quick_and_clock():
     page = (PROJECT_ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     before, quick = results("cpu/quick")["runs"]
     on_gpu, clock = results("gpu/quick")["runs"], results("clock")
@@ -117,27 +118,27 @@ def test_the_quick_recipe_and_the_clock_are_as_the_page_says():
     assert seconds < 0.6 * earlier and set(others) == {3}
     exact = [f"{run['scores']['test']['exact']:.1%}" for run in (quick, before)]
     low, *_, high = sorted(run["scores"]["test"]["exact"] for run in on_gpu)
-    for told in (
-        f"takes {seconds} s; the one before it",
-        f"took {earlier} s\n",
-        f"translate {exact[0]} and {exact[1]} of the test sentences",
-        "the quick one took 3 s (`data/results/gpu/quick.json`",
-        f"starts everything, {first} s",
-        f"with {100 * low:.1f} to {high:.1%}.",
-        f"took {clock['seconds']} s (`{clock['command']}`",
+    for number in (
+        f" {seconds} s",
+        f" {earlier} s",
+        f" {exact[0]} and {exact[1]} ",
+        " 3 s (`data/results/gpu/quick.json`",
+        f" {first} s",
+        f" {100 * low:.1f} to {high:.1%}",
+        f" {clock['seconds']} s (`{clock['command']}`",
     ):
-        assert told in page
+        assert number in page
     assert quick["scores"]["coreference"]["pronouns"] == before["scores"]["coreference"]["pronouns"] == 1
     assert clock["seconds"] == pytest.approx(sum(clock["parts"].values())) and clock["bleu"]["value"] > 40
 
 
-def test_telling_pairs_tell():
-    """They are what the results give: seq2seq wrong, the Transformer right; a twin differs in one word."""
+def test_telling_pairs_distinguish_the_systems():
+    """They follow from the results: seq2seq wrong, the Transformer right; a twin differs in one word."""
     made_up = {"seq2seq": ["010", "000"], "bahdanau": ["101", "011"], "transformer": ["111", "111"]}
-    assert {place: one["bahdanau"] for place, one in telling(made_up).items()} == {0: 1, 2: 2}
-    kept = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
-    assert kept == telling_pairs() and len(kept) == 12
-    for one in kept:
-        assert (one["right"]["seq2seq"], one["right"]["transformer"]) == (0, 3)
-        differ = [a != b for a, b in zip(one["src"].split(), one["twin"]["src"].split(), strict=True)]
-        assert sum(differ) == 1
+    assert {index: counts["bahdanau"] for index, counts in telling(made_up).items()} == {0: 1, 2: 2}
+    stored = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
+    assert stored == telling_pairs() and len(stored) == 12
+    for pair in stored:
+        assert (pair["right"]["seq2seq"], pair["right"]["transformer"]) == (0, 3)
+        words = zip(pair["src"].split(), pair["twin"]["src"].split(), strict=True)
+        assert sum(word != other for word, other in words) == 1

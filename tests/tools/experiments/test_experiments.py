@@ -1,4 +1,4 @@
-"""The table of experiments can be run, every run is kept, and what was run is what the table says."""
+"""The catalogue of experiments is valid, runs are stored and resumed, and recorded runs can be repeated."""
 
 from __future__ import annotations
 
@@ -28,91 +28,94 @@ from tools.experiments.runner import LARGE, SMALL, Run, run, run_one
 from tools.experiments.tables import table
 from tools.experiments.trained_run import INSIDE
 
-EACH = [pytest.param(one, id=one.name) for one in experiments().values()]
+EXPERIMENTS = [pytest.param(experiment, id=experiment.name) for experiment in experiments().values()]
 
 
-@pytest.mark.parametrize("one", EACH)
-def test_every_variant_asks_for_what_there_is(one):
-    assert one.asks.endswith(("?", ".")) and one.expected.endswith(".") and one.lesson
-    assert one.kind in LARGE | SMALL and one.variants and one.seeds
-    for changes in one.variants.values():
-        if one.kind == "train":
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_variant_names_existing_options(experiment):
+    assert experiment.asks.endswith(("?", ".")) and experiment.expected.endswith(".") and experiment.lesson
+    assert experiment.kind in LARGE | SMALL and experiment.variants and experiment.seeds
+    for changes in experiment.variants.values():
+        if experiment.kind == "train":
             config = make_config(changes["system"], scale=changes.get("data", "toy"), vocab_size=20)
             assert set(changes.get("config", {})) <= {field.name for field in fields(config)}
             assert set(changes.get("recipe", {})) <= {field.name for field in fields(Recipe)}
             Recipe(n_steps=9, **{k: v for k, v in changes.get("recipe", {}).items() if k != "n_steps"})
             assert set(changes.get("measures", [])) <= {"test", *INSIDE}
-        elif one.kind == "recall":
+        elif experiment.kind == "recall":
             assert changes["system"] in SIZES
 
 
-def test_systems_and_variants_are_crossed_and_what_is_the_same_is_joined():
-    asked = {
+def test_variants_are_made_for_every_system_and_common_changes_are_merged():
+    entry = {
         "systems": ["rnn_lm", "gru_lm"],
         "same": {"recipe": {"smoothing": 0.0}, "keep": True},
         "variants": {"slow": {"recipe": {"learning_rate": 1e-4}}, "": {}},
     }
-    two = catalogue._read("x", {"lesson": "1", "asks": "?", "expected": "."} | asked)
-    assert list(two.variants) == ["rnn_lm, slow", "rnn_lm", "gru_lm, slow", "gru_lm"]
-    assert two.variants["gru_lm, slow"] == {
+    experiment = catalogue.read_entry("x", {"lesson": "1", "asks": "?", "expected": "."} | entry)
+    assert list(experiment.variants) == ["rnn_lm, slow", "rnn_lm", "gru_lm, slow", "gru_lm"]
+    assert experiment.variants["gru_lm, slow"] == {
         "system": "gru_lm",
         "keep": True,
         "recipe": {"smoothing": 0.0, "learning_rate": 1e-4},
     }
-    assert two.seeds == (0, 1, 2)
+    assert experiment.seeds == (0, 1, 2)
 
 
 # ---- running
 
 
-def test_what_is_done_is_kept_and_not_done_again_and_what_fails_is_counted(tmp_path, capfd):
-    told, variant = [], "width 2, one matrix"
-    asked = {"out": tmp_path, "variants": [variant], "n_steps": 3, "tell": told.append}
-    assert run(["key_and_value"], seeds=[0], **asked) == 0
-    assert run(["key_and_value"], seeds=[0, -(2**70), 1], **asked) == 1
-    assert len(told) == 3 and sum("FAILED" in line for line in told) == 1
-    assert told[0].startswith(f"key_and_value, {variant}, seed 0: right, % ")
+def test_finished_runs_are_stored_and_not_repeated_and_failures_are_counted(tmp_path, capfd):
+    lines, variant = [], "width 2, one matrix"
+    options = {"out": tmp_path, "variants": [variant], "n_steps": 3, "report": lines.append}
+    assert run(["key_and_value"], seeds=[0], **options) == 0
+    assert run(["key_and_value"], seeds=[0, -(2**70), 1], **options) == 1
+    assert len(lines) == 3 and sum("FAILED" in line for line in lines) == 1
+    assert lines[0].startswith(f"key_and_value, {variant}, seed 0: ")
     assert "Traceback" in capfd.readouterr().err
     trial = tmp_path / "key_and_value_3_steps.json"
-    kept = json.loads(trial.read_text(encoding="utf-8"))
-    assert [(one["variant"], one["seed"], one["n_steps"]) for one in kept["runs"]] == [
+    results = json.loads(trial.read_text(encoding="utf-8"))
+    assert [(run["variant"], run["seed"], run["n_steps"]) for run in results["runs"]] == [
         (variant, 0, 3),
         (variant, 1, 3),
     ]
-    assert all(one["machine"] and one["seconds"] > 0 for one in kept["runs"])
-    assert kept["expected"] == experiments()["key_and_value"].expected
-    assert kept["command"] == "python3 -m course_lib experiment key_and_value --steps 3"
-    assert run(["key_and_value"], seeds=[0], **asked) == 0 and told[-1].startswith("All of it was run before")
-    assert not (tmp_path / "key_and_value.json").exists(), "a trial is no result"
-    assert f"| {variant} | 2 |" in table(kept)
+    assert all(run["machine"] and run["seconds"] > 0 for run in results["runs"])
+    assert results["expected"] == experiments()["key_and_value"].expected
+    assert results["command"] == "python3 -m course_lib experiment key_and_value --steps 3"
+    content = trial.read_bytes()
+    assert run(["key_and_value"], seeds=[0], **options) == 0 and "--table" in lines[-1]
+    assert trial.read_bytes() == content
+    assert not (tmp_path / "key_and_value.json").exists(), "a trial is not a result"
+    assert f"| {variant} | 2 |" in table(results)
 
 
-def test_weights_that_are_kept_say_how_they_were_made(monkeypatch, tmp_path):
-    few = sides(generate(40, seed=1))
-    data = encode_data("few", few, few, WordTokenizer.from_texts([*few[0], *few[1]]))
+def test_stored_weights_record_the_command_that_made_them(monkeypatch, tmp_path):
+    src, tgt = sides(generate(40, seed=1))
+    data = encode_data("few", (src, tgt), (src, tgt), WordTokenizer.from_texts([*src, *tgt]))
     monkeypatch.setattr(trained_run, "loaded", lambda corpus: data)
     monkeypatch.setattr(trained_run, "toy_scores", lambda *_: {})
     run_one(Run("toy_language_models", "gru_lm", 0), tmp_path, 1, "cpu", 1)
     about = load_system(tmp_path / "checkpoints_1_steps" / "gru_lm.safetensors").about
-    typed = "experiment toy_language_models --steps 1 --variants gru_lm --seeds 0"
-    assert about["command"] == f"python3 -m course_lib {typed}"
+    command = "experiment toy_language_models --steps 1 --variants gru_lm --seeds 0"
+    assert about["command"] == f"python3 -m course_lib {command}"
 
 
-def test_the_command(tmp_path, capsys, monkeypatch):
+def test_the_command_lists_experiments_and_names_what_is_unknown(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tools.cli.commands.ensure", lambda *_: None)
     assert main(["experiment", "--list"]) == 0
-    assert "positions  (lesson 11; 4 variants)" in capsys.readouterr().out
+    assert "positions  (lesson 11; 4 " in capsys.readouterr().out
     assert main(["experiment", "positons"]) == 1
-    assert "There is no experiment 'positons'" in capsys.readouterr().err
+    assert "'positons'" in capsys.readouterr().err
     assert main(["experiment", "positions", "--variants", "nun", "--out", str(tmp_path)]) == 1
-    assert "positions has no variant 'nun'. There are: none, learned" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "'nun'" in err and "none, learned" in err
     assert main(["experiment", "positions", "--table", "--out", str(tmp_path)]) == 1
-    assert "positions.json is not there" in capsys.readouterr().err
+    assert str(tmp_path / "positions.json") in capsys.readouterr().err
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_kill_end_all_runs(tmp_path, sent, code):
+@pytest.mark.parametrize(("signal_sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_kill_end_all_runs(tmp_path, signal_sent, code):
     words = f"experiment key_and_value --steps 100000000 --at-a-time 2 --out {tmp_path}".split()
     process = subprocess.Popen(
         [sys.executable, "-m", "course_lib", *words],
@@ -120,32 +123,34 @@ def test_ctrl_c_and_kill_end_all_runs(tmp_path, sent, code):
         start_new_session=True,
         stderr=subprocess.PIPE,
     )
-    while len(runs := psutil.Process(process.pid).children()) < 3:  # two, and multiprocessing's own
+    while (
+        len(runs := psutil.Process(process.pid).children()) < 3
+    ):  # two runs and multiprocessing's resource tracker
         assert process.poll() is None
         time.sleep(0.1)
-    process.send_signal(sent)
+    process.send_signal(signal_sent)
     process.communicate(timeout=60)
     assert process.returncode == code
     assert psutil.wait_procs(runs, timeout=20)[1] == []
 
 
-# ---- the kinds
+# ---- the kinds of runs
 
 
 def test_a_forget_bias_lets_the_gradient_reach_farther_back():
     def gradient(**changes) -> float:
-        found = run_recall({"system": "lstm_lm", "each": [1], **changes}, seed=0, n_steps=1, device="cpu")
-        return found["gradient"]["fresh"]["50"]
+        result = run_recall({"system": "lstm_lm", "each": [1], **changes}, seed=0, n_steps=1, device="cpu")
+        return result["gradient"]["fresh"]["50"]
 
     assert gradient(forget_bias=1.0) == gradient() and gradient(forget_bias=5.0) > 100 * gradient()
 
 
-def test_recall_trained_anew_on_each_distance():
-    both, one = (
-        run_recall({"system": "gru_lm", "each": each, "n_steps": 2}, seed=0, device="cpu")
-        for each in ([1, 2], [1])
+def test_recall_with_one_model_per_distance():
+    both, first = (
+        run_recall({"system": "gru_lm", "each": distances, "n_steps": 2}, seed=0, device="cpu")
+        for distances in ([1, 2], [1])
     )
-    assert list(both["right"]) == ["1", "2"] and both["right"]["1"] == one["right"]["1"]
+    assert list(both["right"]) == ["1", "2"] and both["right"]["1"] == first["right"]["1"]
 
 
 @pytest.mark.slow
@@ -153,32 +158,32 @@ def test_recall_trained_anew_on_each_distance():
 def test_recall_over_short_distances_can_be_learned(name, monkeypatch):
     monkeypatch.setattr("tools.experiments.recall_run.LONGEST", 2)
     monkeypatch.setattr("tools.experiments.recall_run.DISTANCES", (1, 2))
-    found = run_recall({"system": name}, seed=0, n_steps=250, device="cpu")
-    assert found["right"]["1"] > 0.9 and found["loss"][0] > 2 > found["loss"][-1]
-    assert set(found["gradient"]["fresh"]) == {"1", "2"}
+    result = run_recall({"system": name}, seed=0, n_steps=250, device="cpu")
+    assert result["right"]["1"] > 0.9 and result["loss"][0] > 2 > result["loss"][-1]
+    assert set(result["gradient"]["fresh"]) == {"1", "2"}
 
 
-def test_a_gradient_fades_in_a_recurrent_network_and_not_in_attention():
-    slow = {
+def test_the_gradient_vanishes_in_an_rnn_but_not_in_a_transformer():
+    results = {
         name: run_recall({"system": name}, seed=0, n_steps=1, device="cpu")
         for name in ("rnn_lm", "transformer_lm")
     }
-    fades, stays = (slow[name]["gradient"]["fresh"] for name in ("rnn_lm", "transformer_lm"))
-    assert fades["100"] < 1e-6 * fades["1"] and stays["100"] > 0.1 * stays["1"]
-    assert [int(lag) for lag in fades] == [*DISTANCES]
+    rnn, transformer = (results[name]["gradient"]["fresh"] for name in ("rnn_lm", "transformer_lm"))
+    assert rnn["100"] < 1e-6 * rnn["1"] and transformer["100"] > 0.1 * transformer["1"]
+    assert [int(lag) for lag in rnn] == [*DISTANCES]
 
 
-def test_a_recorded_run_comes_out_again():
-    """At rates that are not too high: there a rounding grows."""
+def test_a_recorded_run_can_be_reproduced():
+    """Only at small learning rates: at large ones rounding errors grow."""
     runs = json.loads(data_path("results", "divisor.json").read_text(encoding="utf-8"))["runs"]
-    kept = next(one for one in runs if one["variant"] == "d_k 64, divided by root" and one["seed"] == 0)
-    found = run_divisor(experiments()["divisor"].variants[kept["variant"]], seed=0)
+    variant = "d_k 64, divided by root"
+    recorded = next(run for run in runs if (run["variant"], run["seed"]) == (variant, 0))
+    result = run_divisor(experiments()["divisor"].variants[variant], seed=0)
     for rate in ("0.001", "0.003", "0.008"):
-        assert found["end"][rate] == pytest.approx(kept["end"][rate], rel=0.02, abs=0.002)
+        assert result["end"][rate] == pytest.approx(recorded["end"][rate], rel=0.02, abs=0.002)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
-def test_contents_are_found_by_their_names(shared):
-    found = run_key_and_value({"width": 32, "shared": shared}, seed=0, n_steps=600)
-    assert found["right"] > 0.9
+def test_a_wide_enough_attention_learns_to_look_up(shared):
+    assert run_key_and_value({"width": 32, "shared": shared}, seed=0, n_steps=600)["right"] > 0.9

@@ -106,6 +106,7 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.teaching.own_code.own_functions.called": "course_lib.teaching.count_own_calls",
     "course_lib.teaching.own_code.road_file.road": "course_lib.teaching.list_own_functions",
     "course_lib.teaching.recorded": "course_lib.results.mean_over_seeds",
+    "course_lib.text.toy.splits.SIZES_OF_TESTS": "course_lib.text.TEST_SIZES",
     "course_lib.translation.translate.plainly": "course_lib.translation.clean_text",
 }
 

@@ -10,7 +10,7 @@ Switches are environment variables, each read when it is asked for, so a test ca
     COURSE_HOME         folder for what the course remembers about a learner (progress)
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
     COURSE_OPEN         "1": predictions open without a guess (CI, a learner in a hurry)
-    COURSE_STRICT       "1": an exercise check that does not pass raises (solved notebooks in CI)
+    COURSE_STRICT       "1": a check raises where the attempt fails or can't be kept (solved notebooks in CI)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
     COURSE_BAR          "1" or "0": progress bars on or off, whoever watches

@@ -16,7 +16,7 @@ from course_lib.runtime import data_path
 from course_lib.teaching.contents import lesson
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.text.pair import Pair
-from course_lib.text.toy.splits import SIZES_OF_TESTS, Splits, splits
+from course_lib.text.toy.splits import TEST_SIZES, Splits, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped
 from tools.authoring.source import Cell, read_cells
@@ -70,7 +70,7 @@ def exact(experiment: str, split: str = "test", words: str | None = None) -> dic
 @cache
 def held_out_splits() -> Splits:
     """The test splits that every lesson uses."""
-    return splits(seed=0, sizes=SIZES_OF_TESTS)
+    return splits(seed=0, sizes=TEST_SIZES)
 
 
 @cache

@@ -29,7 +29,7 @@ from course_lib.shapes import Float, Tensor
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.pipeline import Translation, printable
-from course_lib.translation.search import read_before
+from course_lib.translation.search import shift_right
 
 SHADES = " ░▒▓█"
 THRESHOLDS = (0.125, 0.25, 0.5, 0.75)  # the smallest weight of each shade but the first
@@ -52,7 +52,7 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
         torch.tensor([[token_ids[token] for token in tokens]], device=device_of(system))
         for tokens in (translation.source_tokens, translation.target_tokens)
     )
-    tgt_in = read_before(tgt_out)
+    tgt_in = shift_right(tgt_out)
     with eval_mode(system), torch.inference_mode():
         all_weights = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
     source, target = translation.source_labels, tuple(tokenizer.tokens(tgt_in[0].tolist()))

@@ -100,7 +100,7 @@ class Explorable(HasTraits):
         raise NotImplementedError("An explorable must say what is seen: describe(facts) -> str")
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         """Which goals are met by the facts of now, beside those of the start."""
         return {}
 
@@ -213,9 +213,9 @@ class Explorable(HasTraits):
         if self.ticked == set(self.goals):  # a slider asks at every step
             return []
         start = self.facts_at(self.start)
-        news = [goal for goal, met in self.met(facts, start).items() if met and goal not in self.ticked]
+        news = [goal for goal, met in self.goals_met(facts, start).items() if met and goal not in self.ticked]
         if news:
-            met_before = self.met(self.facts_at(before), start)
+            met_before = self.goals_met(self.facts_at(before), start)
             news = [goal for goal in news if not met_before[goal]]
             self.ticked.update(news)
         return news

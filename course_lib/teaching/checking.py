@@ -27,8 +27,8 @@ def check(name: str, attempt: Callable) -> Verdict:
     if verdict.status != "not tried":
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
-    if verdict.status == "passed":
-        verdict = replace(verdict, details=join_paragraphs(verdict.details, keep(exercise, attempt)))
-    elif runtime.switched_on("COURSE_STRICT"):
+    not_kept = keep(exercise, attempt) if verdict.status == "passed" else ""
+    verdict = replace(verdict, details=join_paragraphs(verdict.details, not_kept))
+    if runtime.switched_on("COURSE_STRICT") and (verdict.status != "passed" or not_kept):
         raise AssertionError(str(verdict))
     return verdict

@@ -20,7 +20,7 @@ HOMES = {
     "BOS": "special",
     "EOS": "special",
     "PAD": "special",
-    "SIZES_OF_TESTS": "toy.splits",
+    "TEST_SIZES": "toy.splits",
     "UNK": "special",
     "WordTokenizer": "word_tokenizer",
     "encode_corpus": "encoded",

@@ -16,10 +16,10 @@ SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 MARKER = "▁"  # U+2581; not a token of its own: in BPE tokens it marks the space before a word
 
 
-def spoken(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
+def until_eos(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
     """The ids up to the first EOS, without PAD and BOS.
 
-    >>> list(spoken([BOS, 7, 9, EOS, 8, PAD], vocab_size=10))
+    >>> list(until_eos([BOS, 7, 9, EOS, 8, PAD], vocab_size=10))
     [7, 9]
     """
     for token_id in map(int, ids):

@@ -20,7 +20,7 @@ from typing import Self
 
 from tokenizers import Tokenizer as Library
 
-from course_lib.text.special import MARKER, SPECIAL, UNK, check_id, spoken
+from course_lib.text.special import MARKER, SPECIAL, UNK, check_id, until_eos
 
 # Lone surrogates (half a character), which UTF-8 can't encode, and the character that BPE uses for a space.
 UNREADABLE = re.compile(f"[\ud800-\udfff{MARKER}]")
@@ -65,7 +65,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these tokens up to EOS, without PAD and BOS."""
-        return self._library.decode(list(spoken(ids, self.vocab_size)), skip_special_tokens=False)
+        return self._library.decode(list(until_eos(ids, self.vocab_size)), skip_special_tokens=False)
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Each token as it is written in the vocabulary, including special ones: labels for a figure."""

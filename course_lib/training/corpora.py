@@ -85,7 +85,7 @@ def read_corpus(name: str, split: str, *, multi30k: str | Path | None = None) ->
     if name == "toy":
         if split == "train":
             return toy.splits(seed=0, sizes=toy.SIZES).train
-        return getattr(_toy_tests(tuple(toy.SIZES_OF_TESTS.items())), split)
+        return getattr(_toy_tests(tuple(toy.TEST_SIZES.items())), split)
     if match := MULTI30K.fullmatch(name):
         return load_multi30k(match[1], match[2], split, multi30k)
     folder, src, tgt = _folder_and_languages(name)

@@ -153,7 +153,7 @@ def evaluate(
     search = {"beam": beam, "length_penalty": length_penalty}
     translations = translate(sources, system, tokenizer, **search, progress=progress)
     translated = time.perf_counter()
-    alignment = forced_alignment(system, tokenizer, toy)
+    alignment = teacher_forced_alignment(system, tokenizer, toy)
     seconds = {"translate": translated - began, "align": time.perf_counter() - translated}
 
     outputs = [translation.target for translation in translations]
@@ -215,7 +215,7 @@ def phenomenon_groups(pairs: Sequence[Pair]) -> dict[str, list[int]]:
     return {name: [index for index, pair in enumerate(pairs) if name in pair.phenomena] for name in names}
 
 
-def forced_alignment(
+def teacher_forced_alignment(
     system: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair]
 ) -> AlignmentError | None:
     """The alignment error under teacher forcing; None where it can't be computed (see `evaluate`)."""
@@ -226,7 +226,7 @@ def forced_alignment(
     fitting = [index for index, size in enumerate(sizes) if max(size) < system.config.max_len]
     if not (system.attends and words_are_tokens and fitting):
         return None
-    weights = dict(forced_weights(system, {index: ids[index] for index in fitting}))
+    weights = dict(teacher_forced_weights(system, {index: ids[index] for index in fitting}))
     return alignment_error(
         [weights[index] for index in fitting],
         [linked[index].links for index in fitting],
@@ -234,7 +234,7 @@ def forced_alignment(
     )
 
 
-def forced_weights(
+def teacher_forced_weights(
     system: Translator, sentences: Mapping[int, tuple[list[int], list[int]]]
 ) -> Iterator[tuple[int, Float[Tensor, "layers heads tgt src"]]]:
     """The attention weights of each (source, reference) under teacher forcing, with the sentence's key."""

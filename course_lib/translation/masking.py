@@ -1,6 +1,6 @@
 """Mask source words of a Transformer, so that no position attends to them, or each only to itself.
 
-    memory, weights = masked_memory(model, src, own=alone(10), cross=without([8], 10))
+    memory, weights = masked_memory(model, src, own=mask_self_only(10), cross=mask_without([8], 10))
     greedy(model, memory, max_len=30)                       # the translation under these masks
 
 There are two attention masks (`layers/masks.py`): `own` for the encoder's self-attention and `cross` for the
@@ -19,10 +19,10 @@ from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Int, Tensor
 
 
-def without(positions: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
+def mask_without(positions: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
     """A mask over n words that hides those at these positions, counted from 0.
 
-    >>> without([0, 2], 3)
+    >>> mask_without([0, 2], 3)
     tensor([[[[False,  True, False]]]])
     """
     may_look = torch.ones(1, 1, 1, n, dtype=torch.bool)
@@ -30,10 +30,10 @@ def without(positions: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
     return may_look
 
 
-def alone(n: int) -> Bool[Tensor, "1 1 src src"]:
+def mask_self_only(n: int) -> Bool[Tensor, "1 1 src src"]:
     """A mask under which each of n words attends only to itself.
 
-    >>> alone(2)
+    >>> mask_self_only(2)
     tensor([[[[ True, False],
               [False,  True]]]])
     """

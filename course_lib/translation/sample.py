@@ -8,11 +8,11 @@ The temperature divides the logits before the softmax. 1 samples from the model'
 probable words become more probable, and 0 always takes the most probable; above 1 rare words gain:
 
     >>> logits = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0, 2.0]])
-    >>> chances(logits, temperature=1.0)[0, 3:]             # EOS and two words; the rest are never generated
+    >>> next_probabilities(logits, temperature=1.0)[0, 3:]      # EOS and two words; the rest have 0
     tensor([0.0900, 0.2447, 0.6652])
-    >>> chances(logits, temperature=0.5)[0, 3:]
+    >>> next_probabilities(logits, temperature=0.5)[0, 3:]
     tensor([0.0159, 0.1173, 0.8668])
-    >>> chances(logits, temperature=1.0, top_k=2)[0, 3:]
+    >>> next_probabilities(logits, temperature=1.0, top_k=2)[0, 3:]
     tensor([0.0000, 0.2689, 0.7311])
 """
 
@@ -56,7 +56,7 @@ def continue_text(
             logits, state, _ = model.step(state, token)
         ended = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
         for step in range(n):
-            token = choose(logits, temperature=temperature, top_k=top_k, generator=generator)
+            token = sample_token(logits, temperature=temperature, top_k=top_k, generator=generator)
             generated[:, step] = token.masked_fill(ended, PAD)
             ended = ended | (token == EOS)
             if step + 1 == n or (tokens.device.type == "cpu" and ended.all()):
@@ -65,7 +65,7 @@ def continue_text(
     return generated.to(device)
 
 
-def choose(
+def sample_token(
     logits: Float[Tensor, "batch vocab"],
     *,
     temperature: float,
@@ -75,16 +75,16 @@ def choose(
     """The next token of each row: the most probable one at temperature 0, otherwise sampled."""
     if temperature < 1e-6:  # dividing by a smaller number would overflow
         return suppress(logits.float().clone()).argmax(dim=1)
-    probabilities = chances(logits, temperature=temperature, top_k=top_k)
+    probabilities = next_probabilities(logits, temperature=temperature, top_k=top_k)
     if generator is not None:
         probabilities = probabilities.to(generator.device)  # multinomial needs both on the same device
     return torch.multinomial(probabilities, 1, generator=generator)[:, 0].to(logits.device)
 
 
-def chances(
+def next_probabilities(
     logits: Float[Tensor, "batch vocab"], *, temperature: float, top_k: int | None = None
 ) -> Float[Tensor, "batch vocab"]:
-    """The distribution that `choose` samples from."""
+    """The distribution that `sample_token` samples from."""
     scores = suppress(logits.float() / temperature)
     if top_k is not None and top_k < scores.shape[1]:
         threshold = scores.topk(top_k, dim=1).values[:, -1:]

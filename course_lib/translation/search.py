@@ -38,7 +38,7 @@ from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, UNK
 
-NEVER_SAID = (PAD, UNK, BOS)
+NEVER_GENERATED = (PAD, UNK, BOS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ def next_log_probs(logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows v
 
 def suppress(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
     """Set the scores of PAD, UNK and BOS to -inf, in place."""
-    scores[:, : max(NEVER_SAID) + 1] = -torch.inf  # the first three ids
+    scores[:, : max(NEVER_GENERATED) + 1] = -torch.inf  # the first three ids
     return scores
 
 
@@ -238,14 +238,14 @@ def attention_weights(
     if not system.attends:
         return None
     with eval_mode(system), torch.inference_mode():
-        _, weights = system.decode(memory, read_before(ids), with_weights=True)
+        _, weights = system.decode(memory, shift_right(ids), with_weights=True)
     return weights.masked_fill((ids == PAD)[:, None, None, :, None], 0.0)
 
 
-def read_before(ids: Int[Tensor, "batch tgt"]) -> Int[Tensor, "batch tgt"]:
+def shift_right(ids: Int[Tensor, "batch tgt"]) -> Int[Tensor, "batch tgt"]:
     """The decoder's input at the step that generates each token: the ids shifted right, after BOS.
 
-    >>> read_before(torch.tensor([[7, 8, EOS]]))
+    >>> shift_right(torch.tensor([[7, 8, EOS]]))
     tensor([[2, 7, 8]])
     """
     return torch.cat([torch.full_like(ids[:, :1], BOS), ids[:, :-1]], dim=1)

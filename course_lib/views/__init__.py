@@ -11,7 +11,7 @@
     quick_text.py   text that can change many times a second
 
 The functions below are a lesson's: numbers in, a picture out. What an explorable moves on axes of its own
-stands beside them: `Bars`, `LyingBars` and `Blocks`, `Heatmap`, `marked_point`.
+stands beside them: `Bars`, `HorizontalBars` and `Blocks`, `Heatmap`, `marked_point`.
 """
 
 from course_lib.views.bars import bars

@@ -109,7 +109,7 @@ class Bars:
             reading.set_y(value + (self._gap if value >= 0 else -self._gap))
 
 
-class LyingBars:
+class HorizontalBars:
     """Bars that lie, each at its height of `rows`: a number behind it, and room for `words` before it."""
 
     def __init__(

@@ -63,7 +63,7 @@ class SoftmaxDial(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "sure": now["weights"][0] > 0.9,
             "equal": np.ptp(now["weights"]) < 1e-9,

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib.text.special import BOS, EOS
-from course_lib.translation.sample import chances, continue_text
+from course_lib.translation.sample import continue_text, next_probabilities
 from course_lib.translation.shipped import shared
 from lessons.l01_guessing_the_next_word.word_by_word import (
     END,
@@ -40,7 +40,7 @@ def test_the_probabilities_are_those_of_the_model(model):
     system, facts = shared(MODELS[model]), facts_after(model, 2, 1.0)
     tokens = torch.tensor([[BOS, *system.tokenizer.encode(" ".join(facts["words"]))]])
     with torch.inference_mode():
-        expected = chances(system.model.decode(tokens)[0][:, -1], temperature=1.0)[0]
+        expected = next_probabilities(system.model.decode(tokens)[0][:, -1], temperature=1.0)[0]
     shown = facts["probabilities"]
     np.testing.assert_allclose(shown, expected.topk(len(shown)).values.numpy(), rtol=1e-4)
 

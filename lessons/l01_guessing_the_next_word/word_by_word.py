@@ -24,7 +24,7 @@ from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.search import suppress
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import LyingBars
+from course_lib.views.bars import HorizontalBars
 from course_lib.views.quick_text import quick_text, write
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
@@ -121,7 +121,9 @@ def draw_text(axes: Axes) -> Show:
 
 def draw_next(axes: Axes) -> Show:
     axes.set(xlim=(-0.5, 1.42), ylim=(SHOWN - 0.4, -0.6), xticks=(0, 0.5, 1))
-    bars = LyingBars(axes, np.arange(SHOWN), gap=0.02, thick=0.68, size=10, words_at=-0.03, words_size=11)
+    bars = HorizontalBars(
+        axes, np.arange(SHOWN), gap=0.02, thick=0.68, size=10, words_at=-0.03, words_size=11
+    )
 
     def show(facts: Facts) -> None:
         colour = to_rgba(COLOURS[facts["model"]])
@@ -159,7 +161,7 @@ class WordByWord(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         at_one = abs(now["temperature"] - 1) < 0.01
         return {
             "ends": at_one and now["ended"],

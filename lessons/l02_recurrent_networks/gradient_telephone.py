@@ -139,7 +139,7 @@ class GradientTelephone(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "steady": now["steps"] == LONGEST and 0.5 < now["arrives"] < 2,
             "explodes": now["arrives"] > 1000 and now["steps"] <= 40,

@@ -31,7 +31,7 @@ from course_lib.formatting import fixed, significant
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l02_recurrent_networks import GradientTelephone
 
@@ -182,7 +182,7 @@ def next_words(text):
 
 
 measure, probabilities = yours("perplexity"), []
-for pair in splits(sizes=SIZES_OF_TESTS).test[:200]:
+for pair in splits(sizes=TEST_SIZES).test[:200]:
     right = torch.tensor([*shipped.tokenizer.encode(pair.tgt_text), EOS])
     probabilities.append(next_words(pair.tgt_text)[range(len(right)), right])
 print("perplexity", fixed(measure(torch.cat(probabilities)), 1))

@@ -132,7 +132,7 @@ class GateMixer(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "keep": now["half_life"] > 20,
             "carry": now["steps"] == LONGEST and now["remaining"] > 0.1,

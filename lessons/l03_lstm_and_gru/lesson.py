@@ -32,7 +32,7 @@ from course_lib.formatting import fixed, significant
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l03_lstm_and_gru import GateMixer, recall
 
@@ -706,7 +706,7 @@ def swapped_blend(x, h, w_x, w_h, b_x, b_h):
 gru_lm = load_shipped("gru_lm")
 model, layer = gru_lm.model.eval(), gru_lm.model.recurrent.layers[0][0]
 weights = [weight.detach() for weight in layer.parameters()]  # w_x, w_h, b_x, b_h
-texts = [pair.tgt_text for pair in splits(sizes=SIZES_OF_TESTS).test[:200]]
+texts = [pair.tgt_text for pair in splits(sizes=TEST_SIZES).test[:200]]
 measure = yours("perplexity")  # of lesson 01
 
 

@@ -10,7 +10,7 @@ import torch
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.special import PAD
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder.one_vector_suitcase import recall
@@ -56,7 +56,7 @@ def mistakes() -> dict[str, float]:
 
     All but the counts of sentences are fractions of the target positions, EOS included.
     """
-    pairs = [pair for pair in splits(seed=0, sizes=SIZES_OF_TESTS).test if pair.length >= LONGEST]
+    pairs = [pair for pair in splits(seed=0, sizes=TEST_SIZES).test if pair.length >= LONGEST]
     system = shared("seq2seq")
     encode = system.tokenizer.encode
     batch = make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])

@@ -155,7 +155,7 @@ class OneVectorSuitcase(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         n, d, fraction, in_one = now["n"], now["d"], now["recall"], now["keeps"] == ONE
         longer = LENGTHS[min(LENGTHS.index(n) + 1, len(LENGTHS) - 1)]
         return {

@@ -143,7 +143,7 @@ class PathRace(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "far-in-four": now["n"] == 512 and now["hops"]["convolution"] <= 4,
             "wide-enough": (now["n"], now["gaps"]) == (128, WITHOUT) and now["hops"]["convolution"] <= 16,

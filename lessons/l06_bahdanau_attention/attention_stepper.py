@@ -23,7 +23,7 @@ from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import LyingBars
+from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
 
@@ -80,7 +80,7 @@ def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, di
     bare(axes, x=(low - 0.48 * span, high + 0.16 * span), y=(N_SOURCE - 0.4, -0.6))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
     rows, words_at = range(N_SOURCE), low - 0.04 * span
-    bars = LyingBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=words_at)
+    bars = HorizontalBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=words_at)
 
     def show(facts: Facts) -> None:
         bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
@@ -127,7 +127,7 @@ class AttentionStepper(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         rows = now["map"]
         same = len(rows) > 1 and rows[-1].argmax() == rows[-2].argmax()
         return {

@@ -30,12 +30,12 @@ from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l06_bahdanau_attention import AttentionStepper
 
 start_lesson("bahdanau_attention", seed=6)
-tests = splits(seed=0, sizes=SIZES_OF_TESTS)
+tests = splits(seed=0, sizes=TEST_SIZES)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from torch import Tensor
 
 from course_lib.text.pair import Pair
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l06_bahdanau_attention.attention_stepper import compute
@@ -18,7 +18,7 @@ N_SENTENCES = 60
 
 
 def measure() -> dict[str, dict[str, float]]:
-    pairs = splits(seed=0, sizes=SIZES_OF_TESTS).test
+    pairs = splits(seed=0, sizes=TEST_SIZES).test
     step = compute(sentence="thirsty", step=IL)
     weights = {word: float(weight) for word, weight in zip(step["source"], step["weights"], strict=True)}
     return {

@@ -31,12 +31,12 @@ from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l07_score_functions import ScoreZoo, WindowLab
 
 start_lesson("score_functions", seed=7)
-tests = splits(seed=0, sizes=SIZES_OF_TESTS)
+tests = splits(seed=0, sizes=TEST_SIZES)
 
 # %% [markdown] kind="text" minutes=0.5
 r"""

@@ -17,7 +17,7 @@ from course_lib.models import luong
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, shared
 
@@ -70,7 +70,7 @@ def system(name: str) -> Shipped:
 
 @cache
 def first_pairs(n: int) -> tuple[Pair, ...]:
-    return splits(seed=0, sizes=SIZES_OF_TESTS).test[:n]
+    return splits(seed=0, sizes=TEST_SIZES).test[:n]
 
 
 def alignment_error(name: str) -> float:

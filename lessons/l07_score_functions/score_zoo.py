@@ -149,7 +149,7 @@ class ScoreZoo(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         largest = dict(zip(SCORES, now["weights"].max(axis=1), strict=True))
         return {
             "disagree": favourite(now, "dot") != favourite(now, "cosine"),

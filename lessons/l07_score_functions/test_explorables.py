@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from lessons.l07_score_functions import score_zoo, window_lab
 from lessons.l07_score_functions.window_lab import ENGLISH, FRENCH
 from tests.explore.stops import opened
@@ -60,7 +60,7 @@ def test_with_its_own_window_it_is_the_shipped_system(system):
 
 
 def test_the_links_are_those_of_the_toy_language():
-    pair = next(pair for pair in splits(seed=0, sizes=SIZES_OF_TESTS).test if pair.src_text == ENGLISH)
+    pair = next(pair for pair in splits(seed=0, sizes=TEST_SIZES).test if pair.src_text == ENGLISH)
     positions = range(len(pair.tgt))
     links = [tuple(sorted(e for e, f in pair.links if f == position)) for position in positions]
     assert pair.tgt_text == FRENCH and tuple(links) == window_lab.LINKS

@@ -177,7 +177,7 @@ class WindowLab(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         right, width = now["right"], now["half_width"]
         local_p_is_right = (now["system"], now["times"], right) == ("local-p", 1.0, True)
         narrower = (translate("local-p", smaller, 1.0)["words"] for smaller in WIDTHS if smaller < width)

@@ -159,7 +159,7 @@ class SaturationLab(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         narrower = statistics_of(max(1, now["d_k"] // 2), now["divisor"])
         tenth, divisor = 0.1 * start["gradient"], now["divisor"]
         return {

@@ -165,7 +165,7 @@ class SoftDictionary(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "fat-by-values": abs(now["plate"][FAT] - 15) < 0.25
             and np.allclose(now["weights"], start["weights"]),

@@ -155,7 +155,7 @@ class WhoAttends(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "others-win": now["projections"] == SHARED and now["on_diagonal"] < N_WORDS / 2,
             "by-luck": now["projections"] == SEPARATE and now["on_diagonal"] >= N_WORDS / 2,

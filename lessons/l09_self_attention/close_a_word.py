@@ -18,7 +18,7 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import Bars, LyingBars
+from course_lib.views.bars import Bars, HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import write
 from lessons.l09_self_attention.pronoun import ATTENTIONS, TO, PronounTranslation, listen
@@ -62,7 +62,7 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
 def draw_weights(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
     axes.set_xlabel("mean weight of 12 heads")
-    bars = LyingBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
+    bars = HorizontalBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
 
     def show(facts: Facts) -> None:
         bars.show(facts["weights"], [fixed(weight, 2) for weight in facts["weights"]])
@@ -116,7 +116,7 @@ class CloseAWord(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         closed, weight = now["closed"] > 0, now["weight_before"]
         mouse, cat = (now["sentence"].startswith(animal) for animal in ("mouse", "cat"))
         return {

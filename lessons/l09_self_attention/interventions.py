@@ -16,7 +16,7 @@ from course_lib.models.in_use import eval_mode
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.translation.ablation import multi_heads, of_head, zeroed
-from course_lib.translation.masking import alone, masked_memory, without
+from course_lib.translation.masking import mask_self_only, mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
 from lessons.l09_self_attention.pronoun import (
@@ -30,7 +30,7 @@ from lessons.l09_self_attention.pronoun import (
 def listen_alone(shipped: Shipped, text: str) -> PronounTranslation:
     """The translation when every source word attends to itself alone."""
     n = len(text.split()) + 1
-    return translate_masked(shipped, text, own=alone(n), cross=without([], n))
+    return translate_masked(shipped, text, own=mask_self_only(n), cross=mask_without([], n))
 
 
 def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
@@ -39,7 +39,7 @@ def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
     real = padding_mask(batch.src_lengths, n).unsqueeze(1)
-    memory, _ = masked_memory(shipped.model, batch.src, alone(n), real)
+    memory, _ = masked_memory(shipped.model, batch.src, mask_self_only(n), real)
     generated = greedy(shipped.model, memory, max_len=2 * n + 10).ids
     return [shipped.tokenizer.decode(ids) for ids in generated.tolist()]
 
@@ -51,7 +51,7 @@ def source_states(
     """The encoder's last states, one for each word and one for `</s>`; and its attention weights."""
     src = make_batch([shipped.tokenizer.encode(text)], [[]]).src
     with eval_mode(shipped.model):
-        states, weights = shipped.model.run_encoder(src, without([], src.shape[1]), with_weights=True)
+        states, weights = shipped.model.run_encoder(src, mask_without([], src.shape[1]), with_weights=True)
     return states, weights["encoder"][0]
 
 
@@ -68,7 +68,7 @@ def decode_states(
     If `values` is given, the values of cross-attention are made from those states, and only its keys from
     `states`.
     """
-    memory = shipped.model.memory_of(states, without([], states.shape[1]))
+    memory = shipped.model.memory_of(states, mask_without([], states.shape[1]))
     if values is not None:
         memory["values"] = shipped.model.decoder.read_source(values)["values"]
     return from_memory(shipped, text, memory)

@@ -29,7 +29,7 @@ from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, SIZES_OF_TESTS, splits
+from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l09_self_attention import ATTENTIONS, CloseAWord, decode_states
 from lessons.l09_self_attention import equal_weights, listen, listen_alone
@@ -446,7 +446,7 @@ Now the bill for all of it. With self-attention our Transformer translates {resu
 """
 
 # %% kind="estimate" minutes=1.5
-test = splits(seed=0, sizes=SIZES_OF_TESTS).test[:200]
+test = splits(seed=0, sizes=TEST_SIZES).test[:200]
 
 
 def n_exact_alone():

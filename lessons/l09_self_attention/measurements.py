@@ -11,7 +11,7 @@ from course_lib.results import mean_over_seeds
 from course_lib.shapes import Float, Tensor
 from course_lib.text.pair import Pair
 from course_lib.text.special import BOS, EOS
-from course_lib.text.toy.splits import SIZES_OF_TESTS, Splits, splits
+from course_lib.text.toy.splits import TEST_SIZES, Splits, splits
 from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
@@ -107,7 +107,7 @@ def many_sentences() -> dict[str, int]:
 
 @cache
 def all_tests() -> Splits:
-    return splits(seed=0, sizes=SIZES_OF_TESTS)
+    return splits(seed=0, sizes=TEST_SIZES)
 
 
 def sources(pairs: Sequence[Pair]) -> list[str]:

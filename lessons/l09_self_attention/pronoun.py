@@ -23,7 +23,7 @@ from course_lib.models.in_use import eval_mode
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
-from course_lib.translation.masking import masked_memory, without
+from course_lib.translation.masking import mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 
@@ -56,7 +56,7 @@ def listen(shipped: Shipped, text: str, *, closed: Sequence[int] = (), to: str =
     if to not in TO:
         raise ValueError(f"Expected to be one of {', '.join(TO)}, but got {to!r}.")
     n = len(text.split()) + 1
-    some_closed, all_open = without(closed, n), without([], n)
+    some_closed, all_open = mask_without(closed, n), mask_without([], n)
     return translate_masked(
         shipped,
         text,

@@ -19,8 +19,8 @@ def test_the_goal_of_the_mouse_is_not_met_by_the_women(sentence):
     facts = close(sentence, 7, "source")
     assert facts["weight_before"] == facts["largest_before"] and facts["change"] < 0.05
     now = facts | {"sentence": sentence, "closed": 7}
-    assert not close_a_word.CloseAWord.met(now, now)["idle"]
-    assert close_a_word.CloseAWord.met(now | {"sentence": "mouse … cold"}, now)["idle"]
+    assert not close_a_word.CloseAWord.goals_met(now, now)["idle"]
+    assert close_a_word.CloseAWord.goals_met(now | {"sentence": "mouse … cold"}, now)["idle"]
 
 
 @pytest.mark.parametrize("sentence", close_a_word.SENTENCES)

@@ -23,7 +23,7 @@ from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import LyingBars
+from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import write
 from lessons.l00_start_here.softmax_dial import softmax
@@ -127,7 +127,7 @@ def draw_sums(axes: Axes) -> Show:
     bare(axes, x=(0, 1.75), y=(N, 0))
     axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
-    bars = LyingBars(axes, np.arange(N) + 0.5, gap=0.06)
+    bars = HorizontalBars(axes, np.arange(N) + 0.5, gap=0.06)
 
     def show(facts: Facts) -> None:
         sums, broken = facts["sums"], facts["broken"]
@@ -164,7 +164,7 @@ class MaskPainter(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         broken, sums = now["broken"], now["sums"]
         return {
             "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_weight"] > 0.5,

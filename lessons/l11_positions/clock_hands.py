@@ -141,7 +141,7 @@ class ClockHands(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         offset, right, limit = now["offset"], now["table"] == "sin and cos", 0.75 * now["length"] ** 2
         one_less = float(row(now["table"], now["position"]) @ row(now["table"], now["position"] + offset - 1))
         here = row("sin only", start["position"]) @ row("sin only", start["position"] + offset)

@@ -31,7 +31,7 @@ from course_lib.layers import positions
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
-from course_lib.text import SIZES_OF_TESTS, make_batch, splits
+from course_lib.text import TEST_SIZES, make_batch, splits
 from course_lib.translation import load_shipped, translate
 from lessons.l11_positions import ClockHands
 
@@ -386,7 +386,7 @@ Now put the promise to the test in our translator. Take 60 test sentences of 6 t
 """
 
 # %% kind="estimate" minutes=2
-pairs = splits(seed=0, sizes=SIZES_OF_TESTS).test
+pairs = splits(seed=0, sizes=TEST_SIZES).test
 pairs = [pair for pair in pairs if 6 <= pair.length <= 10][:60]
 more_rows = positions.sinusoids(100, 64)  # rows 0 to 99
 

@@ -11,7 +11,7 @@ from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.special import PAD
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
 
@@ -46,7 +46,7 @@ def counting_from_other_positions() -> dict[str, float]:
 
 def six_to_ten_words() -> list[Pair]:
     """60 test sentences of 6 to 10 words."""
-    test = splits(seed=0, sizes=SIZES_OF_TESTS).test
+    test = splits(seed=0, sizes=TEST_SIZES).test
     return [pair for pair in test if 6 <= pair.length <= 10][:60]
 
 

@@ -144,7 +144,7 @@ class HeadCount(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "million": now["entries"] > 1e6 and now["n"] <= 128,
             "level": now["widths"] == EACH and abs(now["ratios"][0] - 1) < 1e-9,

@@ -21,12 +21,12 @@ from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
 from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
-from course_lib.text.special import spoken
+from course_lib.text.special import until_eos
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.ablation import ablated_by_row, head_names
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.bars import LyingBars
+from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
 
@@ -95,7 +95,7 @@ def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
     bits = torch.cat([entropy(weights[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
     return {
         off: {
-            "translation": tuple(tokenizer.decode(list(spoken(ids[i], model.config.vocab_size))).split()),
+            "translation": tuple(tokenizer.decode(list(until_eos(ids[i], model.config.vocab_size))).split()),
             "probabilities": probabilities[i],
             "probability": float(probabilities[i].prod()),
             "entropy": bits[i],
@@ -137,7 +137,9 @@ def draw_sentence(axes: Axes) -> Show:
     axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance of each right word")
     lines = [quick_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
-    bars = LyingBars(axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5)
+    bars = HorizontalBars(
+        axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5
+    )
 
     def show(facts: Facts) -> None:
         wrapped = textwrap.wrap(" ".join(facts["translation"]) or "(nothing)", LINE, break_on_hyphens=False)
@@ -192,7 +194,7 @@ class HeadSwitches(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "one-breaks": len(now["off"]) == 1 and not now["is_right"],
             "ten-off": now["is_right"] and len(now["off"]) >= 10,

@@ -161,7 +161,7 @@ class PathPast(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "kept": now["depth"] == MAX_DEPTH and now["gain"] <= 0.5 and now["back"][0] >= 0.5,
             "too-much": now["path"] != NONE and now["back"][0] > 100,

@@ -138,7 +138,7 @@ class WhichMean(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "moved": now["change"] > 0.5 and not now["changed"],
             "unmoved": now["other"] == LOUDER and now["changed"] and now["change"] < 0.01,

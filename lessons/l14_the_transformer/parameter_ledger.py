@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
 from course_lib.models.registry import make_config, n_parameters
 from course_lib.models.transformer import Transformer
-from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.bars import Blocks, HorizontalBars
 from course_lib.views.quick_text import quick_text, write
 
 OURS, BASE, BIG = "ours", "paper, base", "paper, big"
@@ -130,7 +130,7 @@ def draw_shapes(axes: Axes) -> Show:
 def draw_counts(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), xlabel="share of all parameters")
     axes.set_xticks((0, 0.25, 0.5), ("0", "25%", "50%"))
-    bars = LyingBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
+    bars = HorizontalBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
     write(bars.words, PARTS)
 
     def show(facts: Facts) -> None:
@@ -164,7 +164,7 @@ class ParameterLedger(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "cross": now["place"] == CROSS,
             "most": now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values()),

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.text.batch import Batch, make_batch
-from course_lib.text.special import PAD, spoken
+from course_lib.text.special import PAD, until_eos
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer.by_parts import (
@@ -63,7 +63,7 @@ def test_states_weights_and_translations_are_those_of_the_model(batch, weights, 
     torch.testing.assert_close(of_encoder[2][0], expected["encoder"][:, 2], **close)
     _, of_decoder = decoder_stages(batch.tgt_in, states["memory"], weights, **inputs)
     torch.testing.assert_close(of_decoder[1][1], expected["cross"][:, 1], **close)
-    ids = [list(spoken(row, 680)) for row in translate(batch.src, weights, **inputs, max_len=30).tolist()]
+    ids = [list(until_eos(row, 680)) for row in translate(batch.src, weights, **inputs, max_len=30).tolist()]
     assert [system.tokenizer.decode(row) for row in ids] == [system(pair.src_text).target for pair in pairs]
 
 

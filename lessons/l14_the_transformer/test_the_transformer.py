@@ -13,7 +13,7 @@ from course_lib.teaching import yours
 from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.questions.question import questions
 from course_lib.text.batch import make_batch
-from course_lib.text.special import PAD, spoken
+from course_lib.text.special import PAD, until_eos
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import by_parts
@@ -84,7 +84,7 @@ def translations(wiring: Wiring, texts: list[str]) -> list[str]:
     src = make_batch([tokenizer.encode(text) for text in texts], [[]] * len(texts)).src
     mask = (src != PAD)[:, None, None]
     ids = by_parts.translate(src, m.weights(), **m.SIZES, max_len=30, may_look=mask, wiring=wiring)
-    return [tokenizer.decode(list(spoken(row, 680))) for row in ids.tolist()]
+    return [tokenizer.decode(list(until_eos(row, 680))) for row in ids.tolist()]
 
 
 @cache

@@ -23,10 +23,10 @@ from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.models.transformer import USES
 from course_lib.text.batch import make_batch
-from course_lib.text.special import spoken
+from course_lib.text.special import until_eos
 from course_lib.text.toy.generate import running_pair
 from course_lib.translation.ablation import ablated_by_row
-from course_lib.translation.masking import alone, masked_memory, without
+from course_lib.translation.masking import mask_self_only, mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
@@ -70,8 +70,10 @@ def ablations(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
 
 def masks(states: list[State], n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The masks of the encoder's self-attention and of cross-attention, for each state and sentence."""
-    all_open, last_hidden = without([], n), without([n - 2], n)  # before the end: thirsty, cold
-    of_encoder = [alone(n) if mask == ALONE else all_open.expand(-1, -1, n, -1) for _, _, mask in states]
+    all_open, last_hidden = mask_without([], n), mask_without([n - 2], n)  # before the end: thirsty, cold
+    of_encoder = [
+        mask_self_only(n) if mask == ALONE else all_open.expand(-1, -1, n, -1) for _, _, mask in states
+    ]
     of_cross = [last_hidden if mask == HIDDEN else all_open for _, _, mask in states]
     return torch.cat(of_encoder).repeat_interleave(2, dim=0), torch.cat(of_cross).repeat_interleave(2, dim=0)
 
@@ -91,7 +93,7 @@ def outcomes() -> dict[State, Facts]:
         weights |= model.run_decoder(memory, tgt_in, with_weights=True)[1]
         ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()
     translations = [
-        tuple(tokenizer.decode(list(spoken(row, model.config.vocab_size))).split()) for row in ids
+        tuple(tokenizer.decode(list(until_eos(row, model.config.vocab_size))).split()) for row in ids
     ]
     last = {
         use: table[::2, -1] for use, table in weights.items()
@@ -185,7 +187,7 @@ class ThreeUses(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "narrow": all(now["is_right"]) and now["width"] <= NARROW,
             "heads": all(now["is_right"]) and len(indices(now["heads"])) <= 2,

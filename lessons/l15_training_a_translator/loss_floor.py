@@ -107,7 +107,7 @@ class LossFloor(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         plain = (now["smoothing"], now["softmax"]) == (0.1, "once")
         fewer = WORDS[max(WORDS.index(now["words"]) - 1, 0)]
         floor_before = compute(smoothing=0.1, words=fewer, softmax="once")["floor"]

@@ -101,7 +101,7 @@ class RateDial(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         peaks, up = now["peak"] / start["peak"], now["step"] < now["warm_up"]
         return {
             "halved": now["d_model"] == start["d_model"] and abs(peaks - 0.5) < 0.01,

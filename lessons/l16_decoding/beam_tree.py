@@ -222,7 +222,7 @@ class BeamTree(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         is_b, smaller_alpha = (
             now["tree"] == "B",
             search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1)),

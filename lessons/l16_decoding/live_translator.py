@@ -21,9 +21,9 @@ from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.pipeline import printable
-from course_lib.translation.search import NEVER_SAID
+from course_lib.translation.search import NEVER_GENERATED
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.bars import Blocks, HorizontalBars
 from course_lib.views.heatmap import MASKED, Heatmap
 from course_lib.views.quick_text import quick_text, write
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, MAX_OUTPUT, TypedTranslation, translate_typed
@@ -62,7 +62,7 @@ def likeliest(name: str, text: str) -> list[tuple[tuple[str, ...], np.ndarray]]:
     if probabilities is None:
         return [(("",) * N_TOP, np.zeros(N_TOP))]
     probabilities = probabilities.clone()
-    probabilities[:, list(NEVER_SAID)] = 0.0
+    probabilities[:, list(NEVER_GENERATED)] = 0.0
     largest, tokens = probabilities.topk(N_TOP, dim=1)
     words = map(shared(name).tokenizer.tokens, tokens)
     return [(tuple(row), values.double().numpy()) for row, values in zip(words, largest, strict=True)]
@@ -110,7 +110,7 @@ def draw_top(axes: Axes) -> Show:
     axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance")
     after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
-    bars = LyingBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
+    bars = HorizontalBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
     below = [quick_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
 
     def show(facts: Facts) -> None:
@@ -195,7 +195,7 @@ class LiveTranslator(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         one_head = now["system"] == ACROSS and now["head"] != "mean"
         to_the_end = now["weights"][now["position"], len(now["source"]) - 1]
         return {  # a word that a preset closes does not count for the first

@@ -23,9 +23,9 @@ from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.translation.masking import masked_memory, without
+from course_lib.translation.masking import mask_without, masked_memory
 from course_lib.translation.pipeline import EMPTY, clean_text, notes_after, prepare
-from course_lib.translation.search import greedy, read_before
+from course_lib.translation.search import greedy, shift_right
 from course_lib.translation.shipped import Shipped
 
 MAX_INPUT, MAX_OUTPUT = 12, 18  # words; tokens
@@ -83,15 +83,15 @@ def translate_typed(shipped: Shipped, text: str) -> TypedTranslation:
     batch, attention = make_batch([tokenizer.encode(plain)], [[]]), {}
     with eval_mode(model):
         if isinstance(model, Transformer):
-            mask = without(closed, len(words) + 1)
+            mask = mask_without(closed, len(words) + 1)
             memory, attention = masked_memory(model, batch.src, mask, mask, with_weights=True)
             ids = greedy(model, memory, max_len=MAX_OUTPUT).ids
-            logits, weights = model.run_decoder(memory, read_before(ids), with_weights=True)
+            logits, weights = model.run_decoder(memory, shift_right(ids), with_weights=True)
             attention |= weights
         else:
             memory = model.encode(batch.src, batch.src_lengths)
             ids = greedy(model, memory, max_len=MAX_OUTPUT).ids
-            logits, _ = model.decode(memory, read_before(ids))
+            logits, _ = model.decode(memory, shift_right(ids))
     output = [token for token in ids[0].tolist() if token != PAD]
     notes += notes_after(len(words), len(words), output)
     encoded = zip(words, tokenizer.encode(plain), strict=True)

@@ -126,7 +126,7 @@ class CostExplorer(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
             "half": abs(now["fraction"] - 0.5) < 1e-9 and now["d"] < start["d"],
             "dearer": now["against_recurrent"] > 1 and now["fraction"] < 0.25 and now["d"] == 1024,

@@ -17,7 +17,7 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
 from course_lib.formatting import fixed
-from course_lib.views.bars import LyingBars
+from course_lib.views.bars import HorizontalBars
 from course_lib.views.quick_text import quick_text, write
 from lessons.l18_the_museum.museum import (
     COLUMNS,
@@ -94,7 +94,9 @@ def value_text(facts: Facts, value: float) -> str:
 def draw_board(axes: Axes) -> Show:
     bare(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    bars = LyingBars(axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9)
+    bars = HorizontalBars(
+        axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9
+    )
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
     note = quick_text(axes, 0.99, 0.02, of="axes", ha="right", size=9, colour=theme.SOFT_INK)
 
@@ -180,7 +182,7 @@ class Leaderboard(Explorable):
     compute = staticmethod(compute)
 
     @staticmethod
-    def met(now: Facts, start: Facts) -> dict[str, bool]:
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         every, first = now["rows"] == EVERY, now["names"][:1]
         quality = now["column"] not in COSTS and bool(now["lead"])
         return {

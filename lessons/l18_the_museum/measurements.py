@@ -9,7 +9,7 @@ from statistics import mean
 import torch
 
 from course_lib.text.toy.generate import generate
-from course_lib.translation.evaluation import forced_weights
+from course_lib.translation.evaluation import teacher_forced_weights
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
 from lessons.l18_the_museum.exercises import leaders
@@ -77,7 +77,7 @@ def third_look_unchanged() -> float:
     sentences = {n: (encode(pair.src_text), encode(pair.tgt_text)) for n, pair in enumerate(pairs)}
 
     def largest() -> list[int]:
-        weights = dict(forced_weights(convs2s.model, sentences))
+        weights = dict(teacher_forced_weights(convs2s.model, sentences))
         return [
             position
             for n, (src, tgt) in sentences.items()

@@ -13,7 +13,7 @@ from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.generate import generate
 from course_lib.translation.alignment_error import AlignmentError
-from course_lib.translation.evaluation import forced_alignment
+from course_lib.translation.evaluation import teacher_forced_alignment
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l18_the_museum import measurements
 from lessons.l18_the_museum.exercises import defend
@@ -174,7 +174,7 @@ def test_the_last_layer_of_convs2s_points_nearly_as_well_as_bahdanau():
     pairs = [pair for pair in generate(200, seed=18) if pair.links]
 
     def error(name: str) -> AlignmentError:
-        return forced_alignment(shared(name).model, shared(name).tokenizer, pairs)
+        return teacher_forced_alignment(shared(name).model, shared(name).tokenizer, pairs)
 
     convs2s, bahdanau = error("convs2s"), error("bahdanau")
     assert convs2s.layers_producing[-1] < convs2s.producing

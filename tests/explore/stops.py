@@ -32,7 +32,9 @@ def places(kind: type[Explorable]) -> dict[str, tuple[int, ...]]:
     for way in sorted(product(*(range(len(track)) for track in tracks)), key=effort):
         values = [track[place] for track, place in zip(tracks, way, strict=True)]
         facts = kind.facts_at(dict(zip(kind.start, values, strict=True)))
-        found |= {goal: way for goal, met in kind.met(facts, at_start).items() if met and goal not in found}
+        found |= {
+            goal: way for goal, met in kind.goals_met(facts, at_start).items() if met and goal not in found
+        }
         if len(found) == len(kind.goals):
             break
     return found
@@ -49,7 +51,7 @@ def meeting(kind: type[Explorable], goal: str, **sweep) -> list:
     """The values of the last control named that meet a goal; the others are as given, or as at the start."""
     (name, values), fixed = sweep.popitem(), {**kind.start, **sweep}
     at_start = kind.facts_at(kind.start)
-    return [v for v in values if kind.met(kind.facts_at({**fixed, name: v}), at_start)[goal]]
+    return [v for v in values if kind.goals_met(kind.facts_at({**fixed, name: v}), at_start)[goal]]
 
 
 def opened(lesson: str, question: str, kind: type[Explorable]) -> tuple:

@@ -39,7 +39,7 @@ class Dot(Explorable):
     compute = staticmethod(lambda *, x, y: {"sum": x + y})
 
     @staticmethod
-    def met(now, start):
+    def goals_met(now, start):
         return {"right": now["x"] > 3, "up": now["y"] == start["y"] + 2}
 
     @staticmethod

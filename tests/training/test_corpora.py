@@ -33,7 +33,7 @@ def test_the_fingerprint_depends_on_every_sentence_and_the_tokenizer():
 def test_toy_data_comes_from_the_splits(monkeypatch):
     few = dict.fromkeys(toy.SIZES, 0) | {"train": 60, "validation": 10}
     monkeypatch.setattr(toy, "SIZES", few)
-    monkeypatch.setattr(toy, "SIZES_OF_TESTS", few | {"train": 0})
+    monkeypatch.setattr(toy, "TEST_SIZES", few | {"train": 0})
     data = load_data("toy")
     assert (len(data.train), len(data.validation), data.name) == (60, 10, "toy")
     assert data.fingerprint == load_data("toy").fingerprint

@@ -14,7 +14,7 @@ from course_lib.models.registry import build, language_models, make_config
 from course_lib.text.special import BOS, EOS, PAD, UNK
 from course_lib.translation import perplexity as module
 from course_lib.translation.perplexity import perplexity
-from course_lib.translation.sample import choose, continue_text
+from course_lib.translation.sample import continue_text, sample_token
 
 
 class Bigrams(LanguageModel):
@@ -72,7 +72,7 @@ def test_frequencies_follow_temperature_and_top_k(temperature, top_k, expected):
     logits = torch.full((20_000, 7), -torch.inf)
     logits[:, [4, 5, 6]] = torch.tensor([0.2, 0.3, 0.5]).log()
     generator = torch.Generator().manual_seed(0)
-    sampled = choose(logits, temperature=temperature, top_k=top_k, generator=generator)
+    sampled = sample_token(logits, temperature=temperature, top_k=top_k, generator=generator)
     frequencies = torch.bincount(sampled, minlength=7)[4:] / len(logits)
     torch.testing.assert_close(frequencies, torch.tensor(expected), atol=0.015, rtol=0)
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from course_lib import theme
-from course_lib.views.bars import Blocks, LyingBars
+from course_lib.views.bars import Blocks, HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.quick_text import quick_text, write
 
@@ -63,7 +63,7 @@ def test_blocks_and_lying_bars_stand_between_their_edges():
 
     def lying(axes):
         axes.set_xlim(-100, 220)
-        bars = LyingBars(axes, [40, 120], gap=5, thick=40, colour=theme.INK)
+        bars = HorizontalBars(axes, [40, 120], gap=5, thick=40, colour=theme.INK)
         bars.show(np.array([80.0, -60.0]), ["", ""])
         assert [text.get_position() for text in bars.readings] == [(85, 40), (5, 120)]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from course_lib.results import runs
 from course_lib.runtime import data_path, write_json
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 
 N_PAIRS = 12
 
@@ -38,7 +38,7 @@ def telling_pairs() -> list[dict]:
     right: dict[str, list[str]] = {}
     for run in runs("toy_ladder"):
         right.setdefault(run["variant"], []).append(run["scores"]["coreference"]["right"])
-    counts, pairs = telling(right), splits(sizes=SIZES_OF_TESTS).coreference
+    counts, pairs = telling(right), splits(sizes=TEST_SIZES).coreference
 
     def rank(index: int) -> tuple:
         return counts[index]["bahdanau"] in (0, len(right["bahdanau"])), pairs[index].length, index

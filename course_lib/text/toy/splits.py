@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from course_lib.old_imports import refuse
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Drawn, draw, minimal_pairs, running_pair
 from course_lib.text.toy.lexicon import lexicon
@@ -38,7 +39,7 @@ SIZES = {
     "coreference": 400,
 }
 # The tests are drawn first and train last, so without train they are the same, and ready sooner.
-SIZES_OF_TESTS = SIZES | {"train": 0}
+TEST_SIZES = SIZES | {"train": 0}
 TESTS = ("test", "long", "depth", "recombination", "coreference")
 HELD_OUT = 0.04  # the fraction of all combinations
 NEVER_HELD_OUT = frozenset({("drink", "water")})  # the running pair must not need a new combination
@@ -106,3 +107,7 @@ def _hold_out(rng: random.Random) -> frozenset[Combination]:
             held_out.append(new)
             n_held_out.update(new)
     return frozenset(held_out)
+
+
+def __getattr__(name: str) -> None:
+    refuse(__name__, name)  # SIZES_OF_TESTS is TEST_SIZES today

@@ -214,6 +214,16 @@ def test_missing_files_and_forbidden_imports_are_reported_and_nothing_is_written
     assert course.build(check=True)[2][3].startswith("lessons/l42_tiny/quiz.json:3: ")
 
 
+def test_a_question_names_a_section_that_the_lesson_has(course):
+    course.write()
+    quiz = course.root / "lessons" / "l42_tiny" / "quiz.json"
+    sample = json.loads((PROJECT_ROOT / "tests/teaching/samples/quiz.json").read_text("utf-8"))
+    quiz.write_text(json.dumps(sample, indent=1), encoding="utf-8")
+    problems = course.build(check=True)[2]
+    titles = {question["reread"] for question in sample["questions"] if "reread" in question}
+    assert titles and all(any(f"no section {title!r}" in problem for problem in problems) for title in titles)
+
+
 def test_a_question_that_changed_in_another_lesson_is_reported(monkeypatch):
     """The recall quiz of 08 uses questions of lessons 07 and 05; its source does not change when they do."""
     [path], _ = choose(sources(PROJECT_ROOT), ["08"])

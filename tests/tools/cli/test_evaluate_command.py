@@ -22,7 +22,7 @@ SMALL = {"train": 30, "validation": 6, "test": 8, "long": 4, "depth": 4, "recomb
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(toy_splits, "SIZES_OF_TESTS", SMALL)
+    monkeypatch.setattr(toy_splits, "TEST_SIZES", SMALL)
 
 
 def ask(*words) -> int:

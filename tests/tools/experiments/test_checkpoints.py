@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 from course_lib.models.registry import SYSTEMS, n_parameters, system
 from course_lib.runtime import PROJECT_ROOT, data_path
-from course_lib.text.toy.splits import SIZES_OF_TESTS, splits
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.training.checkpoint import load_system
 from course_lib.training.corpora import load_data
 from course_lib.training.job import Job
@@ -64,7 +64,7 @@ def test_a_checkpoint_was_made_by_the_default_recipe_in_half_precision(name, shi
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_reproduces_its_result(name, shipped):
     """Up to rounding: on another machine a few words in ten thousand may differ."""
-    toy, recorded = splits(sizes=SIZES_OF_TESTS), shipped[name]
+    toy, recorded = splits(sizes=TEST_SIZES), shipped[name]
     saved = load_system(CHECKPOINTS / f"{name}.safetensors")
     assert n_parameters(saved.model) == recorded["parameters"]
     if system(name).kind != "translator":

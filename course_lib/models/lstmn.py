@@ -92,7 +92,7 @@ class LSTMN(SteppingTranslator):
         self, src: Tensor, src_lengths: Tensor, *, with_weights: bool = False
     ) -> tuple[Rows, Float[Tensor, "batch src src"] | None]:
         """The memory, and where each source word looked on the tape."""
-        states, rows, weights = self.encoder.read(self.words.source(src), with_weights=with_weights)
+        states, rows, weights = self.encoder.encode(self.words.source(src), with_weights=with_weights)
         last = (src_lengths - 1)[:, None, None].to(torch.int64)
         memory = {
             # The same at every step, so made once.
@@ -145,7 +145,7 @@ class LSTMN(SteppingTranslator):
             both, weights = self._ask(memory, torch.cat([embedded, state["source_summary"]], dim=-1))
             source_summary, source_memory = both.chunk(2, dim=-1)
             gate = torch.sigmoid(self.gate(torch.cat([source_summary, embedded], dim=-1)))
-            hidden, state, own = self.decoder(embedded, state, brought=gate * source_memory)
+            hidden, state, own = self.decoder(embedded, state, added=gate * source_memory)
             return hidden, state | {"source_summary": source_summary}, weights, own
         newest, _ = state["tape"][:, -1].chunk(2, dim=-1)
         context, weights = self._ask(memory, newest)

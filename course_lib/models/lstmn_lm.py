@@ -57,7 +57,7 @@ class LSTMNLM(LanguageModel):
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         """Weights in row t are over the words before t: row 0 is all 0, and so is the diagonal."""
-        states, _, weights = self.reader.read(self.words.target(tokens), with_weights=with_weights)
+        states, _, weights = self.reader.encode(self.words.target(tokens), with_weights=with_weights)
         return self._logits(states), None if weights is None else weights[:, None, None]
 
     def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:

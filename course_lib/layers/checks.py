@@ -26,7 +26,7 @@ def check_query_and_keys(query: Tensor, keys: Tensor) -> None:
     if query.ndim != keys.ndim or query.ndim < 2:
         raise ValueError(
             "Expected a query of shape (..., queries, query_dim) and keys of shape (..., keys, key_dim), "
-            f"with the same number of axes, but got query {_shape(query)} and keys {_shape(keys)}. "
+            f"with as many axes in both, but got query {_shape(query)} and keys {_shape(keys)}. "
             "If there is one query for each sentence, give it an axis: query.unsqueeze(-2)."
         )
     _check_leading_axes("query", query, "keys", keys)

@@ -136,9 +136,7 @@ WRONG = {
     ],
     r"causal=True.*queries.*keys and may_look": [
         lambda: heads.multi_head(Q, K, V, causal=True, may_look=true.expand(5, 5), with_weights=True),
-        lambda: heads.multi_head(
-            Q[:, :, :3], K, V, causal=True
-        ),  # torch aligns at the first key
+        lambda: heads.multi_head(Q[:, :, :3], K, V, causal=True),  # torch aligns at the first key
         lambda: heads.multi_head(Q[:, :, :3], K, V, causal=True, with_weights=True),
     ],
     # multi-head attention

@@ -1,28 +1,28 @@
-"""The parts models are built from: each a function first, then a module that only owns weights.
+"""The layers that models are built from. Each is a stateless function first, then a module with parameters.
 
-    masks.py            who may look at whom: `may_look`, the one convention, and the one fill
-    scores.py           how well each key fits each query: dot, scaled dot, additive and their kin
-    attention.py        scores to weights to context: `masked_softmax`, `mix`, `attend`
-    local.py            attention with a window: where its centre is, and how it fades (Luong 2015)
-    multi_head.py       several attentions side by side; keys shared among heads, if wished
+    masks.py            attention masks (`may_look`, True = may attend) and masking of scores
+    scores.py           score functions: dot, scaled dot, cosine, general, additive, concat, location
+    attention.py        scores to attention weights to context: `masked_softmax`, `mix`, `attend`
+    local.py            local attention: window centres, window masks, Gaussian weighting (Luong 2015)
+    multi_head.py       multi-head, grouped-query and multi-query attention
 
     cells.py            one step of an RNN, an LSTM, a GRU
-    recurrent.py        a sentence through cells: stacked, masked, in both directions, from the end
-    tape.py             an LSTM cell that looks back at all its earlier states (Cheng 2016)
+    recurrent.py        recurrent layers: stacked, bidirectional, for sentences of different lengths
+    tape.py             an LSTM cell that attends to all its earlier states (Cheng 2016)
 
-    convolution.py      windows over a sentence, and gates on them; the last few words
-    folding.py          a sentence folded into one vector by ever wider windows (2013)
+    convolution.py      convolutions over a sentence, gated linear units, windows of the last n tokens
+    folding.py          wider and wider convolutions that reduce a sentence to one vector (2013)
 
-    positions.py        where a word stands: sinusoids, a table, rotations
+    positions.py        positional encodings: sinusoidal, learned, rotary
     norms.py            LayerNorm, RMSNorm, and BatchNorm over sentences
-    residual.py         the path around a layer, with its norm and dropout
-    feed_forward.py     two products with a bend between them, for each word by itself; maxout
-    block.py            one layer of a Transformer, and a stack of them
+    residual.py         residual connections with their norm and dropout
+    feed_forward.py     position-wise feed-forward layers: ReLU and SwiGLU; maxout
+    block.py            a Transformer block, and a stack of blocks
 
-    rows.py             named tensors, one row a sentence: states that can be reordered
-    checks.py           what these insist on, and what they say when it is not so
+    rows.py             dictionaries of tensors, one row per sentence: states that can be reordered
+    checks.py           checks of shapes and dtypes, with their error messages
 
-What lessons use comes from the package; the rest from its own file:
+The names that lessons use most can be imported from the package, all others from their own file:
 
     >>> from course_lib.layers import attend
 """

@@ -1,13 +1,13 @@
-"""The Transformer's block: words exchange what they know, then each thinks for itself.
+"""The Transformer block: attention mixes information between positions, then each is transformed on its own.
 
     >>> block = Block(d_model=8, n_heads=2, d_ff=32)
     >>> x, _, _ = block(torch.randn(1, 5, 8), causal=True)
     >>> x.shape
     torch.Size([1, 5, 8])
 
-Self-attention; then, in a translator's decoder, attention over the source; then the feed-forward layer.
-Each lies on a residual path of its own. A `Stack` is blocks one after another: encoder, decoder and
-language model are stacks, told apart by what they may look at.
+A block has self-attention, then cross-attention if it belongs to a translator's decoder, then the
+feed-forward layer. Each has its own residual connection. A `Stack` is a sequence of blocks: encoders,
+decoders and language models are all stacks, with different masks.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ from course_lib.layers.rows import Rows
 from course_lib.shapes import Bool, Float, Tensor
 
 Turn = Callable[[Tensor], Tensor]
-"""What positions do to queries and keys: see `turn` in `positions.py`."""
+"""Applies a rotary encoding to queries or keys: see `turn` in `positions.py`."""
 
 
 class KeysAndValues(NamedTuple):
-    """What one layer's attention looks at: of the words so far, or of the source."""
+    """What one attention layer attends to: the target words so far, or the source."""
 
     keys: Float[Tensor, "batch kv_heads keys head_dim"]
     values: Float[Tensor, "batch kv_heads keys value_dim"]
 
 
-class Weights(NamedTuple):
-    """Where one layer looked, if that was asked for: at its own sentence, and at the source."""
+class AttentionWeights(NamedTuple):
+    """The attention weights of one block, None unless requested: self-attention and cross-attention."""
 
     own: Float[Tensor, "batch heads queries keys"] | None
     cross: Float[Tensor, "batch heads queries src"] | None
 
 
 class Block(nn.Module):
-    """One layer of an encoder, or of a decoder; `crosses` adds the attention over a source.
+    """One block of an encoder or a decoder; `crosses` adds cross-attention over a source.
 
-    `feed_forward="none"` leaves attention alone; `residual=False` has no path past a layer. See lesson 13.
+    Lesson 13 removes parts: `feed_forward="none"` leaves only attention, `residual=False` has no residual
+    connections.
     """
 
     def __init__(
@@ -68,23 +69,23 @@ class Block(nn.Module):
     ):
         super().__init__()
 
-        def path() -> Residual:
+        def residual_connection() -> Residual:
             return Residual(d_model=d_model, pre_norm=pre_norm, norm=norm, residual=residual, dropout=dropout)
 
-        def heads() -> MultiHead:
+        def multi_head() -> MultiHead:
             return MultiHead(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads, d_k=d_k, d_v=d_v)
 
-        self.attention = heads()
-        self.around_attention = path()
+        self.attention = multi_head()
+        self.around_attention = residual_connection()
         if crosses:
-            self.cross = heads()
-            self.around_cross = path()
-        self.thinks = feed_forward != "none"
-        if self.thinks:
+            self.cross = multi_head()
+            self.around_cross = residual_connection()
+        self.has_feed_forward = feed_forward != "none"
+        if self.has_feed_forward:
             self.feed_forward = make_feed_forward(
                 feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout
             )
-            self.around_feed_forward = path()
+            self.around_feed_forward = residual_connection()
         self.crosses = crosses
 
     def forward(
@@ -98,20 +99,20 @@ class Block(nn.Module):
         source: KeysAndValues | None = None,
         source_may_look: Bool[Tensor, "batch 1 1 src"] | None = None,
         with_weights: bool = False,
-    ) -> tuple[Float[Tensor, "batch len model"], KeysAndValues, Weights]:
-        """New vectors for the words, the keys and values by which later words will see them, the weights.
+    ) -> tuple[Float[Tensor, "batch len model"], KeysAndValues, AttentionWeights]:
+        """Return the block's outputs, the keys and values to cache, and the attention weights.
 
-        `past` holds the keys and values of earlier words, and `x` are those that follow them: each looks at
-        the past, at itself and at what came before it, so neither `causal` nor a mask is needed.
+        `past` holds the cached keys and values of earlier words, and `x` holds the words that follow. Each of
+        them attends to the past, to earlier words in `x` and to itself, without `causal` or a mask.
         """
         if past is not None and (causal or may_look is not None):
             raise ValueError(
-                "Expected neither causal nor may_look beside a past: the words after it are taken one after "
-                "another, and no later one is seen. Leave them out."
+                "Expected neither causal nor may_look together with a past: attention over a past is always "
+                "causal. Leave them out."
             )
         if self.crosses != (source is not None):
             raise ValueError(
-                "Expected a source where the block looks at one (crosses=True), and only there, but got "
+                "Expected a source if and only if the block has cross-attention (crosses=True), but got "
                 f"crosses={self.crosses} and {'no' if source is None else 'a'} source."
             )
         query, keys, values = self.attention.project(self.around_attention.before(x))
@@ -120,28 +121,28 @@ class Block(nn.Module):
         if past is not None:
             keys, values = torch.cat([past.keys, keys], dim=2), torch.cat([past.values, values], dim=2)
             n_new = x.shape[1]
-            if n_new > 1:  # one new word may look at everything
+            if n_new > 1:  # a single new word may attend to everything
                 may_look = causal_mask(keys.shape[2], device=x.device)[-n_new:]
-        heard, own = self.attention.look(
+        output, self_weights = self.attention.look(
             query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
         )
-        x = self.around_attention.after(x, heard)
+        x = self.around_attention.after(x, output)
 
-        cross = None
+        cross_weights = None
         if self.crosses:
             query = self.cross.project_query(self.around_cross.before(x))
-            heard, cross = self.cross.look(
+            output, cross_weights = self.cross.look(
                 query, *source, may_look=source_may_look, with_weights=with_weights
             )
-            x = self.around_cross.after(x, heard)
+            x = self.around_cross.after(x, output)
 
-        if self.thinks:
+        if self.has_feed_forward:
             x = self.around_feed_forward(x, self.feed_forward)
-        return x, KeysAndValues(keys, values), Weights(own, cross)
+        return x, KeysAndValues(keys, values), AttentionWeights(self_weights, cross_weights)
 
 
 class Stack(nn.Module):
-    """Blocks one after another, and a last norm where the blocks are pre-norm and do not end in one."""
+    """A sequence of blocks, with a final norm if the blocks are pre-norm and so don't end in one."""
 
     def __init__(self, blocks: list[Block], *, last_norm: nn.Module | None = None):
         super().__init__()
@@ -159,17 +160,17 @@ class Stack(nn.Module):
         source: Rows | None = None,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch len model"], Rows, Rows]:
-        """The words' vectors after the last block, the new past (if there was an old one), the weights.
+        """Return the outputs of the last block, the extended past (if one was given), the attention weights.
 
         The rows `past` and `source` hold "keys" and "values", (batch, layers, kv_heads, words, head_dim);
-        `source` also holds "may_look", (batch, 1, 1, src). The weights, if asked for, are "own" and, where
-        there is a source, "cross", each (batch, layers, heads, len, words).
+        `source` also holds "may_look", (batch, 1, 1, src). The attention weights, if requested, are "own" for
+        self-attention and "cross" for cross-attention, each (batch, layers, heads, len, words).
         """
-        pasts, sources = self._layers(past), self._layers(source)
+        pasts, sources = self._unstack_layers(past), self._unstack_layers(source)
         source_may_look = None if source is None else source["may_look"]
-        present, looked = [], []
+        keys_and_values, weights = [], []
         for block, block_past, block_source in zip(self.blocks, pasts, sources, strict=True):
-            x, keys_and_values, weights = block(
+            x, block_keys_and_values, block_weights = block(
                 x,
                 turn=turn,
                 may_look=may_look,
@@ -179,25 +180,25 @@ class Stack(nn.Module):
                 source_may_look=source_may_look,
                 with_weights=with_weights,
             )
-            present.append(keys_and_values)
-            looked.append(weights)
-        new_past = {} if past is None else _rows(present)
-        return x if self.last_norm is None else self.last_norm(x), new_past, _rows(looked)
+            keys_and_values.append(block_keys_and_values)
+            weights.append(block_weights)
+        new_past = {} if past is None else _stack_layers(keys_and_values)
+        return x if self.last_norm is None else self.last_norm(x), new_past, _stack_layers(weights)
 
     def read_source(self, states: Float[Tensor, "batch src model"]) -> Rows:
-        """The source as each block will look at it. Every block has its own W_K and W_V for it."""
-        return _rows([KeysAndValues(*block.cross.project_source(states)) for block in self.blocks])
+        """The keys and values of the source for every block, each from the block's own W_K and W_V."""
+        return _stack_layers([KeysAndValues(*block.cross.project_source(states)) for block in self.blocks])
 
-    def _layers(self, rows: Rows | None) -> list[KeysAndValues | None]:
+    def _unstack_layers(self, rows: Rows | None) -> list[KeysAndValues | None]:
         if rows is None:
             return [None] * len(self.blocks)
-        # unbind, for its gradient is one stack; an index for each layer would fill a whole tensor each.
+        # The gradient of unbind is one stack; indexing would allocate a full-size gradient for each layer.
         pairs = zip(rows["keys"].unbind(dim=1), rows["values"].unbind(dim=1), strict=True)
         return [KeysAndValues(*pair) for pair in pairs]
 
 
-def _rows(layers: list[KeysAndValues] | list[Weights]) -> Rows:
-    """What the layers have, by name, with an axis for the layers after the batch."""
+def _stack_layers(layers: list[KeysAndValues] | list[AttentionWeights]) -> Rows:
+    """Stack each field over the layers, on a new axis after the batch; fields that are None are left out."""
     names = layers[0]._fields
     columns = zip(names, zip(*layers, strict=True), strict=True)
     return {name: torch.stack(column, dim=1) for name, column in columns if column[0] is not None}

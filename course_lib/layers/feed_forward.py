@@ -1,4 +1,4 @@
-"""The position-wise feed-forward layer: each word, for itself, is widened, bent and narrowed again.
+"""The position-wise feed-forward layer: two linear layers with a nonlinearity between them.
 
     >>> w_in, w_out = torch.tensor([[1.0], [-1.0]]), torch.tensor([[1.0, 1.0]])
     >>> words = torch.tensor([[3.0], [-4.0]])                          # two words, one feature each
@@ -6,11 +6,11 @@
     tensor([[3.],
             [4.]])
 
-Two units, one for each sign, and their sum: this one has become |x|. Attention mixes words and bends
-nothing but its weights; here words do not meet, and each is bent. The two take turns.
+With one unit for each sign and their sum, this layer computes |x|. Attention mixes positions, and is linear
+in the values; the feed-forward layer adds a nonlinearity, and treats each position separately.
 
-Most open models since 2023 have a gate in place of the bend: `swiglu` multiplies two widenings of a word.
-The translators of 2014 and 2015 let a layer learn its own bend, the larger of two straight lines: `maxout`.
+Most open models since 2023 use a gate instead of ReLU: `swiglu` multiplies two projections of the input.
+Translators of 2014 and 2015 used `maxout`, a learned piecewise linear activation: the maximum of two units.
 
     Goodfellow et al. 2013 Maxout Networks
     Vaswani et al. 2017    Attention Is All You Need, section 3.3
@@ -33,7 +33,7 @@ def feed_forward(
     w_out: Float[Tensor, "model d_ff"],
     b_out: Float[Tensor, " model"],
 ) -> Float[Tensor, "... model"]:
-    """W_out max(0, W_in x + b_in) + b_out: the same for every word.
+    """W_out max(0, W_in x + b_in) + b_out, with the same weights at every position.
 
     >>> eye, zeros = torch.eye(2), torch.zeros(2)
     >>> feed_forward(torch.tensor([5.0, -5.0]), w_in=eye, b_in=zeros, w_out=eye, b_out=zeros)
@@ -49,7 +49,7 @@ def swiglu(
     w_in: Float[Tensor, "d_ff model"],
     w_out: Float[Tensor, "model d_ff"],
 ) -> Float[Tensor, "... model"]:
-    """W_out (silu(W_gate x) · W_in x), where silu(z) = z · sigmoid(z): a soft gate for each unit. No biases.
+    """W_out (silu(W_gate x) · W_in x), where silu(z) = z · sigmoid(z). There are no biases.
 
     >>> one = torch.ones(1, 1)
     >>> swiglu(torch.tensor([[2.0], [-2.0]]), w_gate=one, w_in=one, w_out=one)     # x² · sigmoid(x)
@@ -60,7 +60,7 @@ def swiglu(
 
 
 def maxout(x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
-    """The larger of each two neighbours; the other stops here.
+    """The maximum of each pair of neighbouring numbers; only the larger one gets a gradient.
 
     >>> maxout(torch.tensor([[1.0, 5.0, -2.0, -3.0]]))
     tensor([[ 5., -2.]])
@@ -69,9 +69,9 @@ def maxout(x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
 
 
 class FeedForward(nn.Module):
-    """`feed_forward` with its weights: 2 · d_model · d_ff + d_ff + d_model parameters.
+    """`feed_forward` with its 2 · d_model · d_ff + d_ff + d_model parameters.
 
-    `dropout` acts inside, on the widened words: not in the paper, but in its authors' code.
+    `dropout` is applied to the hidden layer, as in the authors' code but not in the paper.
     """
 
     def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0):
@@ -84,14 +84,14 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
-        wide = F.relu(self.inner(x))
-        return self.outer(self.dropout(wide) if self.training else wide)
+        hidden = F.relu(self.inner(x))
+        return self.outer(self.dropout(hidden) if self.training else hidden)
 
 
 class SwiGLU(nn.Module):
-    """`swiglu` with its weights: 3 · d_model · d_ff parameters.
+    """`swiglu` with its 3 · d_model · d_ff parameters.
 
-    For as many as `FeedForward` has, take two thirds of its d_ff.
+    With two thirds of the d_ff of a `FeedForward` layer it has the same number of weights.
     """
 
     def __init__(self, *, d_model: int, d_ff: int, dropout: float = 0.0):
@@ -108,7 +108,7 @@ class SwiGLU(nn.Module):
 
 
 class Maxout(nn.Module):
-    """A linear layer to two candidates for each number, of which the larger goes on.
+    """A linear layer with two units per output, of which the larger is the output.
 
     >>> Maxout(input_size=3, output_size=4)(torch.zeros(2, 3)).shape
     torch.Size([2, 4])
@@ -123,7 +123,7 @@ class Maxout(nn.Module):
 
 
 def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.0) -> FeedForward | SwiGLU:
-    """The feed-forward layer of that name.
+    """Make a ReLU or a SwiGLU layer.
 
     >>> make_feed_forward("swiglu", d_model=4, d_ff=6).gate
     Linear(in_features=4, out_features=6, bias=False)

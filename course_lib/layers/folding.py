@@ -1,16 +1,16 @@
-"""Folding a sentence into one vector with convolutions that grow wider from layer to layer.
+"""The convolutional sentence model: wider and wider convolutions reduce a sentence to one vector.
 
     >>> kernel_widths(7)                # 7 words -> 6 -> 4 -> 1
     [2, 3, 4]
 
-The sentence is a matrix with one column a word. A kernel of width 2 makes a column of every two
-neighbours, one of width 3 a column of every three of those, and so on, until one column is left.
-Each number of an embedding is convolved with weights of its own and never meets the others, so a
-kernel has embed · width weights. How many layers a sentence passes depends on its length.
+The sentence is a matrix with one column per word. A kernel of width 2 maps every two neighbouring columns to
+one, the next kernel of width 3 every three of those, and so on until one column is left. Each embedding
+dimension is convolved with its own weights (a depthwise convolution), so a kernel has embed · width weights.
+The number of layers depends on the length of the sentence.
 
-Words are not treated alike: one in the middle is in many windows, the first and the last are in one of
-each layer. By this count both ends are heard least. Training makes up for it at the left end and not at the
-right one (measured in lesson 05).
+Words don't contribute equally: a word in the middle is in many windows, the first and the last are in only
+one per layer. Training compensates for this at the left end, but not at the right end (measured in lesson
+05).
 
     Kalchbrenner, Blunsom 2013    Recurrent Continuous Translation Models (its sentence model)
 """
@@ -28,7 +28,7 @@ from course_lib.shapes import Float, Int, Tensor
 
 
 def kernel_widths(length: int) -> list[int]:
-    """The kernels that fold a sentence of `length` words; a last one that is too wide is cut to fit.
+    """The widths of the kernels for a sentence of `length` words; a last one that is too wide is truncated.
 
     >>> kernel_widths(1), kernel_widths(3), kernel_widths(60)
     ([], [2, 3], [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
@@ -45,7 +45,7 @@ def fold(
     lengths: Int[Tensor, " batch"],
     kernel: Float[Tensor, "embed width"],
 ) -> tuple[Float[Tensor, "batch shorter embed"], Int[Tensor, " batch"]]:
-    """One layer, tanh(columns * kernel), for sentences of several lengths: (columns, lengths) after it.
+    """One layer, tanh(columns * kernel), for sentences of different lengths: the new (columns, lengths).
 
         >>> columns = torch.tensor([[[0.1], [0.2]], [[0.5], [9.0]]])             # the 9 is padding
         >>> fold(columns, torch.tensor([2, 1]), torch.tensor([[1.0, 1.0]]))
@@ -53,9 +53,9 @@ def fold(
         <BLANKLINE>
                 [[0.5000]]]), tensor([1, 1]))
 
-    Each row of a sentence is convolved with its own row of the kernel. A sentence of k columns comes out
-    with k - width + 1, but at least one: it has zeros at its right. One that has a single column already
-    is done: it waits for the others as it is.
+    Each row of a sentence is convolved with its own row of the kernel. A sentence of k columns is reduced to
+    k - width + 1 columns, but at least one: it is padded with zeros on the right. A sentence that already has
+    a single column stays unchanged.
     """
     n_columns, embed = columns.shape[1:]
     width = kernel.shape[-1]
@@ -68,29 +68,29 @@ def fold(
 
 
 class Folding(nn.Module):
-    """The kernels for sentences of up to `max_len` words, and the fold from the first to the last of them.
+    """All layers for sentences of up to `max_len` words.
 
-    They lie side by side in one parameter: short sentences leave the wide ones alone, and a parameter
-    that is sometimes not used at all is a nuisance for training on several machines.
+    The kernels are concatenated in one parameter. Short sentences don't use the wide kernels, and parameters
+    without a gradient are a problem for distributed training.
     """
 
     def __init__(self, *, embed: int, max_len: int):
         super().__init__()
         self.widths, self.max_len = kernel_widths(max_len), max_len
-        # A sum of `width` terms keeps its size with 1/√width; tanh shrinks it, 5/3 makes up for that.
-        size = nn.init.calculate_gain("tanh")
-        kernels = [torch.randn(embed, width) * size / math.sqrt(width) for width in self.widths]
+        # 1/√width keeps the variance of a sum of `width` terms; a gain of 5/3 compensates for tanh.
+        gain = nn.init.calculate_gain("tanh")
+        kernels = [torch.randn(embed, width) * gain / math.sqrt(width) for width in self.widths]
         self.kernels = nn.Parameter(torch.cat(kernels, dim=1))
 
     def forward(
         self, columns: Float[Tensor, "batch len embed"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch embed"]:
-        """One vector a sentence, whatever its length."""
+        """Return one vector per sentence, whatever its length."""
         _, length, embed = columns.shape
         if length > self.max_len or embed != len(self.kernels):
             raise ValueError(
                 f"Expected at most {self.max_len} words (max_len), {len(self.kernels)} wide (embed), for "
-                f"which there are kernels, but got {length}, {embed} wide. Cut the sentence, or make "
+                f"which there are kernels, but got {length}, {embed} wide. Shorten the sentence, or make "
                 "the layer with a larger max_len."
             )
         for kernel in self.kernels.split(self.widths, dim=1):

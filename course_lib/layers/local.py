@@ -1,4 +1,4 @@
-"""Local attention: look at a few words around one place, in place of the whole sentence.
+"""Local attention: each query attends to a window around one position instead of the whole sentence.
 
     >>> positions, lengths = torch.arange(6), torch.tensor([6])
     >>> centres = monotonic_centres(torch.tensor([[0, 3, 9]]), lengths)     # target words 0, 3 and 9
@@ -9,19 +9,19 @@
              [0, 0, 1, 1, 1, 0],
              [0, 0, 0, 0, 1, 1]]], dtype=torch.int32)
 
-Each target word has a centre p in the source, and sees the positions from p - D to p + D (D is the
-`half_width`). Where is the centre? Luong, Pham and Manning (2015) have two answers:
+Each target word has a centre p in the source and attends to positions p - D to p + D (D is the `half_width`).
+Luong, Pham and Manning (2015) propose two ways to choose the centre:
 
-| name | centre | weights |
+| name | centre | attention weights |
 |---|---|---|
-| local-m (monotonic) | target word t sits at source position t | softmax inside the window |
+| local-m (monotonic) | p = t for target word t | softmax inside the window |
 | local-p (predictive) | p = S · sigmoid(v_pᵀ tanh(W_p h)), S source words | that times `gaussian_window` |
 
-The edge of a window is hard: nothing tells the centre to move. The bell is smooth, so through it the
-network learns where to look. Positions count from 0.
+The window's edge is hard, so it gives the centre no gradient. The Gaussian is smooth, and through it the
+network learns where to attend. Positions count from 0.
 
-With D at least 1, a window always holds a real word: a centre lies in [0, S], so it is at most 1 away
-from one of the positions 0 … S - 1.
+With D at least 1, a window always contains a real word: a centre is in [0, S], so it is at most 1 away from
+one of the positions 0 … S - 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from course_lib.shapes import Bool, Float, Int, Tensor
 def monotonic_centres(
     steps: Int[Tensor, "batch queries"], lengths: Int[Tensor, " batch"]
 ) -> Int[Tensor, "batch queries"]:
-    """local-m: word t of the target looks at word t of the source, or at its last one.
+    """local-m: target word t is centred on source word t, or on the last source word.
 
     >>> monotonic_centres(torch.tensor([[0, 1, 2, 3]]), lengths=torch.tensor([3]))
     tensor([[0, 1, 2, 2]])
@@ -51,17 +51,17 @@ def predicted_centres(
     w_p: Float[Tensor, "attn_dim query_dim"],
     v_p: Float[Tensor, " attn_dim"],
 ) -> Float[Tensor, "batch queries"]:
-    """local-p: S · sigmoid(v_pᵀ tanh(W_p q)). The query says how far along the sentence to look.
+    """local-p: S · sigmoid(v_pᵀ tanh(W_p q)). The query predicts the centre as a fraction of the length.
 
         >>> query, w_p, v_p = torch.tensor([[[0.0], [9.0]]]), torch.ones(1, 1), torch.tensor([2.0])
         >>> predicted_centres(query, torch.tensor([8]), w_p=w_p, v_p=v_p)     # 8 · 0.5, 8 · sigmoid(2)
         tensor([[4.0000, 7.0464]])
 
-    In float32 at least: bfloat16 has no number between 128 and 129.
+    Computed in float32 or better: bfloat16 has no number between 128 and 129.
     """
     check_weight("v_p", v_p, "attn_dim,", (len(w_p),))
-    how_far = torch.tanh(query @ w_p.mT) @ v_p  # (batch, queries)
-    return lengths[:, None] * torch.sigmoid(how_far.to(torch.promote_types(how_far.dtype, torch.float32)))
+    logits = torch.tanh(query @ w_p.mT) @ v_p  # (batch, queries)
+    return lengths[:, None] * torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
 
 def near(
@@ -70,7 +70,7 @@ def near(
     *,
     half_width: int,
 ) -> Bool[Tensor, "... queries keys"]:
-    """Positions at most `half_width` away from the centre may be looked at. Join it with a padding mask.
+    """A mask that allows positions at most `half_width` from the centre. Combine it with a padding mask.
 
     >>> near(torch.tensor([1.5]), torch.arange(5), half_width=1)
     tensor([[False,  True,  True, False, False]])
@@ -78,7 +78,7 @@ def near(
     if half_width < 1 and centres.is_floating_point():
         raise ValueError(
             f"Expected half_width of at least 1, but got {half_width}. "
-            "A narrower window could lie between two words and hold none."
+            "A narrower window could fall between two words and contain none."
         )
     return (positions - centres.unsqueeze(-1)).abs() <= half_width
 
@@ -89,16 +89,16 @@ def gaussian_window(
     *,
     sigma: float,
 ) -> Float[Tensor, "... queries keys"]:
-    """exp(-(position - centre)² / 2σ²): 1 at the centre, less the farther away.
+    """exp(-(position - centre)² / 2σ²): 1 at the centre, decreasing with distance.
 
-    >>> gaussian_window(torch.tensor([2.0]), torch.arange(5), sigma=1.0)  # 1, e to -1/2 and to -2
+    >>> gaussian_window(torch.tensor([2.0]), torch.arange(5), sigma=1.0)  # e to 0, -1/2 and -2
     tensor([[0.1353, 0.6065, 1.0000, 0.6065, 0.1353]])
     """
     return torch.exp(-(positions - centres.unsqueeze(-1)).square() / (2 * sigma**2))
 
 
 class PredictedCentres(nn.Module):
-    """`predicted_centres` with its weights: attn_dim · query_dim + attn_dim parameters."""
+    """`predicted_centres` with its attn_dim · query_dim + attn_dim parameters."""
 
     def __init__(self, *, query_dim: int, attn_dim: int):
         super().__init__()

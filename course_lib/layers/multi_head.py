@@ -1,16 +1,17 @@
-"""Multi-head attention: several small attentions side by side, each with its own question.
+"""Multi-head attention: several attentions in parallel, each with its own queries, keys and values.
 
     >>> heads = MultiHead(d_model=8, n_heads=2)
     >>> words = torch.randn(1, 5, 8)                       # one sentence of five words
     >>> outputs, weights = heads(words, with_weights=True)
-    >>> outputs.shape, weights.shape                       # one table of weights for each head
+    >>> outputs.shape, weights.shape                       # attention weights for each of the two heads
     (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 5]))
 
-Split, attend, join, project. The width d_model is shared out among the heads, so many heads cost no more
-multiplications than one; what grows is the number of attention weights.
+The steps are split, attend, concatenate, project. The width d_model is divided among the heads, so several
+heads cost no more multiplications than one; only the number of attention weights grows.
 
-Heads may share keys and values. With `n_kv_heads` below `n_heads`, each key head serves a group of query
-heads (grouped-query attention), with 1 it serves all (multi-query): the cache shrinks by as much.
+Heads can share keys and values. With `n_kv_heads` below `n_heads`, each key-value head serves a group of
+query heads (grouped-query attention); with 1 it serves all of them (multi-query attention). The key-value
+cache shrinks by the same factor.
 
     Vaswani et al. 2017    Attention Is All You Need
     Shazeer 2019           Fast Transformer Decoding: One Write-Head is All You Need
@@ -31,22 +32,22 @@ from course_lib.layers.checks import check_keys_and_values, check_may_look, chec
 from course_lib.layers.masks import causal_mask
 from course_lib.shapes import Bool, Float, Tensor
 
-# On a large GPU torch would rather take a kernel made for long rows. At 16 words it takes longer, and it is
-# planned anew for every length, of which a decoder that works word by word meets a new one at each step.
+# On a large GPU torch prefers a kernel for long sequences. At 16 words that kernel is slower, and it is
+# planned again for every new length, which incremental decoding produces at each step.
 KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 def split_heads(
     features: Float[Tensor, "... len model"], *, n_heads: int
 ) -> Float[Tensor, "... heads len head_dim"]:
-    """Give each head its own slice of every word's vector.
+    """Give each head its own slice of the vector at every position.
 
         >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]).float(), n_heads=2)[0, 0]
         tensor([[1., 2.],
                 [5., 6.]])
 
-    First cut the vectors, then bring the heads forward. A single `view` to the final shape runs without
-    an error, and gives each head whole words in place of a slice of all words.
+    Split the last axis first, then move the heads forward. A single `view` to the final shape runs without
+    an error, but gives each head whole words instead of a slice of every word.
     """
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
@@ -54,7 +55,7 @@ def split_heads(
 def join_heads(
     features: Float[Tensor, "... heads len head_dim"],
 ) -> Float[Tensor, "... len heads*head_dim"]:
-    """Lay the heads' vectors end to end again: the reverse of `split_heads`.
+    """Concatenate the heads' vectors: the inverse of `split_heads`.
 
     >>> words = torch.arange(12.0).view(1, 3, 4)
     >>> torch.equal(join_heads(split_heads(words, n_heads=2)), words)
@@ -72,29 +73,29 @@ def multi_head(
     causal: bool = False,
     with_weights: bool = False,
 ) -> tuple[Float[Tensor, "batch heads queries value_dim"], Float[Tensor, "batch heads queries keys"] | None]:
-    """Attention in every head at once: (context, weights), or (context, None) by the fused kernel.
+    """Attention in all heads: (context, attention weights), or (context, None) with the fused kernel.
 
-        >>> query, keys = torch.zeros(1, 2, 1, 4), torch.zeros(1, 1, 2, 4)      # two heads share one
+        >>> query, keys = torch.zeros(1, 2, 1, 4), torch.zeros(1, 1, 2, 4)      # two heads share one key head
         >>> values = torch.tensor([[3.0] * 4, [5.0] * 4]).view(1, 1, 2, 4)
         >>> multi_head(query, keys, values)[0][0, :, 0]
         tensor([[4., 4., 4., 4.],
                 [4., 4., 4., 4.]])
 
-    With `causal` each position looks at itself and at what came before; then no other mask is needed,
-    as long as padding is at the right: nobody real sees it. Every query must have something to look at.
+    With `causal` each position attends to itself and to earlier positions. No padding mask is needed as long
+    as padding is on the right, because no real word attends to it. Every query must have an unmasked key.
 
-    Asked for weights, it is `attend`, step by step. Otherwise torch's fused attention gives the same
-    context and never writes the weights to memory.
+    With `with_weights` this is `attend`, step by step. Otherwise torch's fused attention computes the same
+    context without storing the attention weights.
     """
     check_heads(query, keys, values)
     if may_look is not None:
         check_may_look(may_look, (*query.shape[:-1], keys.shape[-2]))
     if causal and (may_look is not None or query.shape[2] != keys.shape[2]):
         raise ValueError(
-            "Expected as many queries as keys for causal=True, since word i looks at words up to i, and no "
-            f"mask beside it, but got {query.shape[2]} queries, {keys.shape[2]} keys and may_look "
+            "Expected as many queries as keys for causal=True, since word i attends to words up to i, and no "
+            f"other mask, but got {query.shape[2]} queries, {keys.shape[2]} keys and may_look "
             f"{may_look if may_look is None else tuple(may_look.shape)}. "
-            "Join masks, may_look & causal_mask(n), and leave causal out."
+            "Combine masks, may_look & causal_mask(n), and leave causal out."
         )
     shared = query.shape[1] != keys.shape[1]
     if not with_weights:
@@ -112,14 +113,14 @@ def multi_head(
 
 
 class MultiHead(nn.Module):
-    """Multi-head attention with its four matrices: W_Q, W_K, W_V and W_O, as (width out, width in).
+    """Multi-head attention with its four matrices W_Q, W_K, W_V and W_O, in torch's orientation (out, in).
 
     The rows of `w_query` belong to head 0, then head 1 and so on; `w_key` and `w_value` likewise. A head's
-    queries and keys are `d_k` wide, its values `d_v`; both are d_model / n_heads unless told otherwise.
+    queries and keys are `d_k` wide and its values `d_v`; both default to d_model / n_heads.
 
-    The paper's formula has no biases, and neither has this. One on the keys would be idle: it adds the same
-    to all scores of a query, and softmax does not notice. One on the values would come out of every
-    mean as it went in. Torch's `nn.MultiheadAttention` has them all, and starts them at 0.
+    As in the paper's formula, there are no biases. A bias on the keys would have no effect: it adds the same
+    number to all scores of a query, and the softmax cancels it. A bias on the values would only add a
+    constant to the output. Torch's `nn.MultiheadAttention` has all of them, initialised to 0.
     """
 
     def __init__(
@@ -133,12 +134,12 @@ class MultiHead(nn.Module):
     ):
         super().__init__()
         n_kv_heads = n_kv_heads or n_heads
-        shared_out = None in (d_k, d_v)
-        if (shared_out and d_model % n_heads) or n_heads % n_kv_heads:
+        uses_default_width = None in (d_k, d_v)
+        if (uses_default_width and d_model % n_heads) or n_heads % n_kv_heads:
             raise ValueError(
                 "Expected d_model to be a multiple of n_heads, and n_heads a multiple of n_kv_heads, "
                 f"but got d_model={d_model}, n_heads={n_heads}, n_kv_heads={n_kv_heads}. "
-                "The width is shared out evenly among the heads, and the heads among the key heads."
+                "The width is divided evenly among the heads, and the heads among the key heads."
             )
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
@@ -156,7 +157,7 @@ class MultiHead(nn.Module):
         causal: bool = False,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
-        """Self-attention: the inputs look at one another. Given a source, they look at that instead."""
+        """Self-attention over the inputs, or cross-attention from the inputs to a source."""
         if source is None:
             query, keys, values = self.project(inputs)
         else:
@@ -173,9 +174,9 @@ class MultiHead(nn.Module):
         causal: bool = False,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
-        """What follows the projections: attend in each head, join the heads, mix them with W_O.
+        """Everything after the projections: attend in each head, concatenate the heads, multiply by W_O.
 
-        A decoder that works word by word keeps keys and values, and enters here.
+        A decoder with a key-value cache calls this directly.
         """
         context, weights = multi_head(
             query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
@@ -196,13 +197,13 @@ class MultiHead(nn.Module):
     def project_query(
         self, inputs: Float[Tensor, "batch queries model"]
     ) -> Float[Tensor, "batch heads queries head_dim"]:
-        """The questions alone."""
+        """Queries only, for cross-attention."""
         return split_heads(F.linear(inputs, self.w_query), n_heads=self.n_heads)
 
     def project_source(
         self, source: Float[Tensor, "batch keys model"]
     ) -> tuple[Float[Tensor, "batch kv_heads keys head_dim"], Float[Tensor, "batch kv_heads keys value_dim"]]:
-        """What is looked at: keys and values of a source, made once however many queries will come."""
+        """Keys and values of a source, for cross-attention: computed once for all queries."""
         return self._split(*_multiply(source, self.w_key, self.w_value))
 
     def _split(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -210,7 +211,7 @@ class MultiHead(nn.Module):
 
 
 def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Four axes, keys and values in pairs, and key heads that share out the query heads evenly."""
+    """All have four axes, keys and values match, and the query heads divide evenly among the key heads."""
     check_same_width(query, keys)
     check_keys_and_values(keys, values)
     same_batch = keys.shape[0] in (query.shape[0], 1)
@@ -218,14 +219,14 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
         raise ValueError(
             "Expected a query (batch, heads, queries, head_dim) and keys (batch, kv_heads, keys, head_dim) "
             "of the same batch, with heads a multiple of kv_heads, but got query "
-            f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Cut vectors into heads with split_heads."
+            f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Split vectors into heads with split_heads."
         )
 
 
 def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
-    """One product for several matrices: laid on one another, they keep a machine busier than one by one.
+    """Multiply by several matrices in one product, which is faster than one product for each.
 
-    Not for a single word on a CPU, as when a sentence is decoded: the copy would take longer than it saves.
+    For a single word on a CPU, as in decoding, concatenating the matrices would take longer than it saves.
     """
     if inputs.shape[-2] == 1 and inputs.device.type == "cpu":
         return tuple(F.linear(inputs, weight) for weight in weights)
@@ -233,5 +234,5 @@ def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
 
 
 def _xavier_weight(rows: int, columns: int) -> nn.Parameter:
-    """Xavier's start: numbers of variance 1 stay so on the way forward and, nearly, on the way back."""
+    """Xavier initialisation keeps the variance of activations, and nearly that of gradients."""
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

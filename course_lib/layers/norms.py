@@ -1,4 +1,4 @@
-"""Normalisation: subtract a mean, divide by a standard deviation. The question is over what.
+"""Normalisation: subtract a mean, divide by a standard deviation. Norms differ in what they average over.
 
     >>> words = torch.tensor([[[1.0, 3.0], [10.0, 50.0]]])           # one sentence, two words, two features
     >>> layer_norm(words, weight=torch.ones(2), bias=torch.zeros(2))[0].round()
@@ -8,17 +8,17 @@
     tensor([[-1., -1.],
             [ 1.,  1.]])
 
-LayerNorm looks along one word's features: the word's neighbours, the rest of the batch and the padding
-cannot change the result, and training and use are the same. BatchNorm looks along one feature, over all
-places of the batch, padding among them, and in use it needs means kept from training. RMSNorm, which came
-after the Transformer, is LayerNorm without the mean: it only divides. The functions show what is computed;
-the modules are torch's own.
+LayerNorm averages over the features of one word: neighbouring words, the rest of the batch and padding can't
+change the result, and training and inference are the same. BatchNorm averages each feature over all positions
+of the batch, padding included, and at inference it uses running averages from training. RMSNorm is newer than
+the Transformer and only divides, without subtracting the mean. The functions show the computation; the
+modules are torch's own.
 
     Ioffe, Szegedy 2015         Batch Normalization
     Ba, Kiros, Hinton 2016      Layer Normalization
     Zhang, Sennrich 2019        Root Mean Square Layer Normalization
 
-Numbers of 16 bits are normalised in 32: a square above 65504 is infinite in float16.
+16-bit numbers are normalised in float32, because a square above 65504 is infinite in float16.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from torch import nn
 from course_lib.shapes import Float, Tensor
 
 EPS = 1e-5
-"""Added to each variance, so that a constant is not divided by 0. Torch's own choice."""
+"""Added to each variance to avoid division by 0. Torch's default."""
 
 
 def layer_norm(
@@ -41,32 +41,32 @@ def layer_norm(
     bias: Float[Tensor, " model"],
     eps: float = EPS,
 ) -> Float[Tensor, "... model"]:
-    """Each word by itself, over its features; then every feature gets its own scale and shift.
+    """Normalise each word over its features, then scale and shift each feature.
 
     >>> layer_norm(torch.tensor([2.0, 4.0, 6.0]), weight=torch.ones(3), bias=torch.tensor([0.0, 0.0, 1.0]))
     tensor([-1.2247,  0.0000,  2.2247])
     """
-    wide = _wide(x)
-    mean = wide.mean(dim=-1, keepdim=True)
-    variance = (wide - mean).square().mean(dim=-1, keepdim=True)
+    x_float = _upcast(x)
+    mean = x_float.mean(dim=-1, keepdim=True)
+    variance = (x_float - mean).square().mean(dim=-1, keepdim=True)
     return _normalise(x, mean, variance, weight, bias, eps)
 
 
 def rms_norm(x: Float[Tensor, "... model"], *, weight: Float[Tensor, " model"]) -> Float[Tensor, "... model"]:
-    """Each word divided by the root of its mean square; no mean is subtracted, no shift added.
+    """Divide each word by its root mean square, without subtracting a mean or adding a shift.
 
     >>> rms_norm(torch.tensor([3.0, 4.0]), weight=torch.ones(2))       # the mean square is 12.5
     tensor([0.8485, 1.1314])
     """
-    wide = _wide(x)
-    mean_square = wide.square().mean(dim=-1, keepdim=True)
-    return (wide * torch.rsqrt(mean_square + EPS) * weight).to(x.dtype)
+    x_float = _upcast(x)
+    mean_square = x_float.square().mean(dim=-1, keepdim=True)
+    return (x_float * torch.rsqrt(mean_square + EPS) * weight).to(x.dtype)
 
 
 def batch_norm(
     x: Float[Tensor, "batch len model"], *, weight: Float[Tensor, " model"], bias: Float[Tensor, " model"]
 ) -> Float[Tensor, "batch len model"]:
-    """Each feature by itself, over all places of the batch.
+    """Normalise each feature over all positions of the batch.
 
     >>> batch_norm(torch.tensor([[[1.0], [3.0]], [[5.0], [3.0]]]), weight=torch.ones(1), bias=torch.zeros(1))
     tensor([[[-1.4142],
@@ -75,25 +75,25 @@ def batch_norm(
             [[ 1.4142],
              [ 0.0000]]])
     """
-    mean = _wide(x).mean(dim=(0, 1))
-    variance = (_wide(x) - mean).square().mean(dim=(0, 1))
+    mean = _upcast(x).mean(dim=(0, 1))
+    variance = (_upcast(x) - mean).square().mean(dim=(0, 1))
     return _normalise(x, mean, variance, weight, bias)
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """`batch_norm` with its scale and shift, and the running means that it uses outside training."""
+    """`batch_norm` with its scale and shift, and the running averages that it uses at inference."""
 
     def forward(self, x: Float[Tensor, "batch len model"]) -> Float[Tensor, "batch len model"]:
-        return super().forward(x.mT).mT  # torch wants the features second
+        return super().forward(x.mT).mT  # torch expects the features on axis 1
 
 
 def _normalise(
     x: Tensor, mean: Tensor, variance: Tensor, weight: Tensor, bias: Tensor, eps: float = EPS
 ) -> Tensor:
-    return ((_wide(x) - mean) * torch.rsqrt(variance + eps) * weight + bias).to(x.dtype)
+    return ((_upcast(x) - mean) * torch.rsqrt(variance + eps) * weight + bias).to(x.dtype)
 
 
-def _wide(x: Tensor) -> Tensor:
+def _upcast(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
@@ -106,7 +106,7 @@ NORMS = {
 
 
 def make_norm(kind: str, *, d_model: int) -> nn.Module:
-    """The norm of that name, for the residual path of a block; "none" leaves words as they are.
+    """Make a norm for the residual connections of a block; "none" is the identity.
 
     >>> make_norm("none", d_model=4)
     Identity()

@@ -1,4 +1,4 @@
-"""The residual path: a layer says what to change, and the rest goes by untouched.
+"""Residual connections: a layer computes a change that is added to its input.
 
     >>> halve = lambda x: x / 2
     >>> pre_norm(torch.tensor([8.0]), torch.tanh, norm=halve)          # 8 + tanh(8 / 2)
@@ -6,10 +6,10 @@
     >>> post_norm(torch.tensor([8.0]), torch.tanh, norm=halve)         # (8 + tanh(8)) / 2
     tensor([4.5000])
 
-The 2017 paper normalises after the addition, so every layer's norm lies on the path: gradients pass
-through all of them, and training needs a gentle start (warm-up). Normalised before the layer, the path
-from the last block to the first is a plain sum, and training is easier; the sum grows from block to
-block, so the stack ends with one more norm.
+The 2017 paper normalises after the addition (post-norm). Gradients then pass through every norm, and training
+needs a learning-rate warm-up. With pre-norm, which normalises the layer's input, the residual stream is a
+plain sum from the first block to the last, and training is easier. The sum grows from block to block, so the
+stack ends with one more norm.
 
     He et al. 2016         Deep Residual Learning for Image Recognition
     Vaswani et al. 2017    Attention Is All You Need (post-norm)
@@ -26,37 +26,36 @@ from course_lib.layers.norms import make_norm
 from course_lib.shapes import Float, Tensor
 
 Layer = Callable[[Tensor], Tensor]
-"""Anything that makes a tensor of a tensor of the same shape."""
+"""Any function from a tensor to a tensor of the same shape."""
 
 
 def pre_norm(x: Float[Tensor, "... model"], layer: Layer, *, norm: Layer) -> Float[Tensor, "... model"]:
-    """x + layer(norm(x)): the path itself stays free.
+    """x + layer(norm(x)): the residual stream itself is not normalised.
 
-    >>> pre_norm(torch.tensor([8.0]), lambda x: 0 * x, norm=torch.tanh)     # a silent layer changes nothing
+    >>> pre_norm(torch.tensor([8.0]), lambda x: 0 * x, norm=torch.tanh)     # an output of 0 changes nothing
     tensor([8.])
     """
     return x + layer(norm(x))
 
 
 def post_norm(x: Float[Tensor, "... model"], layer: Layer, *, norm: Layer) -> Float[Tensor, "... model"]:
-    """norm(x + layer(x)): whatever passes is normalised.
+    """norm(x + layer(x)): the residual stream is normalised after every layer.
 
-    >>> post_norm(torch.tensor([8.0]), lambda x: 0 * x, norm=torch.tanh)    # even past a silent layer
+    >>> post_norm(torch.tensor([8.0]), lambda x: 0 * x, norm=torch.tanh)    # even if the output is 0
     tensor([1.0000])
     """
     return norm(x + layer(x))
 
 
 class Residual(nn.Module):
-    """A residual path with its norm and its dropout, laid around one layer.
+    """A residual connection around one layer, with norm and dropout.
 
-    Dropout acts on what the layer says, before the addition; what goes by is never dropped. Without
-    `residual` nothing goes by: an experiment, to see what the path is worth.
-    A layer that takes or gives more than one tensor goes between `before` and `after` by hand:
+    Dropout is applied to the layer's output before the addition. `residual=False` removes the connection, for
+    ablation experiments. A layer with more than one input or output is called between `before` and `after`:
 
-        >>> path = Residual(d_model=4, pre_norm=True)
+        >>> residual = Residual(d_model=4, pre_norm=True)
         >>> x = torch.randn(2, 4)
-        >>> torch.equal(path(x, torch.tanh), path.after(x, torch.tanh(path.before(x))))
+        >>> torch.equal(residual(x, torch.tanh), residual.after(x, torch.tanh(residual.before(x))))
         True
     """
 
@@ -79,14 +78,14 @@ class Residual(nn.Module):
         return self.after(x, layer(self.before(x)))
 
     def before(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
-        """What the layer gets to see."""
+        """The layer's input."""
         return self.norm(x) if self.pre_norm else x
 
     def after(
         self, x: Float[Tensor, "... model"], change: Float[Tensor, "... model"]
     ) -> Float[Tensor, "... model"]:
-        """The path after the layer has said its change."""
-        if self.training:  # at rest dropout does nothing, and its call takes as long as a small product
+        """Add the layer's output."""
+        if self.training:  # in eval mode dropout does nothing, but the call takes time
             change = self.dropout(change)
         changed = x + change if self.residual else change
         return changed if self.pre_norm else self.norm(changed)

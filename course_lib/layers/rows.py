@@ -1,4 +1,4 @@
-"""Rows: named tensors with one row a sentence, so that a whole state can be picked apart and put together.
+"""Rows: a dictionary of tensors with one row per sentence, so that a whole state can be reordered at once.
 
     >>> state = {"hidden": torch.tensor([[1.0], [2.0]]), "cell": torch.tensor([[3.0], [4.0]])}
     >>> take(state, torch.tensor([1, 1, 0]))["hidden"]      # sentence 1 twice, then sentence 0
@@ -6,9 +6,8 @@
             [2.],
             [1.]])
 
-What a system remembers of the source, and what its decoder remembers of the words so far, is kept like
-this. Beam search reorders it without knowing what is in it: a recurrent state, a convolution's window
-and a key-value cache are all rows.
+The encoder's memory and the decoder's state are both rows. Beam search can reorder them without knowing
+their content, be it a recurrent state, a convolution's window or a key-value cache.
 """
 
 from __future__ import annotations
@@ -19,6 +18,6 @@ Rows = dict[str, Tensor]
 """Tensors by name; the first axis of each is the batch."""
 
 
-def take(rows: Rows, which: Int[Tensor, " chosen"]) -> Rows:
-    """The chosen rows, in the order asked for; a row may be taken often, or never."""
-    return {name: tensor.index_select(0, which) for name, tensor in rows.items()}
+def take(rows: Rows, indices: Int[Tensor, " chosen"]) -> Rows:
+    """Select rows by index; a row may be selected several times, or not at all."""
+    return {name: tensor.index_select(0, indices) for name, tensor in rows.items()}

@@ -1,4 +1,4 @@
-"""Score functions: how well does each key fit each query?
+"""Score functions: how well each key matches each query.
 
     >>> query = torch.tensor([[1.0, 0.0]])
     >>> keys = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
@@ -20,8 +20,9 @@
     Luong, Pham, Manning 2015        Effective Approaches to Attention-based Neural Machine Translation
     Vaswani et al. 2017              Attention Is All You Need
 
-Each is a function of a query and keys. Those with weights take them by name, and have a module that
-owns them (`AdditiveScore` and its kin). Either can be handed to `attend` as its `score`.
+Each is a function of a query and keys. Functions with weights take them as keyword arguments; `general`,
+`additive` and `location` also have a module that owns the weights. Either can be passed to `attend` as
+`score`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from course_lib.layers.checks import check_query_and_keys, check_same_width, che
 from course_lib.shapes import Float, Tensor
 
 Score = Callable[[Tensor, Tensor], Tensor]
-"""Anything that makes scores (..., queries, keys) of a query and keys."""
+"""Any function from a query and keys to scores (..., queries, keys)."""
 
 
 def dot(
     query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
 ) -> Float[Tensor, "... queries keys"]:
-    """qᵀk: large where query and key point the same way, and larger the longer they are.
+    """qᵀk: large if query and key point in the same direction and have large norms.
 
     >>> dot(torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0]]))
     tensor([[3., 6.]])
@@ -56,25 +57,25 @@ def dot(
 def scaled_dot(
     query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
 ) -> Float[Tensor, "... queries keys"]:
-    """qᵀk / √key_dim: for numbers of variance 1 the score has variance 1 too, at any width.
+    """qᵀk / √key_dim: if the components have variance 1, so has the score, for any key_dim.
 
     >>> scaled_dot(torch.ones(1, 4), torch.ones(1, 4))
     tensor([[2.]])
     """
-    # Dividing the query gives the same scores for less work, and in float16 they overflow later.
+    # Scaling the query gives the same scores with less work, and avoids overflow in float16.
     return dot(query / math.sqrt(query.shape[-1]), keys)
 
 
 def cosine(
     query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
 ) -> Float[Tensor, "... queries keys"]:
-    """qᵀk / (‖q‖ ‖k‖): direction alone, between -1 and 1. A vector of zeros scores 0.
+    """qᵀk / (‖q‖ ‖k‖): depends only on directions, between -1 and 1. A zero vector has a score of 0.
 
     >>> cosine(torch.tensor([[3.0, 0.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0], [-5.0, 0.0]]))
     tensor([[ 1.,  1., -1.]])
     """
     check_query_and_keys(query, keys)
-    # torch's own floor for the length, 1e-12, is 0 in float16.
+    # torch's default eps, 1e-12, is 0 in float16.
     return dot(F.normalize(query, dim=-1, eps=1e-6), F.normalize(keys, dim=-1, eps=1e-6))
 
 
@@ -84,7 +85,7 @@ def general(
     *,
     weight: Float[Tensor, "query_dim key_dim"],
 ) -> Float[Tensor, "... queries keys"]:
-    """qᵀ W k, also called bilinear: a dot product after W has mapped the query to the width of the keys.
+    """qᵀ W k, also called bilinear: a dot product after W has projected the query to the keys' width.
 
     >>> general(torch.tensor([[1.0]]), torch.tensor([[2.0, 3.0]]), weight=torch.tensor([[10.0, 1.0]]))
     tensor([[23.]])
@@ -102,13 +103,13 @@ def additive(
     w_key: Float[Tensor, "attn_dim key_dim"],
     v: Float[Tensor, " attn_dim"],
 ) -> Float[Tensor, "... queries keys"]:
-    """vᵀ tanh(W_q q + W_k k): a small network with one hidden layer, never above Σ|v|.
+    """vᵀ tanh(W_q q + W_k k): a network with one hidden layer. Its absolute value is at most Σ|v|.
 
         >>> one = torch.ones(1, 1)
         >>> additive(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), w_query=one, w_key=one, v=one[0])
         tensor([[0., 1.]])
 
-    It keeps attn_dim numbers for every pair of query and key, where a dot product keeps one.
+    It needs memory for attn_dim numbers per pair of query and key; a dot product needs one.
     """
     check_query_and_keys(query, keys)
     check_weight("w_key", w_key, "attn_dim, key_dim", (w_query.shape[0], keys.shape[-1]))
@@ -122,13 +123,13 @@ def additive_projected(
     w_query: Float[Tensor, "attn_dim query_dim"],
     v: Float[Tensor, " attn_dim"],
 ) -> Float[Tensor, "... queries keys"]:
-    """`additive` for keys that W_k has been applied to: vᵀ tanh(W_q q + projected key).
+    """`additive` for keys that are already multiplied by W_k: vᵀ tanh(W_q q + projected key).
 
         >>> one = torch.ones(1, 1)
         >>> additive_projected(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), w_query=one, v=one[0])
         tensor([[0., 1.]])
 
-    A decoder asks the same keys at every step: it projects them once and keeps the result.
+    A decoder uses the same keys at every step, so it projects them only once.
     """
     check_query_and_keys(query, projected_keys)
     attn_dim = projected_keys.shape[-1]
@@ -146,21 +147,21 @@ def concat(
     weight: Float[Tensor, "attn_dim query_dim+key_dim"],
     v: Float[Tensor, " attn_dim"],
 ) -> Float[Tensor, "... queries keys"]:
-    """vᵀ tanh(W [q; k]): the additive score written with one matrix, W = [W_q W_k].
+    """vᵀ tanh(W [q; k]): the additive score with one matrix, W = [W_q W_k].
 
         >>> weight, v = torch.tensor([[1.0, 1.0]]), torch.ones(1)
         >>> concat(torch.tensor([[0.5]]), torch.tensor([[-0.5], [9.5]]), weight=weight, v=v)
         tensor([[0., 1.]])
 
-    Every pair is spelled out, as the formula says; `additive` gets the same numbers for less memory.
+    As in the formula, every pair is concatenated; `additive` gives the same scores with less memory.
     """
     check_query_and_keys(query, keys)
     attn_dim = weight.shape[0]
     width = query.shape[-1] + keys.shape[-1]
     check_weight("weight", weight, "attn_dim, query_dim + key_dim", (attn_dim, width))
     check_weight("v", v, "attn_dim,", (attn_dim,))
-    front = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    grid = (*front, query.shape[-2], keys.shape[-2], -1)
+    leading = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+    grid = (*leading, query.shape[-2], keys.shape[-2], -1)
     pairs = torch.cat([query.unsqueeze(-2).expand(grid), keys.unsqueeze(-3).expand(grid)], dim=-1)
     return torch.tanh(pairs @ weight.mT) @ v
 
@@ -171,7 +172,7 @@ def location(
     *,
     weight: Float[Tensor, "max_len query_dim"],
 ) -> Float[Tensor, "... queries keys"]:
-    """W q: the query alone says where to look. Of the keys only their number counts.
+    """W q: the scores depend only on the query. Only the number of keys matters, not their content.
 
     >>> location(torch.tensor([[2.0]]), torch.zeros(2, 5), weight=torch.tensor([[1.0], [3.0], [9.0]]))
     tensor([[2., 6.]])
@@ -180,13 +181,13 @@ def location(
     if keys.shape[-2] > len(weight):
         raise ValueError(
             f"Expected at most {len(weight)} keys, one for each row of weight, but got {keys.shape[-2]}. "
-            "Cut the sentence, or make the score with a larger max_len."
+            "Shorten the sentence, or make the score with a larger max_len."
         )
     return query @ weight[: keys.shape[-2]].mT
 
 
 class GeneralScore(nn.Module):
-    """`general` with its weight: query_dim · key_dim parameters."""
+    """`general` with its query_dim · key_dim parameters."""
 
     def __init__(self, *, query_dim: int, key_dim: int):
         super().__init__()
@@ -199,7 +200,7 @@ class GeneralScore(nn.Module):
 
 
 class AdditiveScore(nn.Module):
-    """`additive` with its weights: attn_dim · (query_dim + key_dim) + attn_dim parameters."""
+    """`additive` with its attn_dim · (query_dim + key_dim) + attn_dim parameters."""
 
     def __init__(self, *, query_dim: int, key_dim: int, attn_dim: int):
         super().__init__()
@@ -213,7 +214,7 @@ class AdditiveScore(nn.Module):
         return additive(query, keys, w_query=self.w_query, w_key=self.w_key, v=self.v)
 
     def project_keys(self, keys: Float[Tensor, "... keys key_dim"]) -> Float[Tensor, "... keys attn_dim"]:
-        """The part of the score that no query changes: make it once, for `score_projected`."""
+        """Multiply the keys by W_k, the part of the score that is the same for all queries."""
         return keys @ self.w_key.mT
 
     def score_projected(
@@ -221,12 +222,12 @@ class AdditiveScore(nn.Module):
         query: Float[Tensor, "... queries query_dim"],
         projected_keys: Float[Tensor, "... keys attn_dim"],
     ) -> Float[Tensor, "... queries keys"]:
-        """The same scores as calling it, from keys that `project_keys` has prepared."""
+        """The same scores as `forward`, for keys from `project_keys`."""
         return additive_projected(query, projected_keys, w_query=self.w_query, v=self.v)
 
 
 class LocationScore(nn.Module):
-    """`location` with its weight: max_len · query_dim parameters."""
+    """`location` with its max_len · query_dim parameters."""
 
     def __init__(self, *, query_dim: int, max_len: int):
         super().__init__()
@@ -239,9 +240,9 @@ class LocationScore(nn.Module):
 
 
 def _uniform_weight(*shape: int, terms: int) -> nn.Parameter:
-    """Drawn evenly within 1/√terms, so that a sum of so many terms stays near 1.
+    """Draw from a uniform distribution on ±1/√terms, so that a sum of that many terms has a size near 1.
 
-    nn.Linear does so too, with its inputs as terms; a `general` score adds up query_dim · key_dim.
+    nn.Linear does the same with its inputs as terms; a `general` score sums query_dim · key_dim terms.
     """
     bound = 1 / math.sqrt(terms)
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))

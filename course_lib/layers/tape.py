@@ -1,15 +1,15 @@
-"""The memory tape of the LSTMN: every state is kept, and each word looks back at all of them.
+"""The memory tape of the LSTMN: all states are stored, and each word attends to all earlier ones.
 
     >>> layer = TapeCell(input_size=4, hidden=3, attn_dim=5)
-    >>> states, rows, weights = layer.read(torch.zeros(1, 3, 4), with_weights=True)
-    >>> rows["tape"].shape                      # hidden state and memory of each of the three words
+    >>> states, rows, weights = layer.encode(torch.zeros(1, 3, 4), with_weights=True)
+    >>> rows["tape"].shape                      # hidden and cell state of each of the three words
     torch.Size([1, 3, 6])
-    >>> weights[0, 0].tolist()                  # the first word finds the tape empty
+    >>> weights[0, 0].tolist()                  # the tape is empty at the first word
     [0.0, 0.0, 0.0]
 
-An LSTM squeezes the past into one hidden state h and one memory c. The LSTMN writes the h and c of every
-word on a tape. At each word it mixes what is on the tape into one pair, h~ and c~, by attention; from there
-on it is an LSTM cell, with h~ and c~ where the last state used to be:
+An LSTM compresses the past into one hidden state h and one memory c. The LSTMN stores the h and c of every
+word on a tape. At each word it attends to the tape to get a weighted sum of each, h~ and c~. An LSTM cell
+then uses h~ and c~ instead of the previous state:
 
     a_i = vᵀ tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1})        for every earlier word i < t
     s = softmax(a)
@@ -18,8 +18,9 @@ on it is an LSTM cell, with h~ and c~ where the last state used to be:
 
     Cheng, Dong, Lapata 2016    Long Short-Term Memory-Networks for Machine Reading
 
-`tape_cell` says this as it stands there. `TapeCell` owns the weights and wastes less: W_h h_i is the same for
-every later word, so it is made once, when word i is written; and the LSTM cell is torch's fused one.
+`tape_cell` implements these formulas directly. `TapeCell` owns the parameters and is faster: W_h h_i is the
+same for every later word, so it is computed once, when word i is written, and the LSTM cell is torch's fused
+one.
 """
 
 from __future__ import annotations
@@ -54,18 +55,18 @@ def tape_cell(
     Float[Tensor, "batch hidden"],
     Float[Tensor, "batch seen"],
 ]:
-    """One word, the last summary h~ and all that is on the tape: (hidden, cell, new summary, weights).
+    """Process one word, given the last summary h~ and the tape: (hidden, cell, new summary, weights).
 
-        >>> zero, nothing = torch.zeros(1, 1), torch.zeros(4, 1)          # no score, and gates half open
+        >>> zero, matrix = torch.zeros(1, 1), torch.zeros(4, 1)           # scores of 0, and gates of 1/2
         >>> score = {"w_query": torch.zeros(1, 2), "w_key": zero, "v": zero[0]}
-        >>> gates = {"weight_ih": nothing, "weight_hh": nothing}
-        >>> gates |= {"bias_ih": nothing[:, 0], "bias_hh": nothing[:, 0]}
+        >>> gates = {"weight_ih": matrix, "weight_hh": matrix}
+        >>> gates |= {"bias_ih": matrix[:, 0], "bias_hh": matrix[:, 0]}
         >>> hiddens, cells = torch.tensor([[[1.0], [5.0]]]), torch.tensor([[[2.0], [6.0]]])
         >>> _, cell, summary, weights = tape_cell(zero, zero, hiddens, cells, **score, **gates)
-        >>> weights, summary, cell                                        # c~ is 4, and half of it is kept
+        >>> weights, summary, cell                                        # c~ is 4, and the gate keeps half
         (tensor([[0.5000, 0.5000]]), tensor([[3.]]), tensor([[2.]]))
 
-    W_x and W_h~ lie side by side in `w_query`. From an empty tape both summaries are 0.
+    `w_query` is the concatenation of W_x and W_h~. With an empty tape both h~ and c~ are 0.
     """
     query = torch.cat([inputs, summary], dim=-1)[:, None]  # (batch, 1, input + hidden)
     weights = masked_softmax(additive(query, hiddens, w_query=w_query, w_key=w_key, v=v))
@@ -76,9 +77,9 @@ def tape_cell(
 
 
 class TapeCell(nn.Module):
-    """`tape_cell` with its weights.
+    """`tape_cell` with its parameters.
 
-    Its rows: `tape` and `keys` grow by one entry a word, `summary` is the last h~.
+    Its state has the rows `tape` and `keys`, which grow by one entry per word, and `summary`, the last h~.
     """
 
     def __init__(self, *, input_size: int, hidden: int, attn_dim: int):
@@ -88,7 +89,7 @@ class TapeCell(nn.Module):
         self.cell = LSTMCell(input_size=input_size, hidden=hidden)
 
     def start(self, n_rows: int) -> Rows:
-        """An empty tape."""
+        """The initial state, with an empty tape."""
         v = self.score.v
         return {
             "tape": v.new_zeros(n_rows, 0, 2 * self.hidden),
@@ -99,7 +100,7 @@ class TapeCell(nn.Module):
     def write(
         self, rows: Rows, hidden: Float[Tensor, "batch hidden"], cell: Float[Tensor, "batch hidden"]
     ) -> Rows:
-        """The rows with one entry more on the tape: a hidden state and a memory, side by side."""
+        """Append an entry to the tape: the concatenation of a hidden and a cell state."""
         entry = torch.cat([hidden, cell], dim=-1)[:, None]  # (batch, 1, 2 · hidden)
         key = self.score.project_keys(hidden[:, None])
         return rows | {
@@ -112,33 +113,33 @@ class TapeCell(nn.Module):
         inputs: Float[Tensor, "batch input"],
         rows: Rows,
         *,
-        brought: Float[Tensor, "batch hidden"] | None = None,
+        added: Float[Tensor, "batch hidden"] | None = None,
     ) -> tuple[Float[Tensor, "batch hidden"], Rows, Float[Tensor, "batch seen"]]:
-        """Read one word: its hidden state, the rows with it, its weights over the entries before it.
+        """Process one word: its hidden state, the new rows, its attention weights over the earlier entries.
 
-        What is `brought`, if anything, is added to the new memory.
+        `added`, if given, is added to the new cell state.
         """
         query = torch.cat([inputs, rows["summary"]], dim=-1)[:, None]  # (batch, 1, input + hidden)
-        mixed, weights = attend(query, rows["keys"], rows["tape"], score=self.score.score_projected)
-        summary, memory = mixed[:, 0].chunk(2, dim=-1)
-        if brought is None:
+        context, weights = attend(query, rows["keys"], rows["tape"], score=self.score.score_projected)
+        summary, memory = context[:, 0].chunk(2, dim=-1)
+        if added is None:
             hidden, cell = self.cell(inputs, summary, memory)
         else:
             gates = dict(self.cell.named_parameters())
-            hidden, cell = lstm_cell(inputs, summary, memory, **gates, brought=brought)
+            hidden, cell = lstm_cell(inputs, summary, memory, **gates, added=added)
         return hidden, self.write(rows, hidden, cell) | {"summary": summary}, weights[:, 0]
 
-    def read(
+    def encode(
         self, inputs: Float[Tensor, "batch len input"], *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "batch len hidden"], Rows, Float[Tensor, "batch len len"] | None]:
-        """Read a whole sentence, word after word, from an empty tape: (hidden states, rows, weights).
+        """Process a sentence word by word from an empty tape: (hidden states, rows, attention weights).
 
-        A word sees only those before it, so padding at the right changes nothing for real words. The tape is
-        copied at every word: n²/2 entries for n words, as many as there are pairs to be scored anyway.
+        A word attends only to earlier words, so padding on the right doesn't affect real words. The tape is
+        copied at every word: n²/2 entries for n words, as many as there are pairs to score anyway.
         """
         rows, hiddens, weights = self.start(len(inputs)), [], []
         for word in inputs.unbind(dim=1):
-            hidden, rows, looked = self(word, rows)
+            hidden, rows, word_weights = self(word, rows)
             hiddens.append(hidden)
-            weights.append(F.pad(looked, (0, inputs.shape[1] - looked.shape[1])))
+            weights.append(F.pad(word_weights, (0, inputs.shape[1] - word_weights.shape[1])))
         return torch.stack(hiddens, dim=1), rows, torch.stack(weights, dim=1) if with_weights else None

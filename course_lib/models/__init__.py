@@ -1,33 +1,33 @@
-"""Every system of the road from n-grams to the Transformer, one file each, behind one small interface.
+"""All systems from n-grams to the Transformer, one file each, with one small interface.
 
-    translator.py       what every translator can do: encode, decode whole, decode a step
-    language_model.py   what every language model can do: a translator's decoder without a source
-    registry.py         the one table of all systems: paper, class, sizes; find, build and keep them by name
-    config.py           sizes and switches that all systems share, checked when they are made
-    inputs.py           what systems insist on about sentences, and what they say when it is not so
-    in_use.py           a model without dropout for a while, and where it lives
-    embeddings.py       the tables at both ends: words to vectors, vectors to scores of words
+    translator.py       the interface of translators: encode, decode with teacher forcing, decode one step
+    language_model.py   the interface of language models: a translator's decoder without a source
+    registry.py         the table of all systems: paper, class, sizes; build and store them by name
+    config.py           the configuration fields that all systems share
+    inputs.py           checks of the sentences passed to a system
+    in_use.py           a model in eval mode for a while, and the device it is on
+    embeddings.py       embedding matrices and the output layer
 
     ngram.py            counting (1948)
     window_mlp.py       the last few words through one hidden layer (2003)
     recurrent_lm.py     RNN, LSTM and GRU as language models (2010 to 2014)
-    lstmn_lm.py         an LSTM with a tape in place of its memory (2016)
-    key_value_lm.py     attention over the last states; key, value and prediction part ways (2017)
-    ngram_rnn.py        the last few outputs side by side, no attention at all (2017)
-    transformer_lm.py   the Transformer's decoder alone (2018)
+    lstmn_lm.py         an LSTM with a memory tape (2016)
+    key_value_lm.py     attention over the last states, with separate key, value and prediction (2017)
+    ngram_rnn.py        the last few outputs concatenated, without attention (2017)
+    transformer_lm.py   the decoder-only Transformer (2018)
 
-    self_attentive.py   a sentence as several weighted views of itself (2017)
+    self_attentive.py   a sentence embedding from several attention hops (2017)
 
-    rctm.py             convolutions fold the source, a recurrent network unfolds it (2013)
-    cho.py              one vector for the source, seen at every word (2014)
-    sutskever.py        deep LSTMs, the source backwards, its state handed over (2014)
-    bahdanau.py         a learned soft search through the source (2015)
-    luong.py            four scores, three windows, input feeding (2015)
-    lstmn.py            tapes on both sides, fused shallow or deep (2016)
-    convs2s.py          convolutions with attention in every layer (2017)
-    transformer.py      attention alone (2017)
+    rctm.py             a convolutional encoder and a recurrent decoder (2013)
+    cho.py              one context vector for the source, used at every target word (2014)
+    sutskever.py        deep LSTMs, with a reversed source (2014)
+    bahdanau.py         additive attention over the source (2015)
+    luong.py            four score functions, global and local attention, input feeding (2015)
+    lstmn.py            memory tapes in encoder and decoder, with shallow or deep fusion (2016)
+    convs2s.py          convolutions with attention in every decoder layer (2017)
+    transformer.py      attention only (2017)
 
-What lessons use comes from the package; the rest from its own file:
+The names that lessons use most can be imported from the package, all others from their own file:
 
     >>> from course_lib.models import n_parameters
 """

@@ -2,15 +2,15 @@
 
     >>> system = Bahdanau(BahdanauConfig(vocab_size=50, embed=8, hidden=16))
     >>> memory = system.encode(torch.tensor([[7, 8, 9, 3]]), torch.tensor([4]))
-    >>> memory["annotations"].shape                       # 16 numbers read forwards, 16 backwards
+    >>> memory["annotations"].shape                       # 16 forward numbers, 16 backward
     torch.Size([1, 4, 32])
     >>> logits, weights = system.decode(memory, torch.tensor([[2, 7]]), with_weights=True)
-    >>> weights.shape                                     # for each of 2 target words, 4 weights
+    >>> weights.shape                                     # 4 weights for each of 2 target words
     torch.Size([1, 1, 1, 2, 4])
 
-What was new: the source is no longer squeezed into one vector. Each source word keeps an annotation of
-its own, and before each target word the decoder asks all of them how well they fit. Nobody tells it
-which word belongs to which: the alignment is learnt from the translations alone.
+What was new: the source is no longer compressed into one vector. Each source word has its own annotation, and
+before each target word the decoder attends to all of them. The alignment is learnt from translations alone,
+without alignment labels.
 
     annotations   h_j = [→h_j ; ←h_j]                      a GRU each way
     first state   s_0 = tanh(W ←h_1)                       the backward GRU ends at the first word
@@ -19,18 +19,18 @@ which word belongs to which: the alignment is learnt from the translations alone
     state         s_i = GRU([E y_(i-1) ; c_i], s_(i-1))    the context enters the recurrence
     next word     W_o maxout(s_i, E y_(i-1), c_i)
 
-What was still missing: both halves are recurrent, so one word waits for the other, in training too; the
-decoder attends once a word, with one set of weights.
+What was still missing: encoder and decoder are recurrent, so words are processed one after another, even in
+training; and the decoder attends only once per word, with one set of attention weights.
 
 Where this differs from the paper:
-- The output reads s_i. The text says g(y_(i-1), s_i, c_i), the appendix s_(i-1); with s_i, what the
-  decoder has just read counts for the very next word.
-- Scores have a hidden layer as wide as the state, as in the paper's experiments (n' = n = 1000). Sizes
-  are smaller: 620 and 1000 there.
-- The layer before the vocabulary is as wide as an embedding, so that one table can serve both ends
-  (`tied`). The paper has a table for each, and 500 there.
-- The GRU is torch's: its reset gate acts after the product with the state, not before it.
-- Dropout, where asked for, acts on embeddings and before the vocabulary. The paper has none.
+- The output layer uses s_i. The paper's text says g(y_(i-1), s_i, c_i), its appendix s_(i-1); with s_i, the
+  word just read affects the next prediction directly.
+- The score's hidden layer is as wide as the state, as in the paper's experiments (n' = n = 1000). Sizes are
+  smaller: the paper has 620 and 1000.
+- The layer before the output is as wide as an embedding, so that one matrix can be shared (`tied`). The paper
+  has separate matrices, and a width of 500 here.
+- The GRU is torch's: its reset gate is applied after the product with the state, not before it.
+- There is optional dropout on embeddings and before the output layer. The paper has none.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class BahdanauConfig(Config):
 
 
 class Bahdanau(SteppingTranslator):
-    """The first translator that looks back at the source words."""
+    """The first translator with attention over the source words."""
 
     config: BahdanauConfig
 
@@ -82,7 +82,7 @@ class Bahdanau(SteppingTranslator):
         annotations, _ = self.encoder(self.words.source(src), lengths=src_lengths)
         return {
             "annotations": annotations,
-            # The same at every step, so made once.
+            # The same at every step, so computed once.
             "keys": self.score.project_keys(annotations),
             "may_look": padding_mask(src_lengths, src.shape[1]),
         }
@@ -97,7 +97,7 @@ class Bahdanau(SteppingTranslator):
     def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
     ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
-        """Look with the old state, then move on: all that the next word is told from, side by side."""
+        """Attend with the old state, then update it. The features are [state; embedding; context]."""
         context, weights = attend(
             state["hidden"].unsqueeze(1),
             memory["keys"],
@@ -107,8 +107,8 @@ class Bahdanau(SteppingTranslator):
         )
         context = context.squeeze(1)  # (batch, annotation)
         hidden = self.decoder(torch.cat([embedded, context], dim=-1), state["hidden"])
-        told_from = torch.cat([hidden, embedded, context], dim=-1)
-        return told_from, {"hidden": hidden}, weights.unsqueeze(1)
+        features = torch.cat([hidden, embedded, context], dim=-1)
+        return features, {"hidden": hidden}, weights.unsqueeze(1)
 
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
         return self.words.logits(self.dropout(self.maxout(features)))

@@ -1,28 +1,28 @@
-"""RNN encoder-decoder: read the source into one vector, look at that vector at every word said (2014).
+"""RNN encoder-decoder: the source is encoded as one vector, which the decoder uses at every word (2014).
 
     Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger Schwenk,
     Yoshua Bengio 2014    Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
                           Translation
 
-What was new: two recurrent networks trained as one, and the gated unit now called GRU, made for it.
+What was new: two recurrent networks trained jointly, and the gated unit now called GRU.
 
-    c = tanh(V h_T)                                      the source in one vector, from the last state
-    h'_0 = tanh(V' c)                                    the decoder starts from it ...
-    h'_t = GRU([word_t; c], h'_{t-1})                    ... and meets it again at every word
-    next word = softmax(G maxout(O [h'_t; word_t; c]))   and once more on the way out
+    c = tanh(V h_T)                                      the context vector, from the last state
+    h'_0 = tanh(V' c)                                    it initialises the decoder,
+    h'_t = GRU([word_t; c], h'_{t-1})                    is an input at every word,
+    next word = softmax(G maxout(O [h'_t; word_t; c]))   and an input of the output layer
 
-What was still missing: c has the same few hundred numbers for a sentence of five words and of fifty.
-The authors scored phrases of a few words with it, for a phrase-based system to use; they then showed
-themselves how it falls off with length (Cho et al. 2014, On the Properties of Neural Machine Translation).
+What was still missing: c has the same few hundred numbers for a sentence of five words and of fifty. The
+authors used it to score short phrases for a phrase-based system, and later showed that its quality drops
+with length (Cho et al. 2014, On the Properties of Neural Machine Translation).
 
 Where this differs from the paper:
-- In the encoder's GRU the reset gate acts after the product with U, as cuDNN has it, and not before
-  (`layers/cells.py`). In the decoder's, the paper lets the reset gate scale C c too; here c comes in beside
-  the word, where no gate touches it. Both make the whole target one fused call in training.
-- The source ends with EOS, and the decoder reads BOS before the first word; the paper starts from zeros.
-- The paper writes its output matrix G as a product of two, by way of 100 numbers. Here the maxout layer
-  has the width of the embeddings, and G is the table of words itself when `tied`.
-- Widths are the config's (the paper: words 100, states 1000, maxout 500), and there is dropout.
+- In the encoder's GRU the reset gate is applied after the product with U, as in cuDNN, not before it
+  (`layers/cells.py`). In the paper's decoder the reset gate also scales C c; here c is concatenated with the
+  word, so no gate affects it. Both changes allow a single fused call for the whole target in training.
+- The source ends with EOS, and the decoder's first input is BOS; the paper starts from zeros.
+- The paper factorises its output matrix G with an inner dimension of 100. Here the maxout layer is as wide as
+  the embeddings, and G is the embedding matrix if `tied`.
+- Widths come from the config (the paper: words 100, states 1000, maxout 500), and there is dropout.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from course_lib.shapes import Int, Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class ChoConfig(Config):
-    """The context is as wide as a state: `hidden`."""
+    """The context vector has the same width as a state, `hidden`."""
 
     embed: int
     hidden: int
 
 
 class Cho(Translator):
-    """A GRU reads, a GRU speaks, and one vector goes between them, at every word."""
+    """A GRU encoder, a GRU decoder, and one context vector that is used at every target word."""
 
     attends = False
 
@@ -86,5 +86,5 @@ class Cho(Translator):
         return self._logits(hidden, embedded, context), state, None
 
     def _logits(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
-        told_from = torch.cat([hidden, embedded, context], dim=-1)
-        return self.words.logits(self.dropout(self.output(told_from)))
+        features = torch.cat([hidden, embedded, context], dim=-1)
+        return self.words.logits(self.dropout(self.output(features)))

@@ -1,27 +1,27 @@
-"""What every system's configuration has, and what is checked before anything is built.
+"""The configuration fields that all systems share, with their checks.
 
     >>> Config(vocab_size=500, dropout=1.5)
     Traceback (most recent call last):
     ValueError: Expected dropout of at least 0 and below 1, but got 1.5. ...
 
-A system's own file adds its sizes in a frozen dataclass of its own. A configuration is plain numbers
-and words, so it goes into a checkpoint's JSON as it is.
+Each system's file defines a subclass with its own sizes. A configuration contains only numbers and strings,
+so it can be stored in a checkpoint's JSON.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-NUMBERS = {"int": (int,), "float": (int, float), "bool": (bool,)}  # what may stand for what
+ACCEPTED_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Sizes and switches shared by all systems.
+    """The fields of every system.
 
-    One vocabulary serves both languages, as in the 2017 paper; the older papers had one for each.
-    `tied` lets one table embed source words and target words and score the next word.
-    `max_len` is the longest sentence, in tokens with BOS or EOS, that the system is built for.
+    Both languages share one vocabulary, as in the 2017 paper; the older papers had one for each.
+    With `tied`, source embeddings, target embeddings and the output layer share one matrix.
+    `max_len` is the length of the longest sentence, in tokens including BOS or EOS.
     """
 
     vocab_size: int
@@ -32,12 +32,12 @@ class Config:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type in NUMBERS and type(value) not in NUMBERS[field.type]:
+            if field.type in ACCEPTED_TYPES and type(value) not in ACCEPTED_TYPES[field.type]:
                 raise TypeError(f"Expected {field.name} to be of type {field.type}, but got {value!r}.")
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise ValueError(f"Expected {field.name} of at least 1, but got {value}.")
         if not 0 <= self.dropout < 1:
             raise ValueError(
                 f"Expected dropout of at least 0 and below 1, but got {self.dropout}. "
-                "It is the share of numbers that training drops: 0.1 drops one in ten."
+                "It is the fraction of numbers set to 0 in training: 0.1 drops one in ten."
             )

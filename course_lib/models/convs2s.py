@@ -1,30 +1,28 @@
-"""ConvS2S: convolutions read and convolutions write, and every layer that writes attends (2017).
+"""ConvS2S: a convolutional encoder and decoder, with attention in every decoder layer (2017).
 
     Gehring, Auli, Grangier, Yarats, Dauphin 2017    Convolutional Sequence to Sequence Learning
 
-What was new: no recurrence, yet better and many times faster than the recurrent systems. All positions
-are worked out at once, in training also those of the target; learned positions tell where a word is;
-gated convolutions with residual paths stack deep; and attention is no longer a single step: each layer
-of the decoder looks at the source, knowing what the layers below it saw ("multi-step attention").
+What was new: no recurrence, yet better and many times faster than the recurrent systems. All positions are
+computed in parallel, in training also those of the target. Learned positional embeddings encode the order.
+Gated convolutions with residual connections can be stacked deep. And every decoder layer attends to the
+source, using what the layers below it found ("multi-step attention").
 
-    e, g = word + position, of the source and of the target
-    z    = what the encoder makes of e
-    h    = gated(convolution of the layer below)        only over words already said
-    d    = W h + b + g                                  the query: the state and the word it has just read
-    c    = Σ softmax(d · z) (z + e)                     keys z; values z + e, so the plain word is in them too
-    out  = h + U c + the layer below
+    e, g = embedding + position, of the source and of the target z    = the encoder's output for e h    =
+    gated(convolution of the layer below)        causal: only over earlier target words d    = W h + b + g
+    the query: the state and the current target word c    = Σ softmax(d · z) (z + e)                     keys
+    z; values z + e, so that they include the embedding out  = h + U c + the layer below
 
-What was still missing: words of one sentence still meet only through windows, so distance costs layers,
-where self-attention needs one; and attention has a single head.
+What was still missing: words of one sentence interact only through windows, so a larger distance needs more
+layers, while self-attention needs one; and attention has a single head.
 
 Where this differs from the paper:
-- No weight normalisation and no scaled-down gradient for the encoder: they steadied plain gradient
-  descent with momentum; Adam and the paper's own starting weights do without.
-- The query and the values, each a sum of two, are multiplied by √½ like the residual sums: the paper
-  does not say so of them, its authors' code does.
-- Embeddings come from the shared table of `Embeddings`, made as small as the paper's (a size of 0.1) when
-  read: with numbers of size 1 the first softmax would already have made up its mind.
-- All layers are equally wide. The paper's largest systems grow wider towards the top.
+- There is no weight normalisation and no gradient scaling for the encoder. They stabilised SGD with momentum;
+  Adam with the paper's initialisation works without them.
+- The query and the values, which are sums of two terms, are multiplied by √½ like the residual sums. The
+  paper doesn't mention this, but the authors' code does it.
+- Embeddings come from the shared matrix of `Embeddings`, scaled to the paper's standard deviation of 0.1.
+  With a standard deviation of 1 the first softmax would be saturated.
+- All layers have the same width. The paper's largest systems get wider towards the top.
 """
 
 from __future__ import annotations
@@ -43,20 +41,20 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.scores import dot
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import can_be_read
+from course_lib.models.inputs import can_inspect
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Float, Int, Tensor
 
 ROOT_HALF = math.sqrt(0.5)
-"""A sum of two parts of equal size is √2 as large; times this, a stack of sums stays where it began."""
+"""Keeps the variance of a sum of two terms with equal variance."""
 
-START = 0.1
-"""Standard deviation of word and position embeddings at the start."""
+EMBEDDING_STD = 0.1
+"""Initial standard deviation of word and position embeddings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvS2SConfig(Config):
-    """`n_layers` blocks in the encoder and as many in the decoder, each looking at `width` words."""
+    """`n_layers` blocks in the encoder and as many in the decoder, with kernels of `width` words."""
 
     embed: int
     hidden: int
@@ -65,7 +63,7 @@ class ConvS2SConfig(Config):
 
 
 class SourceAttention(nn.Module):
-    """One step of attention: a decoder layer's states look at the source and take in what they find."""
+    """The attention of one decoder layer over the source."""
 
     def __init__(self, *, embed: int, hidden: int):
         super().__init__()
@@ -75,21 +73,21 @@ class SourceAttention(nn.Module):
     def forward(
         self,
         states: Float[Tensor, "batch tgt hidden"],
-        said: Float[Tensor, "batch tgt embed"],
+        embedded: Float[Tensor, "batch tgt embed"],
         memory: Rows,
         *,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch tgt hidden"], Float[Tensor, "batch heads tgt src"] | None]:
-        """The states with what they found added, and the weights of the one head if asked for."""
-        query = (self.to_query(states) + said) * ROOT_HALF
-        query, keys, values = (part.unsqueeze(1) for part in (query, memory["keys"], memory["values"]))
+        """Return the states plus their contexts, and the attention weights if requested."""
+        query = (self.to_query(states) + embedded) * ROOT_HALF
+        query, keys, values = (tensor.unsqueeze(1) for tensor in (query, memory["keys"], memory["values"]))
         may_look = padding_mask(memory["lengths"], keys.shape[2]).unsqueeze(1)
         if with_weights:
             context, weights = attend(query, keys, values, may_look=may_look, score=dot)
         else:
             context, weights = F.scaled_dot_product_attention(query, keys, values, may_look, scale=1.0), None
         context = context.squeeze(1)  # (batch, 1, tgt, embed) -> (batch, tgt, embed)
-        # A mean of m vectors is 1/√m as large as each of them.
+        # The mean of m independent vectors has 1/√m of their standard deviation.
         context = context * memory["lengths"].to(context.dtype).sqrt()[:, None, None]
         return (states + self.to_hidden(context)) * ROOT_HALF, weights
 
@@ -110,7 +108,7 @@ class ConvS2S(Translator):
         self.source_positions = nn.Embedding(config.max_len, embed)
         self.target_positions = nn.Embedding(config.max_len, embed)
         for positions in (self.source_positions, self.target_positions):
-            nn.init.normal_(positions.weight, std=START)
+            nn.init.normal_(positions.weight, std=EMBEDDING_STD)
         self.dropout = nn.Dropout(config.dropout)
 
         self.source_to_hidden = _linear(embed, hidden, dropout=config.dropout)
@@ -123,8 +121,8 @@ class ConvS2S(Translator):
         self.target_to_embed = _linear(hidden, embed)
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        places = torch.arange(src.shape[1], device=src.device)
-        embedded = self.dropout(self.words.source(src) * START + self.source_positions(places))
+        positions = torch.arange(src.shape[1], device=src.device)
+        embedded = self.dropout(self.words.source(src) * EMBEDDING_STD + self.source_positions(positions))
         states = self.source_to_hidden(embedded)
         for convolution in self.encoder:
             states = (convolution(states, lengths=src_lengths) + states) * ROOT_HALF
@@ -132,12 +130,12 @@ class ConvS2S(Translator):
         return {"keys": keys, "values": (keys + embedded) * ROOT_HALF, "lengths": src_lengths}
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        logits, _, weights = self._go_on(memory, self.start(memory), tgt_in, with_weights=with_weights)
+        logits, _, weights = self._decode(memory, self.start(memory), tgt_in, with_weights=with_weights)
         return logits, weights
 
     def start(self, memory: Rows) -> Rows:
         keys, config = memory["keys"], self.config
-        # Before the first word, each layer has seen nothing but zeros: the causal padding.
+        # Before the first word, every window contains the zeros of the causal padding.
         windows = keys.new_zeros(len(keys), config.n_layers, config.width - 1, config.hidden)
         return {"windows": windows, "position": torch.zeros_like(memory["lengths"])}
 
@@ -145,28 +143,28 @@ class ConvS2S(Translator):
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
         position, max_len = state["position"], self.config.max_len
-        if can_be_read(position) and bool((position >= max_len).any()):
+        if can_inspect(position) and bool((position >= max_len).any()):
             raise ValueError(
                 f"Expected at most {max_len} steps, for which there are positions (max_len), "
                 "but got one more. Stop earlier, or build the system with a larger max_len."
             )
-        logits, state, weights = self._go_on(memory, state, tokens[:, None], with_weights=with_weights)
+        logits, state, weights = self._decode(memory, state, tokens[:, None], with_weights=with_weights)
         return logits[:, 0], state, weights[..., 0, :] if with_weights else None
 
-    def _go_on(
+    def _decode(
         self, memory: Rows, state: Rows, tokens: Tensor, *, with_weights: bool
     ) -> tuple[Tensor, Rows, Tensor | None]:
-        """Read the words that follow a state, be it one or all of them: logits, the new state, weights."""
-        places = state["position"][:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-        said = self.dropout(self.words.target(tokens) * START + self.target_positions(places))
-        states, windows, weights = self.target_to_hidden(said), [], []
+        """Process one or more tokens that follow a state: logits, the new state, attention weights."""
+        positions = state["position"][:, None] + torch.arange(tokens.shape[1], device=tokens.device)
+        embedded = self.dropout(self.words.target(tokens) * EMBEDDING_STD + self.target_positions(positions))
+        states, windows, weights = self.target_to_hidden(embedded), [], []
         layers = zip(self.decoder, self.attention, state["windows"].unbind(dim=1), strict=True)
         for convolution, attention, window in layers:
             gated, window = convolution.extend(states, window)
-            attended, looked = attention(gated, said, memory, with_weights=with_weights)
+            attended, layer_weights = attention(gated, embedded, memory, with_weights=with_weights)
             states = (attended + states) * ROOT_HALF
             windows.append(window)
-            weights.append(looked)
+            weights.append(layer_weights)
         logits = self.words.logits(self.dropout(self.target_to_embed(states)))
         state = {
             "windows": torch.stack(windows, dim=1),
@@ -176,7 +174,7 @@ class ConvS2S(Translator):
 
 
 def _linear(inputs: int, outputs: int, *, dropout: float = 0.0) -> nn.Linear:
-    """A map that keeps the size of the numbers, also when dropout before it has made them larger."""
+    """A linear layer whose initialisation keeps the variance, and compensates for dropout before it."""
     linear = nn.Linear(inputs, outputs)
     nn.init.normal_(linear.weight, std=math.sqrt((1 - dropout) / inputs))
     nn.init.zeros_(linear.bias)

@@ -1,4 +1,4 @@
-"""From words to vectors and back: the tables at both ends of every system.
+"""The embedding matrices of a system and its output layer.
 
     >>> words = Embeddings(Config(vocab_size=500), embed=64)
     >>> words.source(torch.tensor([[7, 8, 3]])).shape
@@ -6,10 +6,9 @@
     >>> words.logits(torch.zeros(1, 5, 64)).shape
     torch.Size([1, 5, 500])
 
-Tied, one table does all three jobs: it embeds source words, embeds target words and scores the next
-word (Press and Wolf 2017; Vaswani et al. 2017). As a scorer its numbers should be small, as an input
-they should have size 1: so the rows start at a size of 1/√embed and are multiplied by √embed when read.
-Untied, the three are tables of their own.
+With `tied`, source embeddings, target embeddings and the output layer share one matrix (Press and Wolf 2017;
+Vaswani et al. 2017). An output layer needs small weights, but embeddings should have a standard deviation of
+1. So the rows are initialised with a standard deviation of 1/√embed, and embeddings are multiplied by √embed.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from course_lib.shapes import Float, Int, Tensor
 
 
 class Embeddings(nn.Module):
-    """The tables of a translator, or of a language model, which reads no source."""
+    """The embeddings of a translator, or of a language model, which has no source (`reads_source=False`)."""
 
     def __init__(
         self, config: Config, *, embed: int, dropout: float | None = None, reads_source: bool = True
     ):
-        """`dropout` is the configuration's, unless a system has its own use for that."""
+        """`dropout` overrides the configuration's."""
         super().__init__()
         vocab_size, tied = config.vocab_size, config.tied
         self.output = nn.Linear(embed, vocab_size)
@@ -43,15 +42,15 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.dropout if dropout is None else dropout)
 
     def source(self, tokens: Int[Tensor, "... src"]) -> Float[Tensor, "... src embed"]:
-        """Source words as vectors."""
+        """Embed source words."""
         return self._look_up(tokens, self.source_table)
 
     def target(self, tokens: Int[Tensor, "... tgt"]) -> Float[Tensor, "... tgt embed"]:
-        """Target words as vectors."""
+        """Embed target words."""
         return self._look_up(tokens, self.target_table)
 
     def logits(self, features: Float[Tensor, "... embed"]) -> Float[Tensor, "... vocab"]:
-        """How well each word of the vocabulary fits as the next one."""
+        """The output layer: a score for each word of the vocabulary."""
         return self.output(features)
 
     def _look_up(self, tokens: Tensor, own_table: nn.Embedding | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""A model in use: without dropout for a while, and where it lives."""
+"""Inference: a model in eval mode for a while, and the device it is on."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from torch import nn
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Without dropout while it lasts; afterwards every part is in training mode, or not, as it was before.
+    """A context manager: eval mode inside, and afterwards each module's previous mode.
 
-    >>> part = nn.Dropout().train()
-    >>> with eval_mode(part):
-    ...     print(part.training)
+    >>> dropout = nn.Dropout().train()
+    >>> with eval_mode(dropout):
+    ...     print(dropout.training)
     False
-    >>> part.training
+    >>> dropout.training
     True
     """
-    before = [(module, module.training) for module in model.modules()]
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         yield
     finally:
-        for module, training in before:
+        for module, training in modes:
             module.training = training
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model lives.
+    """The device of a model's parameters, or the CPU if it has none.
 
     >>> device_of(nn.Linear(1, 1))
     device(type='cpu')

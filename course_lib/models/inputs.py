@@ -1,12 +1,12 @@
-"""What systems insist on about the sentences they are given, and what they say when it is not so.
+"""Checks of the sentences passed to a system.
 
     >>> config = Config(vocab_size=10, max_len=8)
     >>> check_sentences(torch.tensor([[5, 3]]), torch.tensor([3]), config)
     Traceback (most recent call last):
     ValueError: Expected lengths from 1 to 2, the width of the batch, but got 3. ...
 
-Shapes are always checked. Numbers are read only on the CPU: on a GPU, reading one would make the whole
-machine wait for it. A model that is being compiled has no numbers yet.
+Shapes are always checked. Values are checked only on the CPU: on a GPU, reading a value would synchronise the
+device. While a model is being compiled there are no values yet.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from course_lib.models.config import Config
 
 
 def check_sentences(sentences: Tensor, lengths: Tensor, config: Config) -> None:
-    """A batch of sentences: ids (batch, len), each with its length, none of them empty or too long."""
+    """Check a batch of sentences: ids (batch, len) and lengths, none of them empty or too long."""
     _check_ids("sentences", sentences, ("batch", "len"), config)
     if lengths.shape != sentences.shape[:1] or lengths.dtype != torch.int64:
         raise ValueError(
-            f"Expected one whole number (int64) a sentence as lengths, so a shape of ({len(sentences)},), "
+            f"Expected lengths to be one int64 per sentence, so a shape of ({len(sentences)},), "
             f"but got {tuple(lengths.shape)} of {lengths.dtype}."
         )
-    if can_be_read(lengths):
+    if can_inspect(lengths):
         for wrong in lengths[(lengths < 1) | (lengths > sentences.shape[1])].tolist()[:1]:
             raise ValueError(
                 f"Expected lengths from 1 to {sentences.shape[1]}, the width of the batch, but got {wrong}. "
-                "A source counts its EOS, so even an empty one has length 1."
+                "A length includes EOS, so even an empty source has length 1."
             )
 
 
 def check_target(tgt_in: Tensor, config: Config) -> None:
-    """What a decoder reads: ids (batch, tgt) that open with BOS."""
+    """Check a decoder's input: ids (batch, tgt) that start with BOS."""
     _check_ids("tgt_in", tgt_in, ("batch", "tgt"), config)
 
 
 def check_tokens(tokens: Tensor, config: Config) -> None:
-    """One word for each sentence of the batch."""
+    """Check the input of one step: one token for each sentence of the batch."""
     _check_ids("tokens", tokens, ("batch",), config)
 
 
-def can_be_read(numbers: Tensor) -> bool:
-    """Whether looking at a number costs nothing: on the CPU, and not while a model is being compiled."""
-    return numbers.device.type == "cpu" and not torch.compiler.is_compiling()
+def can_inspect(tensor: Tensor) -> bool:
+    """Whether values can be read cheaply: on the CPU, and not while a model is being compiled."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def _check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) -> None:
     if ids.ndim != len(axes) or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"Expected {name} to be whole numbers of shape ({', '.join(axes)}), but got {ids.dtype} "
+            f"Expected {name} to be integers of shape ({', '.join(axes)}), but got {ids.dtype} "
             f"{tuple(ids.shape)}. Make them with a tokenizer and `make_batch`."
         )
     if ids.numel() == 0:
@@ -62,9 +62,9 @@ def _check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) ->
     if ids.ndim == 2 and ids.shape[1] > config.max_len:
         raise ValueError(
             f"Expected {name} of at most {config.max_len} tokens, for which this system was built (max_len), "
-            f"but got {ids.shape[1]}. Cut the sentence, or build the system with a larger max_len."
+            f"but got {ids.shape[1]}. Shorten the sentence, or build the system with a larger max_len."
         )
-    if can_be_read(ids):
+    if can_inspect(ids):
         low, high = (int(bound) for bound in torch.aminmax(ids))
         if low < 0 or high >= config.vocab_size:
             raise ValueError(

@@ -1,10 +1,11 @@
-"""A language model that looks back at its last few states: attention, key-value, key-value-predict (2017).
+"""A language model that attends to its last few states: attention, key-value, key-value-predict (2017).
 
     Daniluk, Rocktäschel, Welbl, Riedel 2017   Frustratingly Short Attention Spans in Neural Language Modeling
 
-New: one output of the LSTM had to be key, value and prediction at once. Cut into parts, each does one job:
+What was new: the LSTM's output had been key, value and prediction at once. Here it is split into parts, one
+for each role:
 
-| form | parts of the output | the score compares | the context mixes | beside the context stands |
+| form | parts of the output | keys | values | used with the context for the prediction |
 |---|---|---|---|---|
 | `attention` | h | h | h | h |
 | `key-value` | k, v | k | v | v |
@@ -14,17 +15,17 @@ New: one output of the LSTM had to be key, value and prediction at once. Cut int
     context_t = Σ softmax(a)_i v_i            the paper's r_t
     h*_t = tanh(W_r context_t + W_x p_t)      and the vocabulary is scored from h*_t
 
-Key and value had parted ways before, in memory networks that answer questions (Miller et al. 2016); here each
-word of a text gets both. And the finding of the title: the models looked back about five words and gained
-nothing from a longer span, and a plain n-gram RNN kept up with them.
+Memory networks for question answering had separated keys and values before (Miller et al. 2016); here each
+word of a text has both. The title states the main result: the models attended to about the last five words
+and gained nothing from a longer span, and a simple n-gram RNN performed as well.
 
-Still missing: attention only decorates the output. The LSTM below never sees the context, and carries all
-else in its state. (So it can run over all words first, in one fused call.)
+What was still missing: attention only affects the output. The LSTM never sees the context, and everything
+else is in its state, so it can process all words first, in one fused call.
 
 Where this differs from the paper:
-- h*_t has the width of the word table (`embed`), so that a tied table can score the next word.
-- the span reaches back over words of the same text only; the paper reads a corpus as one long text.
-- `hidden` is the whole width of the LSTM, which the parts share; the paper names the width of a part, k.
+- h*_t has the width of the embeddings (`embed`), so that the output layer can share their matrix.
+- The span includes only words of the same text; the paper treats a corpus as one long text.
+- `hidden` is the whole width of the LSTM, divided among the parts; the paper gives the width of a part, k.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 
 N_PARTS = {"attention": 1, "key-value": 2, "key-value-predict": 3}
-"""Into how many parts each form cuts the LSTM's output."""
+"""The number of parts that the LSTM's output is split into."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyValueLMConfig(Config):
-    """Width of a word and of the LSTM, how many earlier words may be looked at, and the form."""
+    """`hidden` is the width of the LSTM, `span` the number of earlier words that can be attended to."""
 
     embed: int
     hidden: int
@@ -65,57 +66,57 @@ class KeyValueLMConfig(Config):
         if self.hidden % N_PARTS[self.form]:
             raise ValueError(
                 f"Expected hidden to be a multiple of {N_PARTS[self.form]}, but got {self.hidden}. "
-                f"The form {self.form!r} cuts the LSTM's output into so many equal parts."
+                f"The form {self.form!r} splits the LSTM's output into that many equal parts."
             )
 
 
 def span_before(
     x: Float[Tensor, "batch tgt value_dim"], span: int
 ) -> Float[Tensor, "batch tgt span value_dim"]:
-    """For each position the `span` positions before it, without itself, the nearest last.
+    """For each position, the `span` positions before it, without itself and with the nearest last.
 
         >>> span_before(torch.tensor([[[1.0], [2.0], [3.0]]]), span=2)[0, :, :, 0]
         tensor([[0., 0.],
                 [0., 1.],
                 [1., 2.]])
 
-    Before the start stand zeros. The spans overlap and are not copied: all are views of one tensor.
+    There are zeros before the start. The spans overlap but are not copied: all are views of one tensor.
     """
     return F.pad(x, (0, 0, span, 0))[:, :-1].unfold(1, span, 1).mT
 
 
 class KeyValueLM(LanguageModel):
-    """An LSTM over all words, then attention over its last few outputs."""
+    """An LSTM with attention over its last few outputs."""
 
     attends = True
 
     def __init__(self, config: KeyValueLMConfig):
         super().__init__(config)
-        part = config.hidden // N_PARTS[config.form]
+        part_width = config.hidden // N_PARTS[config.form]
         self.words = Embeddings(config, embed=config.embed, reads_source=False)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden)
-        self.score = AdditiveScore(query_dim=part, key_dim=part, attn_dim=part)
-        # W_r and W_x side by side.
-        self.join = nn.Linear(2 * part, config.embed, bias=False)
+        self.score = AdditiveScore(query_dim=part_width, key_dim=part_width, attn_dim=part_width)
+        # The concatenation of W_r and W_x.
+        self.join = nn.Linear(2 * part_width, config.embed, bias=False)
         self.dropout = nn.Dropout(config.dropout)
 
     def start(self, n_rows: int) -> Rows:
         v = self.score.v
-        nothing = v.new_zeros(n_rows, 0, len(v))
-        return self.lstm.zeros(n_rows) | {"keys": nothing, "values": nothing, "seen": nothing[..., :0]}
+        empty = v.new_zeros(n_rows, 0, len(v))
+        return self.lstm.zeros(n_rows) | {"keys": empty, "values": empty, "seen": empty[..., :0]}
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        """Weights in row t are over the `span` words before t: row 0 is all 0, and so is the diagonal."""
+        """Row t of the weights covers the `span` words before t, so row 0 and the diagonal are 0."""
         outputs, _ = self.lstm(self.words.target(tokens))
         query, key, value, predict = self._parts(outputs)
         n = tokens.shape[1]
         span = min(self.config.span, n)
-        at = torch.arange(n, device=tokens.device)[:, None] + torch.arange(span, device=tokens.device)
+        columns = torch.arange(n, device=tokens.device)[:, None] + torch.arange(span, device=tokens.device)
         context, weights = attend(
             query[:, :, None],
             span_before(key, span),
             span_before(value, span),
-            may_look=(at >= span)[None, :, None],  # column j of row t is word t + j - span
+            may_look=(columns >= span)[None, :, None],  # column j of row t is word t + j - span
             score=self.score.score_projected,
         )  # (batch, tgt, 1, part), (batch, tgt, 1, span)
         logits = self._logits(context[:, :, 0], predict)
@@ -123,27 +124,27 @@ class KeyValueLM(LanguageModel):
             return logits, None
         weights = weights.transpose(1, 2)  # (batch, 1, tgt, span)
         square = weights.new_zeros(*weights.shape[:3], span + n)
-        square = square.scatter(-1, at.expand_as(weights), weights)[..., span:]  # (batch, 1, tgt, tgt)
+        square = square.scatter(-1, columns.expand_as(weights), weights)[..., span:]  # (batch, 1, tgt, tgt)
         return logits, square[:, None]
 
     def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
-        """The state keeps the last `span` keys and values. `seen` holds no numbers: it only has a length."""
-        last = {"hidden": state["hidden"], "cell": state["cell"]}
-        output, last = self.lstm.step(self.words.target(tokens[:, None])[:, 0], last)
+        """The state has the last `span` keys and values. `seen` is empty: only its length is used."""
+        lstm_state = {"hidden": state["hidden"], "cell": state["cell"]}
+        output, lstm_state = self.lstm.step(self.words.target(tokens[:, None])[:, 0], lstm_state)
         query, key, value, predict = self._parts(output)
         score = self.score.score_projected
         context, weights = attend(query[:, None], state["keys"], state["values"], score=score)
-        newest = {"keys": key[:, None], "values": value[:, None], "seen": key[:, None, :0]}
-        longer = {name: torch.cat([state[name], entry], dim=1) for name, entry in newest.items()}
+        new_entry = {"keys": key[:, None], "values": value[:, None], "seen": key[:, None, :0]}
+        cache = {name: torch.cat([state[name], entry], dim=1) for name, entry in new_entry.items()}
         for name in ("keys", "values"):
-            longer[name] = longer[name][:, -self.config.span :]
-        # Words that fell out of the span get 0, and so does the newest: it does not look at itself.
-        fell_out = state["seen"].shape[1] - weights.shape[-1]
-        weights = F.pad(weights, (fell_out, 1))[:, None] if with_weights else None
-        return self._logits(context[:, 0], predict), last | longer, weights
+            cache[name] = cache[name][:, -self.config.span :]
+        # Words before the span have weight 0, and so has the newest word, which doesn't attend to itself.
+        n_before_span = state["seen"].shape[1] - weights.shape[-1]
+        weights = F.pad(weights, (n_before_span, 1))[:, None] if with_weights else None
+        return self._logits(context[:, 0], predict), lstm_state | cache, weights
 
     def _parts(self, outputs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Query, projected key, value, and what predicts."""
+        """Split the outputs into query, projected key, value and prediction part."""
         parts = outputs.chunk(N_PARTS[self.config.form], dim=-1)
         key, value, predict = parts[0], parts[min(1, len(parts) - 1)], parts[-1]
         return key, self.score.project_keys(key), value, predict

@@ -1,18 +1,20 @@
-"""LSTMN as a language model: the recurrent network that remembers every word it read (2016).
+"""LSTMN as a language model: a recurrent network that stores the state of every word (2016).
 
     Cheng, Dong, Lapata 2016    Long Short-Term Memory-Networks for Machine Reading
 
-New: the one memory of an LSTM becomes a tape with a place for every word, and each word decides by attention
-which earlier words it builds on. It is attention inside one sequence ("intra-attention"), a year before
-self-attention stood alone. Perplexity fell, and the weights can be looked at: who builds on whom.
+What was new: an LSTM's single memory becomes a tape with an entry for every word, and each word attends to
+the earlier entries. This is attention within one sequence ("intra-attention"), a year before the Transformer.
+Perplexity improved, and the attention weights show which earlier words each word relates to.
 
-Still missing: the weights depend on the last summary, which depends on the last weights, so training walks
-word by word like any recurrent network; and the cost of a word now grows with the number of words before it.
+What was still missing: the attention weights depend on the last summary, which depends on the last weights,
+so training proceeds word by word as in any recurrent network. And the cost of a word now grows with the
+number of words before it.
 
 Where this differs from the paper:
-- one layer; the paper also stacks three, with gated skip connections between them. One shows the idea.
-- the gates have biases, as torch's LSTM has them; the paper leaves them out of the formula.
-- the word table may also score the next word (`tied`), so the hidden state is first projected to its width.
+- There is one layer. The paper also stacks three, with gated skip connections between them.
+- The gates have biases, as in torch's LSTM; the paper leaves them out of the formula.
+- The hidden state is projected to the width of the embeddings, so that the output layer can share their
+  matrix (`tied`).
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from course_lib.shapes import Int, Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class LSTMNLMConfig(Config):
-    """Width of a word, of a state on the tape, and of the hidden layer inside the score."""
+    """`hidden` is the width of a state on the tape, `attn_dim` that of the score's hidden layer."""
 
     embed: int
     hidden: int
@@ -41,7 +43,7 @@ class LSTMNLMConfig(Config):
 
 
 class LSTMNLM(LanguageModel):
-    """An LSTM with a tape in place of its memory, and a vocabulary on top."""
+    """An LSTM with a memory tape, and an output layer."""
 
     attends = True
 
@@ -56,13 +58,13 @@ class LSTMNLM(LanguageModel):
         return self.reader.start(n_rows)
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        """Weights in row t are over the words before t: row 0 is all 0, and so is the diagonal."""
-        states, _, weights = self.reader.read(self.words.target(tokens), with_weights=with_weights)
+        """Row t of the weights covers the words before t, so row 0 and the diagonal are 0."""
+        states, _, weights = self.reader.encode(self.words.target(tokens), with_weights=with_weights)
         return self._logits(states), None if weights is None else weights[:, None, None]
 
     def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         hidden, state, weights = self.reader(self.words.target(tokens[:, None])[:, 0], state)
-        # The newest word is one of the seen, but does not look at itself.
+        # The weights include the newest word, which doesn't attend to itself.
         return self._logits(hidden), state, F.pad(weights, (0, 1))[:, None, None] if with_weights else None
 
     def _logits(self, states: Tensor) -> Tensor:

@@ -4,39 +4,39 @@
     >>> system = Luong(config)
     >>> memory = system.encode(torch.tensor([[7, 8, 9, 3]]), torch.tensor([4]))
     >>> _, weights = system.decode(memory, torch.tensor([[2, 7, 8]]), with_weights=True)
-    >>> weights[0, 0, 0].gt(0).int()                      # target word t sees the words around t
+    >>> weights[0, 0, 0].gt(0).int()                      # target word t attends to words around t
     tensor([[1, 1, 0, 0],
             [1, 1, 1, 0],
             [0, 1, 1, 1]], dtype=torch.int32)
 
-What was new: a simpler road to the same place. The decoder moves first and looks then, with the state it
-has just reached; the score can be a mere dot product; the context meets the state above the recurrence, and
-enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a
-window around one place may do.
+What was new: a simpler form of attention. The decoder first updates its state and then attends with the new
+state. The score can be a plain dot product. The context is combined with the state after the recurrence, and
+enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a window
+around one position can be enough.
 
-    state       h_t = LSTM([E y_(t-1) ; h~_(t-1)], h_(t-1))     input feeding: h~ tells where it has looked
+    state       h_t = LSTM([E y_(t-1) ; h~_(t-1)], h_(t-1))     input feeding: h~ carries past attention
     scores      dot h_tᵀ k · general h_tᵀ W k · concat vᵀ tanh(W [h_t ; k]) · location W h_t
     weights     softmax over all words, or over a window (`layers/local.py`)
     context     c_t = Σ_j weight_tj k_j                         over the encoder's top layer
     next word   W_s h~_t   with   h~_t = tanh(W_c [c_t ; h_t])
 
-What was still missing: it is recurrent, and with input feeding it must walk in training too. Without,
-the LSTM runs over the whole target in one call, and then all words look at once.
+What was still missing: it is recurrent, and with input feeding even training proceeds word by word. Without
+input feeding the LSTM processes the whole target in one call, and then all words attend in parallel.
 
-With local-p, weights are the softmax inside the window times a bell, and nothing makes them sum to 1
-again, as in the paper: such a row sums to at most 1.
+With local-p, the attention weights are the softmax inside the window times a Gaussian. As in the paper they
+are not normalised again, so a row sums to at most 1.
 
 Where this differs from the paper:
-- The source is not reversed, as it is in the paper (`reverse=True` does that). Positions count from 0, so a
-  centre of local-p lies in [0, S].
-- h~ is as wide as an embedding, so that one table can serve both ends (`tied`). The paper has tables of
-  their own and 1000 for every width, in 4 layers.
-- concat is computed as `additive`, its equal: the half that belongs to the keys is made once. Its hidden
-  layer, and that of local-p, is as wide as the state.
-- local-m's centre, which is t in the paper, is kept within the source: a target may be longer.
-- A location score has a row for every position up to `max_len`, cut to the source: the paper cuts too.
-- Dropout acts on embeddings, between layers and before the vocabulary (after Zaremba 2014, as there),
-  but h~ is fed on whole.
+- The source is not reversed by default (`reverse=True`, as in the paper). Positions count from 0, so a centre
+  of local-p is in [0, S].
+- h~ is as wide as an embedding, so that embeddings and output layer can share a matrix (`tied`). The paper
+  has separate matrices, and 4 layers with a width of 1000.
+- concat is computed as the equivalent `additive`, so that the keys' part is computed once. Its hidden layer,
+  and that of local-p, is as wide as the state.
+- local-m's centre, which is t in the paper, is limited to the source, because a target can be longer.
+- A location score has a row for every position up to `max_len`, truncated to the source, as in the paper.
+- Dropout is applied to embeddings, between layers and before the output layer (following Zaremba 2014, as in
+  the paper), but not to the h~ that is fed back.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ WINDOWS = ("global", "local-m", "local-p")
 
 @dataclass(frozen=True, kw_only=True)
 class LuongConfig(Config):
-    """`half_width` is the D of a local window, which holds 2 D + 1 words; a global one does not use it."""
+    """`half_width` is the D of a local window of 2 D + 1 words; global attention doesn't use it."""
 
     embed: int
     hidden: int
@@ -72,19 +72,19 @@ class LuongConfig(Config):
     window: str = "global"
     half_width: int = 10
     input_feeding: bool = True
-    reverse: bool = False  # the encoder reads the source from its end
+    reverse: bool = False  # encode the source in reverse order
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, known in (("score", SCORES), ("window", WINDOWS)):
-            if getattr(self, name) not in known:
+        for name, choices in (("score", SCORES), ("window", WINDOWS)):
+            if getattr(self, name) not in choices:
                 raise ValueError(
-                    f"Expected {name} to be one of {', '.join(known)}, but got {getattr(self, name)!r}."
+                    f"Expected {name} to be one of {', '.join(choices)}, but got {getattr(self, name)!r}."
                 )
 
 
 class Luong(SteppingTranslator):
-    """An LSTM translator that looks after each move, at all source words or at a few."""
+    """An LSTM translator that attends after each state update, to all source words or to a window."""
 
     config: LuongConfig
 
@@ -95,9 +95,9 @@ class Luong(SteppingTranslator):
         self.encoder = Recurrent(
             kind="lstm", input_size=embed, hidden=hidden, n_layers=n_layers, dropout=dropout
         )
-        fed = embed if config.input_feeding else 0
+        feedback_width = embed if config.input_feeding else 0
         self.decoder = Recurrent(
-            kind="lstm", input_size=embed + fed, hidden=hidden, n_layers=n_layers, dropout=dropout
+            kind="lstm", input_size=embed + feedback_width, hidden=hidden, n_layers=n_layers, dropout=dropout
         )
         self.score = _make_score(config)
         if config.window == "local-p":
@@ -106,9 +106,9 @@ class Luong(SteppingTranslator):
         self.dropout = nn.Dropout(dropout)
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        words = reverse_within(src, src_lengths - 1) if self.config.reverse else src  # EOS stays the last
+        words = reverse_within(src, src_lengths - 1) if self.config.reverse else src  # EOS stays last
         states, last = self.encoder(self.words.source(words), lengths=src_lengths)
-        if self.config.reverse:  # a state belongs to its word, whichever way it was read
+        if self.config.reverse:  # restore the words' order
             states = reverse_within(states, src_lengths - 1)
         memory = {
             "states": states,
@@ -118,7 +118,7 @@ class Luong(SteppingTranslator):
             "may_look": padding_mask(src_lengths, src.shape[1]),
         }
         if self.config.score == "concat":
-            memory["keys"] = self.score.project_keys(states)  # the same at every step, so made once
+            memory["keys"] = self.score.project_keys(states)  # the same at every step, so computed once
         return memory
 
     def start(self, memory: Rows) -> Rows:
@@ -134,9 +134,9 @@ class Luong(SteppingTranslator):
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         if self.config.input_feeding:
             return super().say(memory, tgt_in, with_weights=with_weights)
-        # Nothing that was looked at goes back into the LSTM: it may run ahead, then all words look at once.
-        first = {name: memory[name] for name in ("hidden", "cell")}
-        tops, _ = self.decoder(self.embed(tgt_in), first)
+        # No context is fed back into the LSTM, so it can process all words before any of them attends.
+        initial = {name: memory[name] for name in ("hidden", "cell")}
+        tops, _ = self.decoder(self.embed(tgt_in), initial)
         steps = torch.arange(tgt_in.shape[1], device=tgt_in.device).expand(tgt_in.shape)
         features, weights = self.look(memory, tops, steps)
         return self.logits(features), weights[:, None, None] if with_weights else None
@@ -147,12 +147,12 @@ class Luong(SteppingTranslator):
     def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
     ) -> tuple[Float[Tensor, "batch embed"], Rows, Float[Tensor, "batch layers heads src"]]:
-        """Move on, then look with the new state."""
+        """Update the state, then attend with the new one."""
         inputs = torch.cat([embedded, state["fed"]], dim=-1) if self.config.input_feeding else embedded
-        top, moved = self.decoder.step(inputs, {name: state[name] for name in ("hidden", "cell")})
+        top, lstm_state = self.decoder.step(inputs, {name: state[name] for name in ("hidden", "cell")})
         feature, weights = self.look(memory, top[:, None], state["step"][:, None])
         feature = feature.squeeze(1)  # (batch, embed)
-        state = moved | {"step": state["step"] + 1}
+        state = lstm_state | {"step": state["step"] + 1}
         if self.config.input_feeding:
             state["fed"] = feature
         return feature, state, weights[:, None]
@@ -160,7 +160,7 @@ class Luong(SteppingTranslator):
     def look(
         self, memory: Rows, tops: Float[Tensor, "batch tgt hidden"], steps: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt embed"], Float[Tensor, "batch tgt src"]]:
-        """h~ = tanh(W_c [c ; h]) for each of the decoder's top states, and the weights behind its c."""
+        """h~ = tanh(W_c [c ; h]) for each of the decoder's top states, and the attention weights."""
         weights = self._weights(memory, tops, steps)
         context = mix(weights, memory["states"])
         return torch.tanh(self.combine(torch.cat([context, tops], dim=-1))), weights
@@ -175,13 +175,13 @@ class Luong(SteppingTranslator):
             scores = self.score(tops, memory["states"])
         if self.config.window == "global":
             return masked_softmax(scores, memory["may_look"])
-        moves_along = self.config.window == "local-m"
+        monotonic = self.config.window == "local-m"
         lengths, half_width = memory["lengths"], self.config.half_width
-        centres = monotonic_centres(steps, lengths) if moves_along else self.centres(tops, lengths)
+        centres = monotonic_centres(steps, lengths) if monotonic else self.centres(tops, lengths)
         positions = torch.arange(scores.shape[-1], device=scores.device)
         window = near(centres, positions, half_width=half_width)
         weights = masked_softmax(scores, memory["may_look"] & window)
-        if moves_along:
+        if monotonic:
             return weights
         return weights * gaussian_window(centres, positions, sigma=half_width / 2).to(weights.dtype)
 

@@ -1,32 +1,31 @@
-"""RCTM: a sentence folded into one vector by convolutions, unfolded by a recurrent network (2013).
+"""RCTM: convolutions encode the source as one vector, and a recurrent network decodes it (2013).
 
     Nal Kalchbrenner, Phil Blunsom 2013    Recurrent Continuous Translation Models   (its model I)
 
-What was new: the first of the modern translation models that are one neural network, with large
-vocabularies and real corpora (small ones were tried in 1997). There is no phrase table and no alignment:
-the source becomes a vector, and a recurrent language model says the target with that vector at hand at
-every word.
+What was new: the first modern translation model that is a single neural network, with a large vocabulary and
+real corpora (small ones were tried in 1997). There is no phrase table and no alignment: the source becomes a
+vector, and a recurrent language model generates the target with this vector as an input at every word.
 
     s = S · folded(source)                              layers/folding.py
-    h_t = tanh(I · word_t + R · h_{t-1} + s)            read the word just said
+    h_t = tanh(I · word_t + R · h_{t-1} + s)            word_t is the previous target word
     next word = softmax(O · h_t)
 
-What was still missing: whatever the length of the sentence, one vector of fixed size has to hold it all;
-the recurrent network is the plain one, which forgets; and nothing tells which source word a target word
-comes from. Nor are all words heard alike: the last one reaches the trained vector about a third as strongly
-as the loudest (lesson 05). The authors used it to rescore the lists of a phrase-based system, not to
-translate alone.
+What was still missing: one vector of fixed size has to represent a sentence of any length; the plain
+recurrent network forgets; and there is no alignment between source and target words. Nor do all words have
+the same influence: the last one affects the trained vector about a third as strongly as the strongest one
+(lesson 05). The authors used the model to rescore the output of a phrase-based system, not to translate on
+its own.
 
 Where this differs from the paper:
-- The output scores all words at once. The paper first chose a class of words, then a word of the class,
-  since a softmax over a large vocabulary was too slow in 2013.
-- Hidden states are mapped to the width of the embeddings before the output, so that the output can
-  share its table (`tied`); and the widths of words and of states may differ, which are equal in the paper.
-- tanh stands wherever the paper writes a general σ: it is the one of torch's fused recurrent network.
+- The output layer is a softmax over the whole vocabulary. The paper first predicts a class of words, then a
+  word of the class, because a softmax over a large vocabulary was too slow in 2013.
+- Hidden states are projected to the width of the embeddings, so that the output layer can share their matrix
+  (`tied`). Embeddings and states can have different widths, which are equal in the paper.
+- The nonlinearity is tanh, as in torch's fused recurrent network, where the paper writes a general σ.
 - The recurrent network has a bias, and there is dropout on words and hidden states, as in all systems here.
-- The last kernel of a fold, when wider than what is left, is cut to its first columns; and the end-of-
-  sentence mark is folded in with the words.
-- Model II, which folds the source only half and unfolds it by convolutions again, is left out.
+- The last kernel, if it is wider than the remaining columns, is truncated to its first columns; and EOS is
+  encoded together with the words.
+- Model II, which reduces the source only partly and expands it again with convolutions, is left out.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from course_lib.shapes import Int, Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class RCTMConfig(Config):
-    """`max_len` also says how many kernels there are: about √(2 · max_len)."""
+    """`max_len` also determines the number of kernels, about √(2 · max_len)."""
 
     embed: int
     hidden: int
@@ -62,7 +61,7 @@ class RCTM(Translator):
         super().__init__(config)
         self.words = Embeddings(config, embed=config.embed)
         self.folding = Folding(embed=config.embed, max_len=config.max_len)
-        # Its input is [word; sentence]: one matrix that holds the paper's I and S side by side.
+        # Its input is [word; sentence], so its matrix is the concatenation of the paper's I and S.
         self.decoder = Recurrent(kind="rnn", input_size=2 * config.embed, hidden=config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.to_embed = nn.Linear(config.hidden, config.embed)
@@ -84,7 +83,7 @@ class RCTM(Translator):
         return self._logits(hidden), state, None
 
     def _inputs(self, memory: Rows, tokens: Tensor) -> Tensor:
-        """Every word with the sentence beside it: (batch, tgt, 2 · embed)."""
+        """Each target word concatenated with the sentence vector: (batch, tgt, 2 · embed)."""
         words = self.words.target(tokens)
         return torch.cat([words, memory["sentence"].unsqueeze(1).expand_as(words)], dim=-1)
 

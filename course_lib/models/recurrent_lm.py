@@ -1,4 +1,4 @@
-"""Recurrent language models: the whole past squeezed into one state, by an RNN, an LSTM or a GRU.
+"""Recurrent language models: an RNN, an LSTM or a GRU compresses the whole past into one state.
 
     Tomáš Mikolov et al. 2010       Recurrent Neural Network based Language Model   (kind "rnn")
     Martin Sundermeyer et al. 2012  LSTM Neural Networks for Language Modeling      (kind "lstm")
@@ -7,20 +7,21 @@
     h_t = cell(word_t, h_{t-1})
     next word = softmax(O h_t)
 
-What was new: no window. In principle the state can carry something from any distance, and the number of
-weights does not grow with it. LSTM and GRU, with their gates, make it true over tens of words, where the
-plain RNN's gradient has vanished after a few.
+What was new: no fixed window. In principle the state can carry information over any distance, and the number
+of parameters doesn't grow with it. The gates of LSTM and GRU achieve this over tens of words, while the
+gradient of a plain RNN vanishes after a few.
 
-What was still missing: the state has a fixed size, so what comes in pushes something out; a word's way
-to a later one goes through every word between; and the words must be read in turn, so training cannot
-work on all of them at once.
+What was still missing: the state has a fixed size, so new information replaces old; information from one word
+to a later one passes through every word between; and words are processed one after another, so training can't
+be parallelised over positions.
 
 Where this differs from the papers:
-- States are mapped to the width of the embeddings before the output, so that the output can share its
-  table (`tied`). Mikolov and Sundermeyer sped their output up with classes of words; here it is whole.
-- Mikolov's RNN squashes with a sigmoid, ours with tanh, and each sentence starts from a state of zeros.
-- The GRU is torch's, with the reset gate after the product (`layers/cells.py`); the LSTM's forget
-  biases start at 1. Any kind may be stacked, with dropout between.
+- States are projected to the width of the embeddings, so that the output layer can share their matrix
+  (`tied`). Mikolov and Sundermeyer used word classes for speed; here the softmax is over the whole
+  vocabulary.
+- Mikolov's RNN has a sigmoid, ours has tanh, and each sentence starts from a state of zeros.
+- The GRU is torch's, with the reset gate after the product (`layers/cells.py`); the LSTM's forget bias
+  starts at 1. Layers of any kind can be stacked, with dropout between them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class RecurrentLMConfig(Config):
 
 
 class RecurrentLM(LanguageModel):
-    """Words in, a stack of recurrent layers, words out."""
+    """Embeddings, a stack of recurrent layers, and an output layer."""
 
     def __init__(self, config: RecurrentLMConfig):
         super().__init__(config)
@@ -68,7 +69,7 @@ class RecurrentLM(LanguageModel):
         return self.recurrent.zeros(n_rows)
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        # No lengths: padding is only ever at the right, where it cannot change what came before it.
+        # No lengths: padding is always on the right, where it can't affect earlier words.
         hidden, _ = self.recurrent(self.words.target(tokens))
         return self._logits(hidden), None
 

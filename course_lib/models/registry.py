@@ -1,4 +1,4 @@
-"""Every system of the road in one table, with paper, sizes and where it lives; and how each is built by name.
+"""The table of all systems with their papers, classes and sizes, and functions to build them by name.
 
     >>> config = make_config("luong_dot", scale="tiny", vocab_size=50)
     >>> config.score, config.hidden
@@ -10,8 +10,8 @@
     Traceback (most recent call last):
     ValueError: There is no system 'luong'. Did you mean luong_dot, ...
 
-A name fixes what makes a system that system (`variant`: the score of `luong_dot`); a scale fixes how large
-it is, unless you make a configuration of your own.
+A name determines what defines a system (its `variant`, such as the score of `luong_dot`); a scale determines
+its size, unless you make a configuration of your own.
 
 | scale | vocabulary | translators | language models | for |
 |---|---|---|---|---|
@@ -19,12 +19,12 @@ it is, unless you make a configuration of your own.
 | `toy` | 680 words | 400,000 parameters | 120,000 | the toy language, on a CPU in minutes |
 | `multi30k` | 8,000 subwords | 9.4 million | 3.7 million | real sentences, on a GPU |
 
-Systems that are compared have the same number of parameters, give or take a tenth: a test counts them.
-What a system does with its budget is its own affair. An RCTM's encoder has hardly any parameters, so its
-decoder is broad; a Transformer has no recurrent matrices and stacks layers instead. Luong's six have one
-width, so that nothing but their attention differs.
+Systems that are compared have the same number of parameters, within 10 %, which a test checks. They spend
+them differently: an RCTM's encoder has hardly any parameters, so its decoder is wide; a Transformer has no
+recurrent matrices, so it has more layers. Luong's six systems have the same widths, so that they differ only
+in their attention.
 
-The table is read without torch, which takes seconds to load: a system's file is opened when it is asked for.
+This module doesn't import torch, which takes seconds to load: a system's own module is imported when needed.
 """
 
 from __future__ import annotations
@@ -50,37 +50,36 @@ SCALES = {
     "toy": {"dropout": 0.1, "max_len": 64},
     "multi30k": {"dropout": 0.3, "max_len": 128},
 }
-"""What all systems have in common at a scale. Their own sizes are three numbers each, in this order."""
+"""The fields that all systems share at a scale. Each `sizes` entry has three numbers, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """One system of the history. `variant` are the fields of its configuration that its name decides."""
+    """One system. `variant` has the configuration fields that its name determines."""
 
     name: str
     year: int
     kind: Kind
     title: str
     where: str
-    """File and class."""
+    """Module and class."""
     paper: str
     sizes: Sizes
     variant: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def model(self) -> type[torch.nn.Module]:
-        """Its class."""
-        file, _, name = self.where.partition(".")
-        return getattr(importlib.import_module(f"course_lib.models.{file}"), name)
+        module, _, name = self.where.partition(".")
+        return getattr(importlib.import_module(f"course_lib.models.{module}"), name)
 
     @cached_property
     def config(self) -> type[Config]:
-        """The configuration that its class is built from."""
+        """The configuration class."""
         return get_type_hints(self.model.__init__)["config"]
 
     @property
     def counts(self) -> bool:
-        """Whether it learns by counting: such a system has no gradient and needs no optimizer."""
+        """Whether it is trained by counting, without gradients or an optimizer."""
         return self.name == "ngram_lm"
 
 
@@ -168,56 +167,56 @@ SYSTEMS = (
         {"d_model": (8, 64, 256), "n_heads": (2, 4, 4), "d_ff": (16, 256, 1024), "n_layers": (2, 3, 4)}),
 )
 # fmt: on
-"""Language models, then the sentence encoder, then the translators, each by year. Two lines a system:
-what it is, and how large it is at each scale with what its name decides."""
+"""Language models, then the sentence encoder, then the translators, each by year. Each entry has two lines:
+what the system is, and its sizes at each scale with its variant."""
 
 
 def system(name: str) -> System:
-    """The system of this name."""
-    for one in SYSTEMS:
-        if one.name == name:
-            return one
-    names = [one.name for one in SYSTEMS]
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-    hint = f"Did you mean {', '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    """Find a system by name, or raise an error with suggestions."""
+    for entry in SYSTEMS:
+        if entry.name == name:
+            return entry
+    names = [entry.name for entry in SYSTEMS]
+    similar = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    hint = f"Did you mean {', '.join(similar)}?" if similar else f"There are: {', '.join(names)}."
     raise ValueError(f"There is no system {name!r}. {hint}")
 
 
 def translators() -> tuple[System, ...]:
-    """All systems that translate: they keep to `translator.py`."""
-    return tuple(one for one in SYSTEMS if one.kind == "translator")
+    """All systems that implement `Translator`."""
+    return tuple(entry for entry in SYSTEMS if entry.kind == "translator")
 
 
 def language_models() -> tuple[System, ...]:
-    """All systems that say what comes next: they keep to `language_model.py`."""
-    return tuple(one for one in SYSTEMS if one.kind == "language model")
+    """All systems that implement `LanguageModel`."""
+    return tuple(entry for entry in SYSTEMS if entry.kind == "language model")
 
 
 def make_config(name: str, *, scale: str, vocab_size: int) -> Config:
     """The configuration of a system at one of the three scales: tiny, toy or multi30k."""
-    chosen = system(name)
+    entry = system(name)
     if scale not in SCALES:
         raise ValueError(f"There is no scale {scale!r}. There are: {', '.join(SCALES)}.")
     column = list(SCALES).index(scale)
-    sizes = {size: numbers[column] for size, numbers in chosen.sizes.items()}
-    return chosen.config(vocab_size=vocab_size, **SCALES[scale], **sizes, **chosen.variant)
+    sizes = {size: numbers[column] for size, numbers in entry.sizes.items()}
+    return entry.config(vocab_size=vocab_size, **SCALES[scale], **sizes, **entry.variant)
 
 
 def build(name: str, config: Config) -> torch.nn.Module:
-    """A new system, its weights drawn from torch's generator: seed that first to get the same one again."""
-    chosen = system(name)
-    _check_config(chosen, config)
-    for key, value in chosen.variant.items():
+    """Make a new system, with initial weights from torch's generator: seed it to reproduce them."""
+    entry = system(name)
+    _check_config(entry, config)
+    for key, value in entry.variant.items():
         if getattr(config, key) != value:
             raise ValueError(
-                f"Expected {key}={value!r}, for that is what {name} means, but got {getattr(config, key)!r}. "
-                f"Take the system of that name, or build {chosen.model.__name__} itself."
+                f"Expected {key}={value!r}, which defines {name}, but got {getattr(config, key)!r}. "
+                f"Choose another system, or build {entry.model.__name__} directly."
             )
-    return chosen.model(config)
+    return entry.model(config)
 
 
 def n_parameters(model: torch.nn.Module) -> int:
-    """How many numbers a system learns; one that is used in several places counts once.
+    """The number of parameters; shared ones are counted once.
 
     >>> n_parameters(torch.nn.Linear(3, 2))                 # 3 · 2 weights and 2 biases
     8
@@ -226,39 +225,39 @@ def n_parameters(model: torch.nn.Module) -> int:
 
 
 def config_to_json(name: str, config: Config) -> dict[str, Plain]:
-    """A configuration as plain data, with its system's name: what a checkpoint keeps beside the weights.
+    """A configuration as plain data, with the name of its system: checkpoints store it with the weights.
 
-    >>> kept = config_to_json("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=50))
-    >>> kept["system"], kept["vocab_size"]
+    >>> stored = config_to_json("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=50))
+    >>> stored["system"], stored["vocab_size"]
     ('bahdanau', 50)
     """
     _check_config(system(name), config)
     return {"system": name, **asdict(config)}
 
 
-def config_from_json(kept: Mapping[str, Plain]) -> tuple[str, Config]:
-    """The system's name and its configuration, as `config_to_json` kept them.
+def config_from_json(stored: Mapping[str, Plain]) -> tuple[str, Config]:
+    """The system's name and its configuration, from the output of `config_to_json`.
 
-    An option that joined later, and so is not there, has its default: that is how the system was built.
+    A field that was added later, and so is missing, gets its default, with which the system was built.
 
     >>> config = make_config("bahdanau", scale="tiny", vocab_size=50)
     >>> config_from_json(config_to_json("bahdanau", config)) == ("bahdanau", config)
     True
     """
-    given = dict(kept)
-    chosen = system(given.pop("system", None))
+    fields = dict(stored)
+    entry = system(fields.pop("system", None))
     try:
-        return chosen.name, chosen.config(**given)
+        return entry.name, entry.config(**fields)
     except TypeError as error:
         raise ValueError(
-            f"This is no configuration of {chosen.name}: {error}. "
+            f"This is not a configuration of {entry.name}: {error}. "
             "Was it written by another version of the course?"
         ) from error
 
 
-def _check_config(chosen: System, config: Config) -> None:
-    if type(config) is not chosen.config:
+def _check_config(entry: System, config: Config) -> None:
+    if type(config) is not entry.config:
         raise TypeError(
-            f"Expected a {chosen.config.__name__} for {chosen.name}, but got {type(config).__name__}. "
-            f"Make one with make_config({chosen.name!r}, scale=..., vocab_size=...)."
+            f"Expected a {entry.config.__name__} for {entry.name}, but got {type(config).__name__}. "
+            f"Make one with make_config({entry.name!r}, scale=..., vocab_size=...)."
         )

@@ -1,4 +1,4 @@
-"""Structured self-attentive sentence embedding: a sentence as several weighted views of itself (2017).
+"""Structured self-attentive sentence embedding: several weighted sums of a sentence's states (2017).
 
     Lin, Feng, dos Santos, Yu, Xiang, Zhou, Bengio 2017    A Structured Self-attentive Sentence Embedding
 
@@ -6,21 +6,21 @@
     logits = encoder.classify(embedding)                    # or both at once: encoder(tokens, lengths)
     loss = F.cross_entropy(logits, labels) + 0.03 * redundancy(weights).mean()
 
-New: attention with no other sentence and no decoder to ask. The query is learnt: W_s2 holds one for each hop,
-and each hop is a weighted sum of all states of the sentence. Several hops side by side see several things, as
-the heads of the Transformer will; a penalty keeps them from all seeing the same.
+What was new: attention without a second sentence or a decoder. The queries are parameters: W_s2 has one for
+each hop, and each hop is a weighted sum of all states of the sentence. Different hops can attend to different
+words, like the heads of the Transformer later; a penalty keeps them from being redundant.
 
     A = softmax(W_s2 tanh(W_s1 Hᵀ))      M = A H      P = ‖A Aᵀ − I‖²_F
 
-Still missing: the words themselves do not look at each other, the queries are the same for every sentence,
-and the bidirectional LSTM below still reads word by word.
+What was still missing: words don't attend to each other, the queries are the same for every sentence, and the
+bidirectional LSTM still processes one word after another.
 
 Where this differs from the paper:
-- the classifier's hidden layer is as wide as one hop of the embedding (2 · hidden); the paper's are thousands
-  wide, and it also has a way to prune them, left out here.
-- the words have a table of their own, learnt from nothing: there is no next word to score, so nothing to tie
-  (`tied` has no effect), and no word2vec or GloVe to start from.
-- the penalty is a function beside the model; its factor belongs to the training.
+- The classifier's hidden layer is as wide as one hop of the embedding (2 · hidden); the paper's are thousands
+  wide, and it also prunes them, which is left out here.
+- Word embeddings are learnt from scratch, without word2vec or GloVe. There is no next word to predict, so
+  `tied` has no effect.
+- The penalty is a separate function; its coefficient belongs to the training.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from course_lib.shapes import Float, Int, Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class SelfAttentiveConfig(Config):
-    """Width of a word and of the LSTM in each direction; hops, the width of their score, and the classes."""
+    """`hidden` is the width of the LSTM in each direction, `attn_dim` that of the score's hidden layer."""
 
     embed: int
     hidden: int
@@ -50,56 +50,56 @@ class SelfAttentiveConfig(Config):
 
 
 def redundancy(weights: Float[Tensor, "... hops len"]) -> Float[Tensor, "..."]:
-    """‖A Aᵀ − I‖²_F: how far the hops are from each looking at one word, and each at another.
+    """‖A Aᵀ − I‖²_F: 0 if each hop attends to a single word, and no two hops to the same one.
 
-        >>> redundancy(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))       # each hop on a word of its own
+        >>> redundancy(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))       # two different words
         tensor(0.)
-        >>> redundancy(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))       # both on the same word
+        >>> redundancy(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))       # the same word twice
         tensor(2.)
-        >>> redundancy(torch.tensor([[0.5, 0.5], [0.5, 0.5]]))       # both on all: four entries of ±1/2
+        >>> redundancy(torch.tensor([[0.5, 0.5], [0.5, 0.5]]))       # uniform: four entries of ±1/2
         tensor(1.)
 
-    One number a sentence. Off the diagonal it is the overlap of two hops, which should be 0; on it the
-    sharpness of one, which should be 1.
+    One number per sentence. Off-diagonal entries of A Aᵀ are the overlap of two hops, which should be 0;
+    diagonal entries measure the sharpness of one hop, which should be 1.
     """
     n_hops = weights.shape[-2]
-    apart = torch.eye(n_hops, dtype=weights.dtype, device=weights.device)
-    return (weights @ weights.mT - apart).square().sum(dim=(-2, -1))
+    identity = torch.eye(n_hops, dtype=weights.dtype, device=weights.device)
+    return (weights @ weights.mT - identity).square().sum(dim=(-2, -1))
 
 
 class SelfAttentive(nn.Module):
-    """A bidirectional LSTM, hops over its states, and a classifier: neither translator nor language model."""
+    """A bidirectional LSTM, attention hops over its states, and a classifier."""
 
     def __init__(self, config: SelfAttentiveConfig):
         super().__init__()
         self.config = config
-        wide = 2 * config.hidden
+        state_width = 2 * config.hidden
         self.words = nn.Embedding(config.vocab_size, config.embed)
         self.lstm = Recurrent(kind="lstm", input_size=config.embed, hidden=config.hidden, bidirectional=True)
         self.score = nn.Sequential(
-            nn.Linear(wide, config.attn_dim, bias=False),  # W_s1
+            nn.Linear(state_width, config.attn_dim, bias=False),  # W_s1
             nn.Tanh(),
             nn.Linear(config.attn_dim, config.n_hops, bias=False),  # W_s2
         )
         self.classifier = nn.Sequential(
-            nn.Linear(config.n_hops * wide, wide),
+            nn.Linear(config.n_hops * state_width, state_width),
             nn.ReLU(),
             nn.Dropout(config.dropout),
-            nn.Linear(wide, config.n_classes),
+            nn.Linear(state_width, config.n_classes),
         )
         self.dropout = nn.Dropout(config.dropout)
 
     def encode(
         self, tokens: Int[Tensor, "batch len"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch hops value_dim"], Float[Tensor, "batch hops len"]]:
-        """The embedding, one row a hop, and where each hop looked."""
+        """The embedding, with one row per hop, and the attention weights of each hop."""
         check_sentences(tokens, lengths, self.config)
         states, _ = self.lstm(self.dropout(self.words(tokens)), lengths=lengths)
         weights = masked_softmax(self.score(states).mT, padding_mask(lengths, tokens.shape[1]))
         return mix(weights, states), weights
 
     def classify(self, embedding: Float[Tensor, "batch hops value_dim"]) -> Float[Tensor, "batch classes"]:
-        """A score for each class, from all hops laid end to end."""
+        """A score for each class, from the concatenation of all hops."""
         return self.classifier(embedding.flatten(start_dim=1))
 
     def forward(

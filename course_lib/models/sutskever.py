@@ -1,28 +1,28 @@
-"""Sequence to sequence: a deep LSTM reads the source backwards, another starts from where it ended (2014).
+"""Sequence to sequence: a deep LSTM encodes the reversed source, another decodes from its last state (2014).
 
     Ilya Sutskever, Oriol Vinyals, Quoc V. Le 2014    Sequence to Sequence Learning with Neural Networks
 
-What was new: nothing but LSTMs, large and deep, and for the first time neural networks alone translated
-better than a phrase-based system: five of them together, 34.8 BLEU against 33.3. The source goes over only
-as the first state of the decoder, all layers of it. And a trick: the source is read in reverse, so that its
-first words, which the target's first words mostly translate, are the freshest in memory. The mean distance
-between partners stays as it was, but a few of them are now close, and training gets hold of those first.
+What was new: large, deep LSTMs and nothing else. For the first time neural networks alone translated better
+than a phrase-based system: an ensemble of five had 34.8 BLEU against 33.3. The decoder knows the source only
+through its initial state, in all layers. And a trick: the source is reversed, so that its first words, which
+mostly correspond to the target's first words, come last. The mean distance between corresponding words stays
+the same, but some pairs are now close, and training learns those first.
 
-    source    A B C EOS  is read as  C B A EOS
-    target    BOS W X Y  is read as it is, from the state after EOS
+    source    A B C EOS  is encoded as  C B A EOS
+    target    BOS W X Y  is decoded in its own order, from the state after EOS
 
-EOS stays at the end. It says "over, now speak" wherever the sentence was read from; turned round with the
-words it would come first and say nothing.
+EOS stays at the end, where it marks the end of the source. If it were reversed with the words, it would come
+first and carry no information.
 
-What was still missing: one state of fixed size holds the whole source, and only the start of the decoder
-sees it. A word needed late must survive every step until then.
+What was still missing: one state of fixed size represents the whole source, and only the decoder's initial
+state depends on it. A word needed late must survive every step until then.
 
 Where this differs from the paper:
-- The decoder opens with BOS. In the paper EOS does both jobs: after it, the same step says the first word.
-- Top states are mapped to the width of the embeddings before the output, so that the output can share its
-  table (`tied`); the paper has 1000 for both, and a table of its own for each job.
-- Forget biases start at 1 (`layers/cells.py`); the paper draws all weights from ±0.08.
-- Widths are the config's (the paper: 4 layers of 1000), there is dropout, and no ensemble.
+- The decoder's first input is BOS. In the paper it is EOS, which also ends the source.
+- Top states are projected to the width of the embeddings, so that the output layer can share their matrix
+  (`tied`); the paper has 1000 for both widths, and separate matrices.
+- Forget biases start at 1 (`layers/cells.py`); the paper draws all weights from a uniform ±0.08.
+- Widths come from the config (the paper: 4 layers of 1000), there is dropout, and no ensemble.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from course_lib.shapes import Int, Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class SutskeverConfig(Config):
-    """`reverse`: read the source from its last word to its first."""
+    """`reverse`: encode the source from its last word to its first."""
 
     embed: int
     hidden: int
@@ -50,7 +50,7 @@ class SutskeverConfig(Config):
 
 
 class Sutskever(Translator):
-    """Two stacks of LSTMs; the last state of the one is the first state of the other."""
+    """Two stacks of LSTMs; the encoder's last state is the decoder's initial state."""
 
     attends = False
 
@@ -72,7 +72,7 @@ class Sutskever(Translator):
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         if self.config.reverse:
-            src = reverse_within(src, src_lengths - 1)  # the words; EOS, which is counted, stays
+            src = reverse_within(src, src_lengths - 1)  # the length includes EOS, which stays last
         _, last = self.encoder(self.words.source(src), lengths=src_lengths)
         return last
 

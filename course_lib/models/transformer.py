@@ -1,34 +1,36 @@
-"""The Transformer: attention is all it has.
+"""The Transformer: an encoder-decoder built on attention alone.
 
     Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin 2017    Attention Is All You Need
 
-What was new: no recurrence and no convolution. Words of a sentence look at one another (self-attention),
-in several heads at once; any two are one step apart, and a whole sentence trains in parallel. Attention is
-used three ways: source words look at source words, target words at earlier target words, and target
-words at the source, in every layer of the decoder.
+What was new: no recurrence and no convolution. The words of a sentence attend to one another (self-attention)
+in several heads; any two words are one step apart, and training is parallel over all positions. Attention is
+used in three ways: source words attend to source words, target words to earlier target words, and in every
+decoder layer target words to the source.
 
-What was still missing: a sense of order, which has to be put in by hand (positions), and thrift. Every word
-looks at every word, so the cost grows with the square of the length, and the decoder keeps keys and values of
-every word it has said.
+What was still missing: attention has no notion of order, so positions have to be added. And every word
+attends to every word, so the cost grows with the square of the length, and the decoder caches the keys and
+values of every word it has generated.
 
-    score      scaled dot product; the decoder's words after their self-attention ask, the encoder's last
-               states answer, through matrices of each layer's own
-    context    enters on a residual path in every decoder layer, between self-attention and feed-forward
-    tied       one table embeds source words and target words and scores the next word, as in the paper
+    score      scaled dot product; in cross-attention the queries come from the decoder, keys and values from
+               the encoder's output, with separate matrices in each layer
+    context    is added to the residual stream in every decoder layer, between self-attention and feed-forward
+    tied       one matrix for source embeddings, target embeddings and output layer, as in the paper
 
 Where this differs from the paper:
-- Norms stand before each layer, with one more at the end of each stack (`pre_norm`): small models train
-  without much care for the warm-up. `pre_norm=False` is the paper's order.
-- Positions may be learned, which the paper tried too, rotary (2021) or none; sinusoids are the default.
-  Rotary positions turn self-attention only: source and target have no common count.
+- The norm comes before each layer, with one more at the end of each stack (`pre_norm`), so that small models
+  train without a carefully chosen warm-up. `pre_norm=False` is the paper's order.
+- Positions may be learned, as the paper also tried, rotary (2021) or none; the default is sinusoidal. Rotary
+  encodings apply only to self-attention, because source and target positions are not comparable.
 - Keys and values may be shared among heads (`n_kv_heads`; 2019 and 2023). None: each head has its own.
-- The output has a bias for each word, as all our systems have; the paper's tied matrix has none.
-- A head's queries and keys may be `d_k` wide, its values `d_v`: the paper's own ablation. None: d_model / h.
-- `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are what came after.
-- `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 switches it off.
-- What lessons break to see what it is good for: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
-  `target_positions="none"`, and `leaky`, a causal mask that shows each word the next one too.
-- Smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1, 37,000 words.
+- The output layer has a bias, as in all our systems; the paper's tied matrix has none.
+- The width of a head's queries and keys is `d_k`, that of its values `d_v`, as in the paper's ablation. None
+  means d_model / h.
+- `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are later developments.
+- `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 disables it.
+- Lessons use some settings for ablations: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
+  `target_positions="none"`, and `leaky`, a causal mask that also allows the next word.
+- It is smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1 and a
+  vocabulary of 37,000.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ USES = {
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-"""Attention's three uses, and what people call them."""
+"""The keys of `all_weights`, and the usual names of the three attentions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ class TransformerConfig(Config):
             raise ValueError(f"Expected ff_dropout of at least 0 and below 1, but got {self.ff_dropout}.")
 
     def make_positions(self, kind: str | None = None) -> Positions:
-        """One side's positions, of another kind if wanted; learned ones are a table for each side."""
+        """The positional encoding of one side, of the configured kind unless another is given."""
         return make_positions(
             kind or self.positions,
             max_len=self.max_len,
@@ -93,7 +95,7 @@ class TransformerConfig(Config):
         )
 
     def make_stack(self, *, crosses: bool) -> Stack:
-        """An encoder, or, if it crosses over to a source, a decoder."""
+        """A stack of blocks; `crosses` adds cross-attention, for a translator's decoder."""
         blocks = [
             Block(
                 d_model=self.d_model,
@@ -115,20 +117,20 @@ class TransformerConfig(Config):
         return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
 
     def hidden_ahead(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
-        """What a stack is told so that no word sees later ones; with `leaky`, each sees the next one."""
+        """The arguments that make a stack causal; with `leaky`, each word may also attend to the next one."""
         if not self.leaky:
             return {"causal": True}
         return {"may_look": causal_mask(n + 1, device=device)[1:, :-1]}
 
 
 class Transformer(Translator):
-    """Two stacks: one reads the source, one says the target and looks at the source in every layer."""
+    """An encoder stack, and a decoder stack with cross-attention in every layer."""
 
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
-        # Dropout acts on the sum of word and position, so the table has none of its own.
+        # Dropout is applied to the sum of embedding and position instead.
         self.words = Embeddings(config, embed=config.d_model, dropout=0.0)
         self.dropout = nn.Dropout(config.dropout)
         self.source_positions = config.make_positions()
@@ -145,15 +147,15 @@ class Transformer(Translator):
         return logits, weights.get("cross")
 
     def start(self, memory: Rows) -> Rows:
-        """The keys and values of no words yet."""
+        """An empty key-value cache."""
         return {name: memory[name][..., :0, :] for name in ("keys", "values")}
 
     def advance(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        seen = state["keys"].shape[-2]
-        x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=seen))
-        turn = partial(self.target_positions.turn, first=seen)
+        position = state["keys"].shape[-2]
+        x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=position))
+        turn = partial(self.target_positions.turn, first=position)
         x, state, weights = self.decoder(x, turn=turn, past=state, source=memory, with_weights=with_weights)
         return self.words.logits(x[:, 0]), state, weights["cross"][..., 0, :] if with_weights else None
 
@@ -166,8 +168,9 @@ class Transformer(Translator):
         check_sentences(src, src_lengths, self.config)
         check_target(tgt_in, self.config)
         may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
-        states, own = self.run_encoder(src, may_look, with_weights=True)
-        return own | self.run_decoder(self.memory_of(states, may_look), tgt_in, with_weights=True)[1]
+        states, encoder_weights = self.run_encoder(src, may_look, with_weights=True)
+        memory = self.memory_of(states, may_look)
+        return encoder_weights | self.run_decoder(memory, tgt_in, with_weights=True)[1]
 
     def run_encoder(
         self,
@@ -176,7 +179,7 @@ class Transformer(Translator):
         *,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch src model"], Rows]:
-        """The source's last states when its words look only where the mask says; the weights, by use."""
+        """The encoder's output with this attention mask, and the attention weights if requested."""
         x = self.dropout(self.source_positions.add(self.words.source(src)))
         x, _, weights = self.encoder(
             x, turn=self.source_positions.turn, may_look=may_look, with_weights=with_weights
@@ -186,15 +189,15 @@ class Transformer(Translator):
     def memory_of(
         self, states: Float[Tensor, "batch src model"], may_look: Bool[Tensor, "#batch 1 1 src"]
     ) -> Rows:
-        """What the decoder is given of these states, of which it looks only where the mask says."""
+        """The memory for the decoder: keys and values of the encoder's output, and the padding mask."""
         return {**self.decoder.read_source(states), "may_look": may_look}
 
     def run_decoder(
         self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "batch tgt vocab"], Rows]:
-        """Logits for the word after each word, and the weights, by use."""
+        """Logits for the word after each word, and the attention weights if requested."""
         x = self.dropout(self.target_positions.add(self.words.target(tgt_in)))
-        # Padding is at the right, so no real word sees it: the causal mask is enough.
+        # Padding is on the right, so the causal mask also hides it from real words.
         x, _, weights = self.decoder(
             x,
             turn=self.target_positions.turn,
@@ -202,5 +205,5 @@ class Transformer(Translator):
             source=memory,
             with_weights=with_weights,
         )
-        looked = {"decoder": weights["own"], "cross": weights["cross"]} if with_weights else {}
-        return self.words.logits(x), looked
+        by_name = {"decoder": weights["own"], "cross": weights["cross"]} if with_weights else {}
+        return self.words.logits(x), by_name

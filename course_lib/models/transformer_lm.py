@@ -1,24 +1,25 @@
-"""The Transformer as a language model: its decoder alone, with nothing to translate.
+"""The decoder-only Transformer, a language model.
 
     Liu, Saleh, Pot, Goodrich, Sepassi, Kaiser, Shazeer 2018
         Generating Wikipedia by Summarizing Long Sequences
     Radford, Narasimhan, Salimans, Sutskever 2018
         Improving Language Understanding by Generative Pre-Training
 
-What was new: without a source, a decoder's block is self-attention and feed-forward. Every word looks
-straight at every earlier word; a recurrent model has to carry it through all the words between.
+What was new: without a source, a decoder block consists of self-attention and feed-forward. Every word
+attends directly to every earlier word, while a recurrent model has to carry information through all words
+between.
 
-What was still missing: an end to the cost. The cache grows with every word, and a text longer than `max_len`
-has to be cut.
+What was still missing: a bound on the cost. The key-value cache grows with every word, and a text longer than
+`max_len` has to be truncated.
 
     score      scaled dot product of a word with the words up to itself
-    tied       one table embeds words and scores the next
+    tied       one matrix for embeddings and output layer
 
 Where this differs from the papers:
-- Norms stand before each layer by default, as in GPT-2 (2019); the two papers follow the Transformer's order.
-- Sinusoids by default, as in the Transformer and in Liu et al.; Radford et al. learned their positions.
-- relu, as in the Transformer, where Radford et al. have gelu.
-- Liu et al.'s local and memory-compressed attention, made for texts of 11,000 words, is left out.
+- Pre-norm by default, as in GPT-2 (2019); the two papers use the Transformer's post-norm.
+- Sinusoidal positions by default, as in the Transformer and in Liu et al.; Radford et al. learn theirs.
+- ReLU, as in the Transformer; Radford et al. have GELU.
+- Liu et al.'s local and memory-compressed attention, for texts of 11,000 words, is left out.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from course_lib.shapes import Int, Tensor
 
 
 class TransformerLM(LanguageModel):
-    """One stack in which no word sees what comes after it."""
+    """A single causal stack."""
 
     attends = True
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
-        # Dropout acts on the sum of word and position, so the table has none of its own.
+        # Dropout is applied to the sum of embedding and position instead.
         self.words = Embeddings(config, embed=config.d_model, dropout=0.0, reads_source=False)
         self.dropout = nn.Dropout(config.dropout)
         self.positions = config.make_positions()
@@ -51,12 +52,12 @@ class TransformerLM(LanguageModel):
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
-        hidden = self.config.hidden_ahead(tokens.shape[1], device=x.device)
-        x, _, weights = self.stack(x, turn=self.positions.turn, **hidden, with_weights=with_weights)
+        mask = self.config.hidden_ahead(tokens.shape[1], device=x.device)
+        x, _, weights = self.stack(x, turn=self.positions.turn, **mask, with_weights=with_weights)
         return self.words.logits(x), weights.get("own")
 
     def start(self, n_rows: int) -> Rows:
-        """The keys and values of no words yet."""
+        """An empty key-value cache."""
         config = self.config
         n_kv_heads, head_dim = config.n_kv_heads or config.n_heads, config.d_model // config.n_heads
         widths = {"keys": config.d_k or head_dim, "values": config.d_v or head_dim}
@@ -67,8 +68,8 @@ class TransformerLM(LanguageModel):
         }
 
     def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
-        seen = state["keys"].shape[-2]
-        x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=seen))
-        turn = partial(self.positions.turn, first=seen)
+        position = state["keys"].shape[-2]
+        x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=position))
+        turn = partial(self.positions.turn, first=position)
         x, state, weights = self.stack(x, turn=turn, past=state, with_weights=with_weights)
         return self.words.logits(x[:, 0]), state, weights["own"][..., 0, :] if with_weights else None

@@ -1,17 +1,17 @@
-"""The one interface of all translators: encode a source, decode a target whole or a step at a time.
+"""The interface of all translators: encode a source, then decode a target at once or step by step.
 
     memory = system.encode(src, src_lengths)
-    logits, weights = system.decode(memory, tgt_in, with_weights=True)     # teacher forcing, all at once
+    logits, weights = system.decode(memory, tgt_in, with_weights=True)     # teacher forcing, all positions
 
-    state = system.start(memory)                                           # or word by word
+    state = system.start(memory)                                           # or one position at a time
     logits, state, weights = system.step(memory, state, tokens, with_weights=True)
 
-`memory` and `state` are rows (`layers/rows.py`): beam search takes, repeats and reorders them without
-knowing what is in them. Training, decoding, plots and the museum know this interface and nothing else.
+`memory` and `state` are rows (`layers/rows.py`): beam search selects, repeats and reorders them without
+knowing their content. Training, decoding and plots use only this interface.
 
-Attention weights have one shape for all: (batch, layers, heads, tgt, src) from `decode`, and
-(batch, layers, heads, src) from `step`. A system that attends once has 1 layer and 1 head; a system
-that does not attend gives None.
+Attention weights have the shape (batch, layers, heads, tgt, src) from `decode`, and (batch, layers, heads,
+src) from `step`. A system that attends once per word has 1 layer and 1 head; for a system without attention
+they are None.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from course_lib.models.inputs import check_sentences, check_target, check_tokens
 from course_lib.shapes import Float, Int, Tensor
 
 Decoded = tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt seen"] | None]
-"""What `decode` gives, of a language model too: logits, and over the words seen the weights if asked for."""
+"""What `decode` returns, also for a language model: logits, and the attention weights if requested."""
 
 Stepped = tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]
-"""What `step` gives: logits for the next word, the new state, the weights if asked for."""
+"""What `step` returns: logits for the next word, the new state, the attention weights if requested."""
 
 
 class Translator(nn.Module, ABC):
-    """A system that reads a source sentence and says the target, one word after another."""
+    """A system that encodes a source sentence and generates the target word by word."""
 
     attends: ClassVar[bool] = True
-    """Whether it looks back at the source words, and so has weights to show."""
+    """Whether it has attention over the source words."""
 
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
 
     def encode(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        """All that the decoder will ever know of the source. `src` ends with EOS, then PAD."""
+        """Everything the decoder needs of the source. `src` ends with EOS, then PAD."""
         check_sentences(src, src_lengths, self.config)
         return self.read(src, src_lengths)
 
     def decode(
         self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
     ) -> Decoded:
-        """Teacher forcing: logits for the word after each word of `tgt_in`, and the weights if asked for."""
+        """Teacher forcing: logits for the word after each word of `tgt_in`, and the weights if requested."""
         check_target(tgt_in, self.config)
         return self.say(memory, tgt_in, with_weights=with_weights)
 
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
     ) -> Stepped:
-        """Read one word a sentence: logits for the next one, the new state, the weights if asked for."""
+        """Process one word per sentence: logits for the next one, the new state, weights if requested."""
         check_tokens(tokens, self.config)
         return self.advance(memory, state, tokens, with_weights=with_weights)
 
@@ -69,7 +69,7 @@ class Translator(nn.Module, ABC):
         src_lengths: Int[Tensor, " batch"],
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Float[Tensor, "batch tgt vocab"]:
-        """Encode, then decode: what training calls."""
+        """The logits with teacher forcing, for training."""
         return self.decode(self.encode(src, src_lengths), tgt_in)[0]
 
     def all_weights(
@@ -78,43 +78,43 @@ class Translator(nn.Module, ABC):
         src_lengths: Int[Tensor, " batch"],
         tgt_in: Int[Tensor, "batch tgt"],
     ) -> Rows:
-        """The weights of every attention, axes as from `decode`: at the source ("cross"), and of a system
-        with self-attention those at its own words ("encoder" and "decoder")."""
+        """All attention weights, with the axes of `decode`: cross-attention ("cross"), and self-attention
+        ("encoder" and "decoder") for systems that have it."""
         _, weights = self.decode(self.encode(src, src_lengths), tgt_in, with_weights=True)
         return {"cross": weights} if self.attends else {}
 
     @abstractmethod
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        """`encode`, once the input is known to be sound."""
+        """`encode`, after its input has been checked."""
 
     @abstractmethod
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
-        """`decode`, once the input is known to be sound."""
+        """`decode`, after its input has been checked."""
 
     @abstractmethod
     def start(self, memory: Rows) -> Rows:
-        """The decoder's state before the first word (BOS) is read."""
+        """The decoder's state before its first input (BOS)."""
 
     def advance(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
     ) -> Stepped:
-        """`step`, once the input is known to be sound; a system may as well bring a `step` of its own."""
+        """`step`, after its input has been checked. A system may override `step` instead."""
         raise NotImplementedError(f"{type(self).__name__} needs `advance`, or a `step` of its own.")
 
 
 class SteppingTranslator(Translator):
-    """A translator whose next state needs the last context: it has to walk, in training too.
+    """A translator whose next state depends on the last context, so that even training proceeds step by step.
 
-    It gives `walk`, one step short of the vocabulary, and both ways of decoding follow. The costly
-    product with the vocabulary is then made once for the whole sentence.
+    A subclass implements `walk`, one step without the output layer; `decode` and `step` follow from it. The
+    output layer, which is expensive, is applied once to the whole sentence.
     """
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         state, features, weights = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):
-            feature, state, looked = self.walk(memory, state, embedded)
+            feature, state, step_weights = self.walk(memory, state, embedded)
             features.append(feature)
-            weights.append(looked)
+            weights.append(step_weights)
         logits = self.logits(torch.stack(features, dim=1))
         return logits, torch.stack(weights, dim=3) if with_weights else None
 
@@ -126,14 +126,14 @@ class SteppingTranslator(Translator):
 
     @abstractmethod
     def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
-        """Target words as vectors."""
+        """Embed target words."""
 
     @abstractmethod
     def walk(
         self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
     ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
-        """One step, short of the vocabulary: what the next word is told from, the state, the weights."""
+        """One step without the output layer: its features, the new state, the attention weights."""
 
     @abstractmethod
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
-        """A score for every word of the vocabulary."""
+        """The output layer."""

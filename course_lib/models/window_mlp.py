@@ -1,23 +1,23 @@
-"""The first neural language model: the last few words side by side, through one hidden layer (2003).
+"""The first neural language model: the last few embeddings, concatenated, and one hidden layer (2003).
 
     Yoshua Bengio, Réjean Ducharme, Pascal Vincent, Christian Jauvin 2003    A Neural Probabilistic
                                                                              Language Model
 
-    x = [word_{t-n+1}; ...; word_t]                      n embeddings, each at its own place
+    x = [word_{t-n+1}; ...; word_t]                      n embeddings, concatenated
     next word = softmax(U tanh(d + H x) + b)
 
-What was new: words as vectors that are learnt along with the task. A table of n-grams knows nothing about
-a row it has not counted; here "the cat drank" helps "the dog drank", because cat and dog come to lie close.
-And the number of weights grows with n, not with vocabulary to the power of n.
+What was new: word embeddings that are learnt together with the task. An n-gram model knows nothing about an
+n-gram it has not counted; here "the cat drank" helps with "the dog drank", because cat and dog get similar
+embeddings. And the number of parameters grows linearly with n, not exponentially.
 
-What was still missing: the window. What lies before it might as well not have been said, each place in it
-has weights of its own, and a wider window costs more of them.
+What was still missing: the window is fixed. Words before it have no effect, each position in it has separate
+weights, and a wider window needs more of them.
 
 Where this differs from the paper:
 - The direct connection from x to the output, which the paper calls optional, is left out.
-- The hidden layer is mapped to the width of the embeddings before the output, so that the output can
-  share its table (`tied`); the paper's output matrix U goes straight to the vocabulary.
-- Before the first word the window holds PAD, which has an embedding like any word.
+- The hidden layer is projected to the width of the embeddings, so that the output layer can share their
+  matrix (`tied`); the paper's output matrix U maps directly to the vocabulary.
+- Before the first word the window contains PAD, which has an embedding like any word.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from course_lib.text.special import PAD
 
 @dataclass(frozen=True, kw_only=True)
 class WindowMLPConfig(Config):
-    """`window` is how many words it sees, the newest among them: an n-gram model of order window + 1."""
+    """`window` is the number of input words: the model corresponds to an n-gram of order window + 1."""
 
     embed: int
     hidden: int
@@ -47,7 +47,7 @@ class WindowMLPConfig(Config):
 
 
 class WindowMLP(LanguageModel):
-    """One hidden layer over a window of embedded words."""
+    """One hidden layer over a window of embeddings."""
 
     def __init__(self, config: WindowMLPConfig):
         super().__init__(config)
@@ -68,5 +68,5 @@ class WindowMLP(LanguageModel):
         return self._logits(window), {"window": window}, None
 
     def _logits(self, window: Tensor) -> Tensor:
-        side_by_side = self.words.target(window).flatten(-2)  # (..., window · embed)
-        return self.words.logits(self.to_embed(self.dropout(torch.tanh(self.to_hidden(side_by_side)))))
+        embedded = self.words.target(window).flatten(-2)  # (..., window · embed)
+        return self.words.logits(self.to_embed(self.dropout(torch.tanh(self.to_hidden(embedded)))))

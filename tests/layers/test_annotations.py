@@ -1,4 +1,4 @@
-"""What the signatures say is enforced in tests, on several shapes, and a lie in one is found out.
+"""The shape annotations are enforced in tests, and a wrong annotation is detected.
 
 `tests/test_docstrings.py` runs every layer's examples under the same enforcement.
 """
@@ -16,22 +16,22 @@ scores, may_look = torch.zeros(2, 3, 5), torch.ones(2, 1, 5, dtype=torch.bool)
 @pytest.mark.parametrize(
     "change", [lambda x: x, lambda x: x[0], lambda x: x[None]], ids=["batch", "none", "heads"]
 )
-def test_the_same_signature_serves_any_axes_in_front(checked, change):
+def test_a_signature_accepts_any_leading_axes(checked, change):
     attend, qkv = checked["layers.attention"].attend, [change(x) for x in (query, keys, values)]
     for mask in (None, change(may_look), may_look[0]):
         attend(*qkv, may_look=mask)
     attend(*(x.half() for x in qkv), may_look=may_look[0])
 
 
-def test_a_wrong_size_and_a_wrong_annotation_are_caught(checked, monkeypatch):
-    for module, call, given in (
+def test_a_wrong_size_and_a_wrong_annotation_raise_an_error(checked, monkeypatch):
+    for module, function, arguments in (
         ("scores", "dot", (query, keys[..., :3])),
         ("attention", "mix", (scores, values[:, :4])),  # five weights, four values
         ("masks", "hide", (scores, may_look.float())),
     ):
         with pytest.raises(TypeCheckError):
-            getattr(checked[f"layers.{module}"], call)(*given)
-    # A function that breaks its promise: one context for each key, where each query was to get one.
+            getattr(checked[f"layers.{module}"], function)(*arguments)
+    # A function that violates its annotation: it returns one context per key instead of one per query.
     monkeypatch.setattr(checked["layers.attention"], "mix", lambda weights, values: values)
     with pytest.raises(TypeCheckError):
         checked["layers.attention"].attend(query, keys, values)

@@ -1,4 +1,4 @@
-"""Attention against torch's own, against loops in plain Python, and by its properties.
+"""Attention, compared with torch and with loops in plain Python, and its properties.
 
 Masks, scores, `attend`, Luong's windows.
 """
@@ -21,7 +21,7 @@ from course_lib.layers.attention import attend, masked_softmax, mix
 from course_lib.layers.masks import causal_mask, hide, padding_mask
 from course_lib.layers.scores import cosine, dot, scaled_dot
 
-# All sizes differ, keys and values differ, the numbers have variance 1: inputs that no slip survives.
+# All sizes differ, keys and values differ, and the numbers have variance 1, so that mistakes show.
 BATCH, QUERIES, KEYS, QUERY_DIM, KEY_DIM, VALUE_DIM, ATTN_DIM = 2, 3, 5, 4, 16, 7, 9
 RAGGED = torch.tensor([[[1, 1, 0, 1, 0], [0, 1, 1, 1, 0], [1, 1, 1, 1, 1]], [[0, 0, 1, 0, 0]] * 3]).bool()
 FRONTS = pytest.mark.parametrize("front", [(), (BATCH,), (BATCH, 4)], ids=str)
@@ -39,7 +39,7 @@ def inputs(*front: int, seed: int = 0, dtype: torch.dtype = torch.float64, keys:
 
 
 def with_gradients(attends, tensors) -> list[torch.Tensor]:
-    """What comes out, and the gradient of its squares for each input."""
+    """The output, and the gradient of its sum of squares for each input."""
     leaves = [tensor.clone().requires_grad_() for tensor in tensors]
     context = attends(*leaves)
     return [context, *torch.autograd.grad(context.square().sum(), leaves)]
@@ -48,7 +48,7 @@ def with_gradients(attends, tensors) -> list[torch.Tensor]:
 # ---- masks
 
 
-def test_masks_lie_on_the_scores_and_join_with_and():
+def test_masks_have_the_shape_of_the_scores_and_combine_with_and():
     padding, causal = padding_mask(torch.tensor([3, 0, 4]), 4), causal_mask(4)
     assert padding.shape == (3, 1, 4) and padding.dtype == causal.dtype == torch.bool
     assert padding[:, 0].int().tolist() == [[1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
@@ -57,15 +57,14 @@ def test_masks_lie_on_the_scores_and_join_with_and():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_hide_fills_with_minus_infinity_and_leaves_the_rest(dtype):
+def test_masked_scores_are_minus_infinity_and_the_rest_is_unchanged(dtype):
     before = torch.tensor([[1.0, float("nan"), -3.0]], dtype=dtype)
     hidden = hide(before, torch.tensor([[True, False, True]]))
     assert hidden.dtype == dtype and hidden.tolist() == [[1.0, float("-inf"), -3.0]]
-    assert before[0, 1].isnan()  # the input is left as it was
+    assert before[0, 1].isnan()  # the input is not modified
 
 
-def test_multihead_attention_of_torch_means_the_opposite():
-    """The sentence in the docstring of masks.py, held to."""
+def test_torchs_multihead_attention_uses_the_opposite_mask_convention():
     states = draw(2, 3, 4)
     theirs = nn.MultiheadAttention(4, num_heads=1, bias=False, batch_first=True, dtype=states.dtype)
     with torch.no_grad():
@@ -76,7 +75,7 @@ def test_multihead_attention_of_torch_means_the_opposite():
     torch.testing.assert_close(ours, theirs(states, states, states, attn_mask=~may_look))
 
 
-# ---- scores: (the function, its weights by shape, the same for one query and one key, the module's sizes)
+# ---- scores: for each function the shapes of its weights, its formula for one pair, and the module's sizes
 
 WIDTHS = {"query_dim": QUERY_DIM, "key_dim": KEY_DIM}
 ADDITIVE = {"w_query": (ATTN_DIM, QUERY_DIM), "w_key": (ATTN_DIM, KEY_DIM), "v": (ATTN_DIM,)}
@@ -99,7 +98,7 @@ SCORES = {
 
 
 def scored(name: str, *front: int):
-    """A query, keys and the score's weights by name."""
+    """A query, keys, and the weights of the score function by name."""
     shapes, _, sizes = SCORES[name]
     query = draw(*front, QUERIES, QUERY_DIM if sizes else KEY_DIM)
     return query, draw(*front, KEYS, KEY_DIM, seed=1), {n: draw(*s, seed=2) for n, s in shapes.items()}
@@ -109,17 +108,17 @@ def scored(name: str, *front: int):
 @pytest.mark.parametrize("name", SCORES)
 def test_a_score_equals_its_formula_pair_by_pair(name, front):
     query, keys, weights = scored(name, *front)
-    found, one = getattr(scores, name)(query, keys, **weights), SCORES[name][1]
-    assert found.shape == (*front, QUERIES, KEYS)
-    for *where, i, j in torch.cartesian_prod(*(torch.arange(size) for size in found.shape)).tolist():
-        expected = one(query[(*where, i)], keys[(*where, j)], **weights)
-        torch.testing.assert_close(found[(*where, i, j)], expected)
-    if front:  # an axis of 1 in front is shared: the same queries asked of every sentence
+    actual, formula = getattr(scores, name)(query, keys, **weights), SCORES[name][1]
+    assert actual.shape == (*front, QUERIES, KEYS)
+    for *row, i, j in torch.cartesian_prod(*(torch.arange(size) for size in actual.shape)).tolist():
+        expected = formula(query[(*row, i)], keys[(*row, j)], **weights)
+        torch.testing.assert_close(actual[(*row, i, j)], expected)
+    if front:  # a leading axis of 1 broadcasts: the same queries for every sentence
         shared = getattr(scores, name)(query[:1], keys, **weights)
         torch.testing.assert_close(shared, getattr(scores, name)(query[:1].expand_as(query), keys, **weights))
 
 
-def test_additive_and_concat_are_one_score_and_keys_may_be_projected_once():
+def test_additive_concat_and_projected_scores_are_equal():
     query, keys, weights = scored("additive", BATCH)
     expected = scores.additive(query, keys, **weights)
     assert expected.abs().max() <= weights["v"].abs().sum()
@@ -131,16 +130,16 @@ def test_additive_and_concat_are_one_score_and_keys_may_be_projected_once():
 
 
 @FRONTS
-def test_location_looks_at_the_query_alone(front):
+def test_location_depends_only_on_the_query(front):
     query, weight = draw(*front, QUERIES, QUERY_DIM), draw(8, QUERY_DIM)
-    found = scores.location(query, draw(*front, KEYS, KEY_DIM), weight=weight)
-    assert torch.equal(found, scores.location(query, draw(*front, KEYS, KEY_DIM, seed=9), weight=weight))
-    torch.testing.assert_close(found, torch.stack([query @ weight[j] for j in range(KEYS)], dim=-1))
+    actual = scores.location(query, draw(*front, KEYS, KEY_DIM), weight=weight)
+    assert torch.equal(actual, scores.location(query, draw(*front, KEYS, KEY_DIM, seed=9), weight=weight))
+    torch.testing.assert_close(actual, torch.stack([query @ weight[j] for j in range(KEYS)], dim=-1))
 
 
 @properties
 @given(st.integers(1, 64), st.floats(0.01, 100), st.integers(0, 2**16))
-def test_dot_knows_lengths_and_cosine_does_not(width, factor, seed):
+def test_dot_depends_on_norms_and_cosine_does_not(width, factor, seed):
     query, keys = draw(QUERIES, width, seed=seed), draw(KEYS, width, seed=seed + 1)
     close, plain = torch.testing.assert_close, dot(query, keys)
     close(scaled_dot(query, keys) * math.sqrt(width), plain)
@@ -153,12 +152,12 @@ def test_dot_knows_lengths_and_cosine_does_not(width, factor, seed):
 
 @pytest.mark.parametrize("width", [4, 64, 512])
 def test_scaled_dot_keeps_the_variance(width):
-    found = scaled_dot(draw(100, width), draw(100, width, seed=1))
-    assert found.std().item() == pytest.approx(1, abs=0.05)
+    actual = scaled_dot(draw(100, width), draw(100, width, seed=1))
+    assert actual.std().item() == pytest.approx(1, abs=0.05)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_scores_at_the_ends_of_a_dtype(dtype):
+def test_scores_of_zero_vectors_and_of_large_numbers_are_finite(dtype):
     query, keys = torch.zeros(1, KEY_DIM, dtype=dtype), torch.ones(KEYS, KEY_DIM, dtype=dtype)
     assert cosine(query, keys).eq(0).all() and cosine(keys, query).eq(0).all()
     large = torch.full((1, 256), 20.0, dtype=dtype)  # the bare product, 102400, is more than float16 holds
@@ -166,8 +165,7 @@ def test_scores_at_the_ends_of_a_dtype(dtype):
 
 
 @pytest.mark.parametrize("name", ["general", "additive", "location"])
-def test_a_module_owns_the_weights_of_its_function(name):
-    """And starts with scores of a sensible size: neither saturated nor dead."""
+def test_a_module_equals_its_function_and_starts_with_scores_of_moderate_size(name):
     torch.manual_seed(0)
     sizes = {"query_dim": 64, "max_len": 100} if name == "location" else {"query_dim": 64, "key_dim": 96}
     sizes |= {"attn_dim": 32} if name == "additive" else {}
@@ -176,9 +174,9 @@ def test_a_module_owns_the_weights_of_its_function(name):
     weights = dict(module.named_parameters())
     assert sum(weight.numel() for weight in weights.values()) == counts[name]
     query, keys = draw(200, 64, dtype=torch.float32), draw(100, 96, seed=1, dtype=torch.float32)
-    found = module(query, keys)
-    assert torch.equal(found, getattr(scores, name)(query, keys, **weights)) and 0.2 < found.std() < 1
-    found.square().sum().backward()
+    actual = module(query, keys)
+    assert torch.equal(actual, getattr(scores, name)(query, keys, **weights)) and 0.2 < actual.std() < 1
+    actual.square().sum().backward()
     assert all(weight.grad.abs().sum() > 0 for weight in weights.values())
 
 
@@ -189,7 +187,7 @@ def test_a_module_owns_the_weights_of_its_function(name):
 @pytest.mark.parametrize(
     "may_look",
     [None, RAGGED, padding_mask(torch.tensor([4, 2]), KEYS), RAGGED[0]],
-    ids=["none", "ragged", "padding", "shared by all"],
+    ids=["none", "ragged", "padding", "same for all rows"],
 )
 def test_equals_torch_with_gradients(dtype, may_look):
     ours = with_gradients(lambda *qkv: attend(*qkv, may_look=may_look)[0], inputs(BATCH, dtype=dtype))
@@ -200,30 +198,30 @@ def test_equals_torch_with_gradients(dtype, may_look):
 @FRONTS
 def test_equals_a_loop_over_python_numbers(front):
     tensors = inputs(*front)
-    found = attend(*tensors, may_look=RAGGED[0])
-    assert [part.shape for part in found] == [(*front, QUERIES, VALUE_DIM), (*front, QUERIES, KEYS)]
-    flat = (tensor.reshape(-1, *tensor.shape[-2:]).tolist() for tensor in (*tensors, *found))
+    outputs = attend(*tensors, may_look=RAGGED[0])
+    assert [tensor.shape for tensor in outputs] == [(*front, QUERIES, VALUE_DIM), (*front, QUERIES, KEYS)]
+    flat = (tensor.reshape(-1, *tensor.shape[-2:]).tolist() for tensor in (*tensors, *outputs))
     for query, keys, values, context, weights in zip(*flat, strict=True):
-        for q, row, mixed, shares in zip(query, RAGGED[0].tolist(), context, weights, strict=True):
-            scored = [sum(map(mul, q, key)) / math.sqrt(KEY_DIM) for key in keys]
-            sizes = [look * math.exp(score) for look, score in zip(row, scored, strict=True)]
-            assert shares == pytest.approx([size / sum(sizes) for size in sizes])
+        for q, mask, q_context, q_weights in zip(query, RAGGED[0].tolist(), context, weights, strict=True):
+            q_scores = [sum(map(mul, q, key)) / math.sqrt(KEY_DIM) for key in keys]
+            exponentials = [visible * math.exp(score) for visible, score in zip(mask, q_scores, strict=True)]
+            assert q_weights == pytest.approx([number / sum(exponentials) for number in exponentials])
             columns = zip(*values, strict=True)
-            assert mixed == pytest.approx([sum(map(mul, shares, column)) for column in columns])
+            assert q_context == pytest.approx([sum(map(mul, q_weights, column)) for column in columns])
 
 
 @pytest.mark.parametrize("score", [dot, cosine, lambda q, k: dot(q, k) / 0.5])
-def test_any_score_may_be_used_and_values_do_not_change_weights(score):
+def test_any_score_can_be_used_and_weights_do_not_depend_on_values(score):
     query, keys, values = inputs(BATCH)
     context, weights = attend(query, keys, values.requires_grad_(), may_look=RAGGED, score=score)
     torch.testing.assert_close(weights, masked_softmax(score(query, keys), RAGGED))
     torch.testing.assert_close(context, mix(weights, values))
-    assert not weights.requires_grad  # no path at all from values to weights
+    assert not weights.requires_grad
 
 
 @st.composite
-def worlds(draw):
-    """A query, keys, values and a mask in which some rows may see nothing at all."""
+def attention_inputs(draw):
+    """A query, keys, values and a mask; in some rows all keys may be masked."""
     n_keys = draw(st.integers(1, 6))
     tensors = inputs(BATCH, seed=draw(st.integers(0, 2**16)), keys=n_keys)
     bits = draw(st.lists(st.booleans(), min_size=BATCH * QUERIES * n_keys, max_size=BATCH * QUERIES * n_keys))
@@ -231,9 +229,9 @@ def worlds(draw):
 
 
 @properties
-@given(worlds(), st.floats(-50, 50), st.randoms(use_true_random=False))
-def test_weights_are_shares_of_what_may_be_seen_in_any_order(world, constant, random):
-    query, keys, values, may_look = world
+@given(attention_inputs(), st.floats(-50, 50), st.randoms(use_true_random=False))
+def test_weights_are_a_distribution_over_unmasked_keys_in_any_order(arguments, constant, random):
+    query, keys, values, may_look = arguments
     context, weights = attend(query, keys, values, may_look=may_look)
     assert weights[~may_look].eq(0).all() and weights[may_look].gt(0).all()
     torch.testing.assert_close(weights.sum(dim=-1), may_look.any(dim=-1).to(weights.dtype))
@@ -241,31 +239,32 @@ def test_weights_are_shares_of_what_may_be_seen_in_any_order(world, constant, ra
     order = random.sample(range(keys.shape[-2]), keys.shape[-2])
     shuffled = attend(query, keys[:, order], values[:, order], may_look=may_look[..., order])
     torch.testing.assert_close(shuffled, (context, weights[..., order]))
-    seen, values = may_look.unsqueeze(-1), values.unsqueeze(-3)
-    low = values.masked_fill(~seen, math.inf).amin(dim=-2)
-    high = values.masked_fill(~seen, -math.inf).amax(dim=-2)
-    among = (low - 1e-12 <= context) & (context <= high + 1e-12)
-    assert torch.where(may_look.any(dim=-1, keepdim=True), among, context == 0).all()
+    visible, values = may_look.unsqueeze(-1), values.unsqueeze(-3)
+    low = values.masked_fill(~visible, math.inf).amin(dim=-2)
+    high = values.masked_fill(~visible, -math.inf).amax(dim=-2)
+    in_range = (low - 1e-12 <= context) & (context <= high + 1e-12)
+    assert torch.where(may_look.any(dim=-1, keepdim=True), in_range, context == 0).all()
 
 
 @properties
-@given(worlds(), st.sampled_from([-1e30, 1e30, 12345.0]), st.sampled_from([scaled_dot, dot, cosine]))
-def test_a_hidden_key_may_hold_anything_that_does_not_overflow(world, junk, score):
-    """Hidden from every query: neither the result nor a gradient knows what was there."""
-    query, keys, values, may_look = world
+@given(
+    attention_inputs(), st.sampled_from([-1e30, 1e30, 12345.0]), st.sampled_from([scaled_dot, dot, cosine])
+)
+def test_the_content_of_a_masked_key_changes_no_output_and_no_gradient(arguments, junk, score):
+    query, keys, values, may_look = arguments
     may_look = may_look.clone()
     may_look[..., 0] = False
     outcomes = []
     for filler in (0.0, junk):
         keys[:, 0], values[:, 0] = filler, filler
-        looks = lambda *qkv: torch.cat(attend(*qkv, may_look=may_look, score=score), dim=-1)  # noqa: E731
-        outcomes.append(with_gradients(looks, (query, keys, values)))
+        run = lambda *qkv: torch.cat(attend(*qkv, may_look=may_look, score=score), dim=-1)  # noqa: E731
+        outcomes.append(with_gradients(run, (query, keys, values)))
     torch.testing.assert_close(*outcomes, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("score", [dot, scaled_dot, cosine])
-def test_a_query_that_sees_nothing_gets_zeros_and_passes_no_gradient(score):
-    """Anomaly mode too: no NaN anywhere inside, neither forwards nor backwards."""
+def test_a_query_without_unmasked_keys_gets_zeros_and_passes_no_gradient(score):
+    """In anomaly mode, which detects a NaN anywhere in the forward or backward pass."""
     leaves = [tensor.requires_grad_() for tensor in inputs(BATCH)]
     may_look = RAGGED.clone()
     may_look[0, 1], may_look[1] = False, False
@@ -273,7 +272,9 @@ def test_a_query_that_sees_nothing_gets_zeros_and_passes_no_gradient(score):
         context, weights = attend(*leaves, may_look=may_look, score=score)
         (context.square().sum() + weights.square().sum()).backward()
     assert weights[0, 1].eq(0).all() and weights[1].eq(0).all() and context[1].eq(0).all()
-    assert leaves[0].grad[0, 1].eq(0).all() and leaves[0].grad[0, 0].ne(0).any()  # its neighbour sees
+    assert (
+        leaves[0].grad[0, 1].eq(0).all() and leaves[0].grad[0, 0].ne(0).any()
+    )  # the other query has an unmasked key
     assert all(leaf.grad.isfinite().all() and leaf.grad[1].eq(0).all() for leaf in leaves)
 
 
@@ -287,15 +288,15 @@ def test_huge_scores_do_not_overflow(dtype, size):
 
 
 @pytest.mark.parametrize("hidden", [math.nan, math.inf, -math.inf])
-def test_a_hidden_score_may_hold_anything(hidden):
-    found = torch.tensor([[1.0, hidden, 1.0], [hidden, hidden, hidden]], requires_grad=True)
-    weights = masked_softmax(found, torch.tensor([[True, False, True], [False, False, False]]))
+def test_a_masked_score_may_be_any_number(hidden):
+    raw_scores = torch.tensor([[1.0, hidden, 1.0], [hidden, hidden, hidden]], requires_grad=True)
+    weights = masked_softmax(raw_scores, torch.tensor([[True, False, True], [False, False, False]]))
     assert weights.tolist() == [[0.5, 0.0, 0.5], [0.0, 0.0, 0.0]]
     weights[:, 0].sum().backward()
-    assert found.grad.tolist() == [[0.25, 0.0, -0.25], [0.0, 0.0, 0.0]]
+    assert raw_scores.grad.tolist() == [[0.25, 0.0, -0.25], [0.0, 0.0, 0.0]]
 
 
-def test_an_infinite_hidden_value_spoils_the_context_as_documented_and_no_keys_give_zeros():
+def test_an_infinite_masked_value_gives_nan_as_documented_and_no_keys_give_zeros():
     query, keys, values = inputs()
     values[2] = math.inf
     context, weights = attend(query, keys, values, may_look=torch.tensor([[True, True, False, True, True]]))
@@ -310,18 +311,18 @@ def test_an_infinite_hidden_value_spoils_the_context_as_documented_and_no_keys_g
 
 @pytest.mark.parametrize("half_width", [1, 3])
 @pytest.mark.parametrize("centres", [[0.0, 2.5, 4.0], [0, 1, 3]], ids=["between words", "on words"])
-def test_window_and_bell_equal_the_loop(centres, half_width):
+def test_window_mask_and_gaussian_equal_a_loop(centres, half_width):
     mask = local.near(torch.tensor(centres), torch.arange(5), half_width=half_width)
-    bell = local.gaussian_window(torch.tensor(centres), torch.arange(5), sigma=half_width / 2)
-    assert mask.shape == bell.shape == (3, 5) and mask.dtype == torch.bool
+    gaussian = local.gaussian_window(torch.tensor(centres), torch.arange(5), sigma=half_width / 2)
+    assert mask.shape == gaussian.shape == (3, 5) and mask.dtype == torch.bool
     for i, centre in enumerate(centres):
         for j in range(5):
             assert mask[i, j].item() == (centre - half_width <= j <= centre + half_width)
-            height = math.exp(-((j - centre) ** 2) / (2 * (half_width / 2) ** 2))
-            assert bell[i, j].item() == pytest.approx(height, rel=1e-6)
+            expected = math.exp(-((j - centre) ** 2) / (2 * (half_width / 2) ** 2))
+            assert gaussian[i, j].item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_centres_equal_the_loop():
+def test_centres_equal_a_loop():
     steps = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
     assert local.monotonic_centres(steps, torch.tensor([4, 2])).tolist() == [[0, 1, 2, 3], [0, 1, 1, 1]]
     query, w_p, v_p = (
@@ -332,8 +333,8 @@ def test_centres_equal_the_loop():
     centres = local.predicted_centres(query, torch.tensor([7, 2]), w_p=w_p, v_p=v_p)
     for sentence, length in enumerate((7, 2)):
         for word in range(QUERIES):
-            how_far = sum(v * math.tanh(row @ query[sentence, word]) for v, row in zip(v_p, w_p, strict=True))
-            assert centres[sentence, word].item() == pytest.approx(length / (1 + math.exp(-how_far)))
+            logit = sum(v * math.tanh(row @ query[sentence, word]) for v, row in zip(v_p, w_p, strict=True))
+            assert centres[sentence, word].item() == pytest.approx(length / (1 + math.exp(-logit)))
 
 
 @pytest.mark.slow
@@ -345,21 +346,21 @@ def test_centres_equal_the_loop():
     dtype=st.sampled_from([torch.float64, torch.float32, torch.bfloat16]),
     seed=st.integers(0, 2**16),
 )
-def test_a_window_holds_a_real_word(lengths, half_width, size, dtype, seed):
+def test_a_window_contains_a_real_word(lengths, half_width, size, dtype, seed):
     longest, lengths = max(lengths) + 2, torch.tensor(lengths)
     query = draw(len(lengths), QUERIES, QUERY_DIM, seed=seed).to(dtype) * size
     w_p, v_p = draw(ATTN_DIM, QUERY_DIM).to(dtype), draw(ATTN_DIM).to(dtype) * size
     predicted = local.predicted_centres(query, lengths, w_p=w_p, v_p=v_p)
     assert predicted.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     assert (predicted >= 0).all() and (predicted <= lengths[:, None]).all()
-    followed = local.monotonic_centres(torch.arange(20).expand(len(lengths), 20), lengths)
-    for centres in (predicted, followed):
+    monotonic = local.monotonic_centres(torch.arange(20).expand(len(lengths), 20), lengths)
+    for centres in (predicted, monotonic):
         mask = local.near(centres, torch.arange(longest), half_width=half_width)
         assert (mask & padding_mask(lengths, longest)).any(dim=-1).all()
         assert (mask.sum(dim=-1) <= 2 * half_width + 1).all()
 
 
-def test_a_centre_lies_between_words_in_16_bits_and_only_the_bell_teaches_it():
+def test_centres_are_precise_in_16_bits_and_get_their_gradient_from_the_gaussian():
     zeros = torch.zeros(ATTN_DIM, QUERY_DIM, dtype=torch.bfloat16)
     query = torch.zeros(1, 1, QUERY_DIM, dtype=torch.bfloat16)
     assert local.predicted_centres(query, torch.tensor([401]), w_p=zeros, v_p=zeros[:, 0]).item() == 200.5

@@ -1,4 +1,4 @@
-"""Windows over a sentence: against torch's convolution, against loops, and a sentence folded alone."""
+"""Convolutions compared with torch and with loops, and the folding of single sentences."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def draw(*shape, seed=0):
 
 
 @pytest.mark.parametrize(("width", "dilation"), [(1, 1), (2, 1), (3, 1), (4, 2), (3, 4), (9, 1)])
-def test_equals_torch_and_the_slow_loop(width, dilation):
+def test_convolve_equals_torch_and_a_loop(width, dilation):
     inputs, weight, bias = draw(BATCH, LEN, CHANNELS), draw(OUT, CHANNELS, width, seed=1), draw(OUT, seed=2)
     outputs = convolve(inputs, weight, bias, dilation=dilation)
     torch.testing.assert_close(outputs, F.conv1d(inputs.mT, weight, bias, dilation=dilation).mT)
     torch.testing.assert_close(convolve(inputs, weight, dilation=dilation), outputs - bias)
     for row in range(BATCH):
         for window in range(LEN - (width - 1) * dilation):
-            seen = inputs[row, window : window + (width - 1) * dilation + 1 : dilation]
-            torch.testing.assert_close(outputs[row, window], (weight * seen.mT).sum(dim=(1, 2)) + bias)
+            words = inputs[row, window : window + (width - 1) * dilation + 1 : dilation]
+            torch.testing.assert_close(outputs[row, window], (weight * words.mT).sum(dim=(1, 2)) + bias)
 
 
-def test_the_gate_equals_torch_and_open_hands_on_value_and_gradient():
+def test_the_gated_linear_unit_equals_torch_and_an_open_gate_passes_the_gradient():
     inputs = draw(BATCH, LEN, 2 * CHANNELS)
     torch.testing.assert_close(gated_linear_unit(inputs), F.glu(inputs, dim=-1))
     values = draw(4).requires_grad_()
-    passed = gated_linear_unit(torch.cat([values, torch.full((4,), 50.0, dtype=torch.float64)]))
-    passed.sum().backward()
-    torch.testing.assert_close((passed, values.grad), (values, torch.ones_like(values)))
+    outputs = gated_linear_unit(torch.cat([values, torch.full((4,), 50.0, dtype=torch.float64)]))
+    outputs.sum().backward()
+    torch.testing.assert_close((outputs, values.grad), (values, torch.ones_like(values)))
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -53,18 +53,18 @@ def test_the_gate_equals_torch_and_open_hands_on_value_and_gradient():
 def test_the_layer_equals_the_functions(width, causal):
     torch.manual_seed(0)
     layer = GatedConvolution(channels=CHANNELS, width=width, causal=causal).double()
-    nn.init.normal_(layer.convolution.bias)  # it starts at 0, where a slip would not show
+    nn.init.normal_(layer.convolution.bias)  # it starts at 0, where a mistake would not show
     inputs, span = draw(BATCH, LEN, CHANNELS), width - 1
     before = span if causal else span // 2
     padded = F.pad(inputs, (0, 0, before, span - before))
-    by_hand = convolve(padded, layer.convolution.weight, layer.convolution.bias)
-    torch.testing.assert_close(layer(inputs), gated_linear_unit(by_hand))
-    inputs[0, 4:] = float("nan")  # padding may hold anything
+    convolved = convolve(padded, layer.convolution.weight, layer.convolution.bias)
+    torch.testing.assert_close(layer(inputs), gated_linear_unit(convolved))
+    inputs[0, 4:] = float("nan")  # padding may contain anything
     assert layer(inputs, lengths=torch.tensor([4, LEN])).isfinite().all()
 
 
-def test_a_layer_keeps_the_size_of_the_numbers_at_the_start():
-    """Small numbers, as at the start of training: the gates stand half open."""
+def test_the_initialisation_keeps_the_standard_deviation():
+    """For small inputs, as at the start of training, the gates are near 1/2."""
     torch.manual_seed(0)
     inputs = 0.1 * torch.randn(8, 50, 128)
     for dropout in (0.0, 0.4):
@@ -76,7 +76,7 @@ def test_a_layer_keeps_the_size_of_the_numbers_at_the_start():
     ("widths", "dilations", "field"),
     [([], None, 1), ([3], None, 3), ([3] * 6, None, 13), ([2, 3, 4], None, 7), ([3, 3, 3], [1, 2, 4], 15)],
 )
-def test_the_receptive_field_is_what_gradients_reach(widths, dilations, field):
+def test_the_receptive_field_is_the_number_of_inputs_with_a_gradient(widths, dilations, field):
     assert receptive_field(widths, dilations) == field
     outputs = inputs = draw(1, 20, 1).requires_grad_()
     for width, dilation in zip(widths, dilations or [1] * len(widths), strict=True):
@@ -86,12 +86,12 @@ def test_the_receptive_field_is_what_gradients_reach(widths, dilations, field):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])
-def test_sliding_a_window_equals_all_at_once(n):
+def test_sliding_a_window_equals_all_windows_at_once(n):
     tokens = torch.arange(4, 16).view(2, 6)
     windows, window = last_words(tokens, n, fill=1), torch.ones(2, n, dtype=torch.int64)
-    for place in range(6):
-        window = slide(window, tokens[:, place])
-        assert torch.equal(windows[:, place], window)
+    for position in range(6):
+        window = slide(window, tokens[:, position])
+        assert torch.equal(windows[:, position], window)
     assert slide(torch.zeros(2, 0, dtype=torch.int64), tokens[:, 0]).shape == (2, 0)
 
 
@@ -104,18 +104,18 @@ def folding() -> Folding:
     return Folding(embed=OUT, max_len=MAX_LEN).double()
 
 
-def folded_alone(layer: Folding, columns):
-    """One sentence (len, embed), no padding, no batch: column by column, as the paper describes it."""
+def fold_by_hand(layer: Folding, columns):
+    """One sentence (len, embed) without padding or batch, column by column, as the paper describes it."""
     kernels = list(layer.kernels.split(layer.widths, dim=1))
     while len(columns) > 1:
-        kernel = kernels.pop(0)[:, : len(columns)]  # a kernel that is too wide is cut
+        kernel = kernels.pop(0)[:, : len(columns)]  # a kernel that is too wide is truncated
         width = kernel.shape[1]
         starts = range(len(columns) - width + 1)
-        columns = torch.stack([(columns[at : at + width] * kernel.mT).sum(dim=0).tanh() for at in starts])
+        columns = torch.stack([(columns[i : i + width] * kernel.mT).sum(dim=0).tanh() for i in starts])
     return columns[0]
 
 
-def test_kernels_from_2_to_m_shorten_a_sentence_by_half_m_times_m_minus_1():
+def test_kernels_of_width_2_to_m_shorten_a_sentence_by_m_times_m_minus_1_over_2():
     assert kernel_widths(1) == []
     for length in range(2, 300):
         m = kernel_widths(length)[-1]
@@ -124,19 +124,19 @@ def test_kernels_from_2_to_m_shorten_a_sentence_by_half_m_times_m_minus_1():
 
 
 @pytest.mark.parametrize("width", [2, 3, 6, 8])
-def test_one_fold_by_rows_that_never_meet(width):
+def test_a_fold_is_a_depthwise_convolution(width):
     columns, kernel = draw(2, 6, OUT), draw(OUT, width, seed=1)
     folded, lengths = fold(columns, torch.tensor([6, 1]), kernel)
-    windows = columns[0].unfold(0, min(width, 6), 1)  # (windows, embed, width); a kernel too wide is cut
+    windows = columns[0].unfold(0, min(width, 6), 1)  # (windows, embed, width)
     torch.testing.assert_close(folded[0], torch.tanh((windows * kernel[:, :6]).sum(dim=-1)))
     assert lengths.tolist() == [max(1, 6 - width + 1), 1]
-    assert torch.equal(folded[1, 0], columns[1, 0])  # a sentence of one column waits as it is
+    assert torch.equal(folded[1, 0], columns[1, 0])  # a sentence of one column is unchanged
 
 
-def test_equals_each_sentence_folded_alone_whatever_padding_holds(folding):
+def test_a_batch_equals_single_sentences_whatever_the_padding_contains(folding):
     lengths = torch.arange(1, MAX_LEN + 1)
     columns, gradients = draw(MAX_LEN, MAX_LEN, OUT), []
-    expected = torch.stack([folded_alone(folding, columns[i, : i + 1]) for i in range(MAX_LEN)])
+    expected = torch.stack([fold_by_hand(folding, columns[i, : i + 1]) for i in range(MAX_LEN)])
     padding = torch.arange(MAX_LEN) >= lengths[:, None]
     for junk in (float("nan"), 0.0):
         x = columns.masked_fill(padding[..., None], junk).requires_grad_()
@@ -149,17 +149,16 @@ def test_equals_each_sentence_folded_alone_whatever_padding_holds(folding):
 
 
 @pytest.mark.parametrize("length", [2, 4, 7, MAX_LEN])
-def test_a_sentence_moves_the_kernels_it_passes_and_no_others(folding, length):
+def test_only_the_kernels_that_a_sentence_needs_get_a_gradient(folding, length):
     folding(draw(1, MAX_LEN, OUT), torch.tensor([length])).square().sum().backward()
-    moved = [grad.any().item() for grad in folding.kernels.grad.split(folding.widths, dim=1)]
-    used = len(kernel_widths(length))
-    assert moved == [True] * used + [False] * (len(folding.widths) - used)
+    has_gradient = [grad.any().item() for grad in folding.kernels.grad.split(folding.widths, dim=1)]
+    n_used = len(kernel_widths(length))
+    assert has_gradient == [True] * n_used + [False] * (len(folding.widths) - n_used)
 
 
-def test_the_ends_of_a_long_sentence_are_hardly_heard():
-    """What the docstring says: the middle word is in most windows."""
+def test_the_ends_of_a_long_sentence_have_little_influence():
     torch.manual_seed(0)
     columns = torch.randn(8, 40, 64, requires_grad=True)
     Folding(embed=64, max_len=40)(columns, torch.full((8,), 40)).sum().backward()
-    heard = columns.grad.norm(dim=-1).mean(dim=0)
-    assert heard[20] > 20 * heard[0] and heard[20] > 20 * heard[-1]
+    influence = columns.grad.norm(dim=-1).mean(dim=0)
+    assert influence[20] > 20 * influence[0] and influence[20] > 20 * influence[-1]

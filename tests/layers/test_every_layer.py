@@ -161,7 +161,7 @@ LAYERS = {
     "gru, both ways": recurrent("gru", bidirectional=True),
     "tape": Case(
         BACK,
-        lambda layer, x, n: layer.read(x)[0],
+        lambda layer, x, n: layer.encode(x)[0],
         partial(TapeCell, input_size=WIDTH, hidden=4, attn_dim=5),
         read_on=tape_steps,
     ),

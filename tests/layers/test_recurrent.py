@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_lib.layers import cells
-from course_lib.layers.cells import LSTMCell, in_own_precision, lstm_cell
+from course_lib.layers.cells import LSTMCell, lstm_cell, without_autocast
 from course_lib.layers.recurrent import Recurrent, last_cell, reverse_within, unroll
 from course_lib.layers.tape import TapeCell, tape_cell
 
@@ -80,7 +80,7 @@ def test_autocast_around_a_module_changes_nothing(kind):
     expected = as_tuple(module.float()(*(tensor.float() for tensor in halves)))
     with torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(as_tuple(module(*halves)), expected)
-    with in_own_precision(torch.device("meta")):
+    with without_autocast(torch.device("meta")):
         pass  # a device that knows no autocast
 
 
@@ -261,12 +261,12 @@ def by_the_paper(layer: TapeCell, words):
 
 
 def test_the_tape_equals_the_papers_formulas_and_its_own_function(tape):
-    states, rows, weights = tape.read(words(), with_weights=True)
+    states, rows, weights = tape.encode(words(), with_weights=True)
     for row in range(BATCH):
         hiddens, memories, looked = by_the_paper(tape, words()[row])
         close((states[row], weights[row]), (hiddens, looked))
         close(rows["tape"][row], torch.cat([hiddens, memories], dim=-1))
-    assert tape.read(words())[2] is None
+    assert tape.encode(words())[2] is None
     summary = torch.zeros(BATCH, HIDDEN, dtype=torch.float64)
     gates, score = dict(tape.cell.named_parameters()), dict(tape.score.named_parameters())
     for place, word in enumerate(words().unbind(dim=1)):
@@ -275,18 +275,18 @@ def test_the_tape_equals_the_papers_formulas_and_its_own_function(tape):
         close((hidden, looked), (states[:, place], weights[:, place, :place]))
 
 
-def test_what_is_brought_joins_the_memory_behind_the_output_gate(tape):
-    hidden, cell, brought = (draw(BATCH, HIDDEN, seed=seed) for seed in range(3))
+def test_what_is_added_to_the_cell_passes_the_output_gate(tape):
+    hidden, cell, added = (draw(BATCH, HIDDEN, seed=seed) for seed in range(3))
     run = partial(lstm_cell, words()[:, 0], hidden, cell, **dict(tape.cell.named_parameters()))
-    close(run(brought=torch.zeros_like(cell)), tape.cell(words()[:, 0], hidden, cell))
-    close(run(brought=brought)[1], run()[1] + brought)
-    close(run(brought=brought)[0] / run(brought=brought)[1].tanh(), run()[0] / run()[1].tanh())
+    close(run(added=torch.zeros_like(cell)), tape.cell(words()[:, 0], hidden, cell))
+    close(run(added=added)[1], run()[1] + added)
+    close(run(added=added)[0] / run(added=added)[1].tanh(), run()[0] / run()[1].tanh())
     _, plain, _ = tape(words()[:, 0], tape.start(BATCH))
-    _, more, _ = tape(words()[:, 0], tape.start(BATCH), brought=brought)
-    close(more["tape"][:, 0, HIDDEN:], plain["tape"][:, 0, HIDDEN:] + brought)
+    _, more, _ = tape(words()[:, 0], tape.start(BATCH), added=added)
+    close(more["tape"][:, 0, HIDDEN:], plain["tape"][:, 0, HIDDEN:] + added)
 
 
 def test_an_empty_tape_gives_no_nan_forwards_or_backwards(tape):
     with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
-        tape.read(words())[0].square().sum().backward()
+        tape.encode(words())[0].square().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in tape.parameters())

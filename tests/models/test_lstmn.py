@@ -32,7 +32,7 @@ def ask(score, query, hiddens):
 
 def by_the_paper(model: LSTMN, src, tgt_in, fusion: str):
     """One sentence without padding: logits, weights over the source and over the tape."""
-    encoded = model.encoder.read(model.words.source(src)[None])[1]["tape"][0]
+    encoded = model.encoder.encode(model.words.source(src)[None])[1]["tape"][0]
     gammas, alphas = encoded.chunk(2, dim=-1)
     hiddens, cells = [gammas[-1]], [alphas[-1]]  # the decoder's tape opens with the encoder's last entry
     summary = source_summary = torch.zeros(HIDDEN, dtype=torch.float64)
@@ -67,5 +67,5 @@ def test_equals_the_formulas_sentence_by_sentence(fusion):
         torch.testing.assert_close(logits[row], expected)
         torch.testing.assert_close(weights[row, 0, 0, :, :length], looked)
         torch.testing.assert_close(by_use["decoder"][row, 0, 0], looked_back)
-    _, _, on_the_tape = model.encoder.read(model.words.source(SRC), with_weights=True)
+    _, _, on_the_tape = model.encoder.encode(model.words.source(SRC), with_weights=True)
     assert torch.equal(by_use["encoder"][:, 0, 0], on_the_tape)

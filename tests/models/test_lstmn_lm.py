@@ -17,7 +17,7 @@ def small() -> LSTMNLM:
 def test_it_is_the_tape_between_two_word_tables():
     model = small()
     logits, weights = model.decode(TOKENS, with_weights=True)
-    states, _, looked = model.reader.read(model.words.target(TOKENS), with_weights=True)
+    states, _, looked = model.reader.encode(model.words.target(TOKENS), with_weights=True)
     torch.testing.assert_close(logits, model.words.logits(model.output(states)))
     torch.testing.assert_close(weights[:, 0, 0], looked)
 

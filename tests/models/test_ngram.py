@@ -106,8 +106,8 @@ def test_half_precision_leaves_the_counts_alone():
     ("sentences", "message"),
     [
         ([[5, VOCAB]], "Expected ids from 0 to 10"),
-        ([[BOS, 5]], r"words alone .*but got 2\."),
-        ([[5, PAD]], r"words alone .*but got 0\."),
+        ([[BOS, 5]], r"but got 2\."),
+        ([[5, PAD]], r"but got 0\."),
         ([], "Expected at least one sentence"),
     ],
 )

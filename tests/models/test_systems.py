@@ -349,17 +349,17 @@ def test_what_cannot_be_read_is_named(name):
     refused = {}
     if hasattr(model, "encode"):
         refused |= {
-            r"sentences to hold ids from 0 to 16, but got 29.*another vocabulary": (src + VOCAB, lengths),
+            r"sentences to hold ids from 0 to 16, but got 29": (src + VOCAB, lengths),
             r"sentences to hold ids from 0 to 16, but got -1": (src - 1, lengths),
             r"sentences .* shape \(batch, len\), but got torch.float32.*make_batch": (src.float(), lengths),
             r"shape \(batch, len\), but got torch.bool": (src.bool(), lengths),
             r"shape \(batch, len\), but got torch.int64 \(7,\)": (src[0], lengths),
-            r"at least one sentence.*got \(0, 7\).*Leave empty": (src[:0], lengths[:0]),
-            r"sentences of at most 16 tokens.*\(max_len\), but got 17\. Cut": (long, torch.tensor([5])),
-            r"lengths from 1 to 7.*got 0\. A source counts its EOS": (src, lengths - 1),
+            r"at least one sentence.*got \(0, 7\)": (src[:0], lengths[:0]),
+            r"sentences of at most 16 tokens.*\(max_len\), but got 17": (long, torch.tensor([5])),
+            r"lengths from 1 to 7.*got 0\..*EOS": (src, lengths - 1),
             r"lengths from 1 to 7.*got 8": (src, lengths + 1),
-            r"whole number \(int64\) a sentence.*\(4,\), but got \(3,\)": (src, lengths[:3]),
-            r"\(int64\) a sentence.*got \(4,\) of torch.float32": (src, lengths.float()),
+            r"int64 .*\(4,\), but got \(3,\)": (src, lengths[:3]),
+            r"int64 .*got \(4,\) of torch.float32": (src, lengths.float()),
         }  # fmt: skip
         refused = {message: (model.encode, *wrong) for message, wrong in refused.items()}
         model.encode(src.int(), lengths)

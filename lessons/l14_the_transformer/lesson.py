@@ -488,8 +488,8 @@ All lamps are lit; now see some go out. Six people assembled this Transformer, e
 """
 
 # %% kind="break" name="faults" minutes=2
-held_out_pairs = splits(seed=0, sizes={"test": 40}).test
-texts = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in held_out_pairs]
+test_pairs = splits(seed=0, sizes={"test": 40}).test
+texts = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in test_pairs]
 exam = make_batch(*zip(*texts, strict=True))
 exam_mask = (exam.src != 0)[:, None, None]
 
@@ -508,7 +508,7 @@ for name, wiring in {"well": by_parts.RIGHT, **by_parts.FAULTY}.items():
         gap = (states[stage] - theirs[stage]).abs().max()
         where = f"first at {stage!r}, by {significant(gap, 1)}"
     answers = translations(exam.src, exam_mask, wiring)
-    right = sum(a == p.tgt_text for a, p in zip(answers, held_out_pairs, strict=True))
+    right = sum(a == p.tgt_text for a, p in zip(answers, test_pairs, strict=True))
     results[name] = stage, right
     print(f"{name}: {where}; right {right} of 40")
     print("  ", translations(batch.src[:1], may_look[:1], wiring)[0])

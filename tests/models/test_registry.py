@@ -146,9 +146,7 @@ VALUES = {
     r"Did you mean transformer, transformer_lm": lambda: system("Transformer"),
     rf"There is no system 'gpt5'\. There are: {', '.join(NAMES)}": lambda: system("gpt5"),
     r"scale 'huge'\. There are: tiny, toy": lambda: make_config("bahdanau", scale="huge", vocab_size=20),
-    r"score='dot'.*luong_dot.*got 'concat'": lambda: build(
-        "luong_dot", tiny("luong_dot", score="concat")
-    ),
+    r"score='dot'.*luong_dot.*got 'concat'": lambda: build("luong_dot", tiny("luong_dot", score="concat")),
     r"There is no system None": from_json(system=None),
     r"There is no system 'bahdanoi'\. Did you mean bahdanau": from_json(system="bahdanoi"),
     r"configuration of bahdanau: .*missing .*'hidden'": from_json(hidden=None),

@@ -67,7 +67,13 @@ def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch):
     attempts = [lambda numbers: numbers**2, lambda numbers: your_turn(numbers)]
     texts = [str(check("double_it", attempt)) for attempt in attempts]
     monkeypatch.setenv("COURSE_STRICT", "1")
-    assert check("double_it", lambda numbers: 2 * numbers).status == "passed"
+
+    def double_it(numbers):
+        return 2 * numbers
+
+    assert check("double_it", double_it).status == "passed"
+    with pytest.raises(AssertionError, match="not kept"):
+        check("double_it", lambda numbers: 2 * numbers)  # right, but without a name nothing can be kept
     for attempt, text in zip(attempts, texts, strict=True):
         with pytest.raises(AssertionError, match=re.escape(text)):
             check("double_it", attempt)

@@ -1,7 +1,8 @@
-"""What must hold of every layer that reads a sentence, asked of all of them by one harness.
+"""Properties of every layer that processes a sentence.
 
-Padding changes nothing, no sentence hears of another in its batch, the future cannot change the past, word by
-word is all at once, gradients are those of finite differences, 16 bits stay 16 bits, dropout is for training.
+Padding and other sentences of the batch change nothing, later words don't change earlier outputs of a causal
+layer, processing in pieces equals processing at once, gradients equal finite differences, 16-bit inputs give
+16-bit outputs, and dropout is applied only in training.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.tape import TapeCell
 
 WIDTH, LONGEST = 6, 12
-ALL, BACK, ITSELF = "all words", "itself and back", "itself alone"
+ALL, CAUSAL, POINTWISE = "all words", "itself and earlier words", "itself only"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A layer with its weights, how it reads (batch, len, width), and which words a word may hear of."""
+    """How to make a layer and call it, and which words an output depends on."""
 
-    hears: str
+    depends_on: str
     run: Callable  # (layer, words, lengths) -> (batch, len, ...)
     make: Callable[[], nn.Module] = nn.Identity
-    dropped: Callable[[], nn.Module] | None = None  # the same with dropout
-    read_on: Callable | None = None  # (layer, pieces of the words) -> outputs of each piece
+    make_with_dropout: Callable[[], nn.Module] | None = None
+    run_pieces: Callable | None = None  # (layer, pieces of the sentence) -> outputs of each piece
 
 
-def plain(layer, x, lengths):
+def call(layer, x, lengths):
     return layer(x)
 
 
-def hidden(x, lengths):
+def mask(x, lengths):
     return padding_mask(lengths, x.shape[1])
 
 
@@ -92,21 +93,21 @@ def past_steps(stack, pieces):
         yield output
 
 
-def position_steps(way):
-    def read_on(layer, pieces):
+def position_steps(encode):
+    def run_pieces(layer, pieces):
         first = 0
         for piece in pieces:
-            yield way(layer, piece, first=first)
+            yield encode(layer, piece, first=first)
             first += piece.shape[1]
 
-    return read_on
+    return run_pieces
 
 
-def added(layer, x, lengths=None, first=0):
+def add(layer, x, lengths=None, first=0):
     return layer.add(x, first=first)
 
 
-def turned(layer, x, lengths=None, first=0):
+def turn(layer, x, lengths=None, first=0):
     return layer.turn(x[:, None], first=first)[:, 0]
 
 
@@ -114,16 +115,16 @@ def recurrent(kind, **more):
     def make(dropout=0.0):
         return Recurrent(kind=kind, input_size=WIDTH, hidden=5, n_layers=2, dropout=dropout, **more)
 
-    back, ahead = (None, ALL) if more else (steps, BACK)
+    pieces, depends_on = (None, ALL) if more else (steps, CAUSAL)
     run = lambda layer, x, lengths: layer(x, lengths=lengths)[0]  # noqa: E731
-    return Case(ahead, run, make, partial(make, 0.5), back)
+    return Case(depends_on, run, make, partial(make, 0.5), pieces)
 
 
 def convolution(causal):
     make = partial(GatedConvolution, channels=WIDTH, width=3, causal=causal)
     run = lambda layer, x, lengths: layer(x, lengths=lengths)  # noqa: E731
     return Case(
-        BACK if causal else ALL, run, make, partial(make, dropout=0.5), window_steps if causal else None
+        CAUSAL if causal else ALL, run, make, partial(make, dropout=0.5), window_steps if causal else None
     )
 
 
@@ -133,60 +134,62 @@ def stack(causal, **more):
         return Stack([Block(**sizes) for _ in range(2)], last_norm=nn.LayerNorm(WIDTH))
 
     def run(layer, x, lengths):
-        return layer(x, **({"causal": True} if causal else {"may_look": hidden(x, lengths)[:, None]}))[0]
+        return layer(x, **({"causal": True} if causal else {"may_look": mask(x, lengths)[:, None]}))[0]
 
-    return Case(BACK if causal else ALL, run, make, partial(make, 0.5), past_steps if causal else None)
+    return Case(CAUSAL if causal else ALL, run, make, partial(make, 0.5), past_steps if causal else None)
 
 
-def itself(kind, **sizes):
+def pointwise(kind, **sizes):
     make = partial(kind, **sizes)
-    return Case(ITSELF, plain, make, partial(make, dropout=0.5) if "d_ff" in sizes else None)
+    return Case(POINTWISE, call, make, partial(make, dropout=0.5) if "d_ff" in sizes else None)
 
 
 heads = partial(MultiHead, d_model=WIDTH, n_heads=3, n_kv_heads=1)
 LAYERS = {
-    "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=hidden(x, n))[0]),
-    "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None])[0], heads),
-    "heads, weights shown": Case(
-        ALL, lambda layer, x, n: layer(x, may_look=hidden(x, n)[:, None], with_weights=True)[0], heads
+    "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=mask(x, n))[0]),
+    "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=mask(x, n)[:, None])[0], heads),
+    "heads, with weights": Case(
+        ALL, lambda layer, x, n: layer(x, may_look=mask(x, n)[:, None], with_weights=True)[0], heads
     ),
-    "heads, causal": Case(BACK, lambda layer, x, n: layer(x, causal=True)[0], heads, read_on=cache_steps),
+    "heads, causal": Case(
+        CAUSAL, lambda layer, x, n: layer(x, causal=True)[0], heads, run_pieces=cache_steps
+    ),
     "blocks": stack(causal=False),
     "blocks, causal": stack(causal=True),
     "blocks, post-norm": stack(causal=True, pre_norm=False, norm="rms", feed_forward="swiglu"),
     "rnn": recurrent("rnn"),
     "lstm": recurrent("lstm"),
     "gru": recurrent("gru"),
-    "lstm, both ways": recurrent("lstm", bidirectional=True),
-    "gru, both ways": recurrent("gru", bidirectional=True),
+    "bidirectional lstm": recurrent("lstm", bidirectional=True),
+    "bidirectional gru": recurrent("gru", bidirectional=True),
     "tape": Case(
-        BACK,
+        CAUSAL,
         lambda layer, x, n: layer.encode(x)[0],
         partial(TapeCell, input_size=WIDTH, hidden=4, attn_dim=5),
-        read_on=tape_steps,
+        run_pieces=tape_steps,
     ),
     "convolution": convolution(causal=False),
     "convolution, causal": convolution(causal=True),
-    "layer norm": itself(NORMS["layer"], normalized_shape=WIDTH),
-    "rms norm": itself(NORMS["rms"], normalized_shape=WIDTH),
-    "feed-forward": itself(FeedForward, d_model=WIDTH, d_ff=9),
-    "swiglu": itself(SwiGLU, d_model=WIDTH, d_ff=9),
-    "maxout": itself(Maxout, input_size=WIDTH, output_size=4),
+    "layer norm": pointwise(NORMS["layer"], normalized_shape=WIDTH),
+    "rms norm": pointwise(NORMS["rms"], normalized_shape=WIDTH),
+    "feed-forward": pointwise(FeedForward, d_model=WIDTH, d_ff=9),
+    "swiglu": pointwise(SwiGLU, d_model=WIDTH, d_ff=9),
+    "maxout": pointwise(Maxout, input_size=WIDTH, output_size=4),
 }
-for kind, way, size in (
-    (SinusoidalPositions, added, "d_model"),
-    (LearnedPositions, added, "d_model"),
-    (RotaryPositions, turned, "head_dim"),
+for kind, encode, size in (
+    (SinusoidalPositions, add, "d_model"),
+    (LearnedPositions, add, "d_model"),
+    (RotaryPositions, turn, "head_dim"),
 ):
-    made = partial(kind, max_len=LONGEST, **{size: WIDTH})
-    LAYERS[kind.__name__] = Case(ITSELF, way, made, read_on=position_steps(way))
+    make_positions = partial(kind, max_len=LONGEST, **{size: WIDTH})
+    LAYERS[kind.__name__] = Case(POINTWISE, encode, make_positions, run_pieces=position_steps(encode))
 
-every_layer = pytest.mark.parametrize("which", LAYERS)
+every_layer = pytest.mark.parametrize("name", LAYERS)
 
 
-def made_with_words(which: str, n: int = 3, length: int = 7):
+def case_layer_words(name: str, n: int = 3, length: int = 7):
     torch.manual_seed(0)
-    return LAYERS[which], LAYERS[which].make().double(), torch.randn(n, length, WIDTH, dtype=torch.float64)
+    return LAYERS[name], LAYERS[name].make().double(), torch.randn(n, length, WIDTH, dtype=torch.float64)
 
 
 @every_layer
@@ -196,9 +199,9 @@ def made_with_words(which: str, n: int = 3, length: int = 7):
     more=st.integers(0, 3),
     junk=st.sampled_from([1e6, -12345.0]),
 )
-def test_padding_and_neighbours_change_nothing(which, lengths, more, junk):
-    """Neither what padding holds nor how much of it there is: not the outputs, and no gradient."""
-    case, layer, words = made_with_words(which, len(lengths))
+def test_padding_and_other_sentences_change_nothing(name, lengths, more, junk):
+    """Neither the content nor the amount of padding changes outputs or gradients."""
+    case, layer, words = case_layer_words(name, len(lengths))
     outcomes = []
     for filler, width in ((0.0, max(lengths)), (junk, max(lengths) + more)):
         real = torch.arange(width) < torch.tensor(lengths)[:, None]
@@ -210,33 +213,35 @@ def test_padding_and_neighbours_change_nothing(which, lengths, more, junk):
         outcomes.append([outputs, gradients[0][real], *gradients[1:]])
         assert gradients[0][~real].eq(0).all()
     torch.testing.assert_close(*outcomes)
-    alone = [case.run(layer, words[i : i + 1, :n], torch.tensor([n]))[0] for i, n in enumerate(lengths)]
-    torch.testing.assert_close(outcomes[0][0], torch.cat(alone))
+    single = [case.run(layer, words[i : i + 1, :n], torch.tensor([n]))[0] for i, n in enumerate(lengths)]
+    torch.testing.assert_close(outcomes[0][0], torch.cat(single))
 
 
 @every_layer
-def test_a_word_hears_of_those_it_may_hear_of_and_no_others(which):
-    case, layer, words = made_with_words(which)
+def test_an_output_depends_on_the_words_it_should(name):
+    case, layer, words = case_layer_words(name)
     later, earlier = words.clone(), words.clone()
     later[:, 4:], earlier[:, :6] = 9.0, 9.0
     whole, with_later, with_earlier = (
         case.run(layer, x, torch.tensor([7, 7, 7])) for x in (words, later, earlier)
     )
-    assert torch.allclose(whole[:, :4], with_later[:, :4], rtol=0, atol=1e-12) == (case.hears != ALL)
-    assert torch.allclose(whole[:, 6], with_earlier[:, 6], rtol=0, atol=1e-12) == (case.hears == ITSELF)
+    assert torch.allclose(whole[:, :4], with_later[:, :4], rtol=0, atol=1e-12) == (case.depends_on != ALL)
+    assert torch.allclose(whole[:, 6], with_earlier[:, 6], rtol=0, atol=1e-12) == (
+        case.depends_on == POINTWISE
+    )
 
 
 @pytest.mark.parametrize("piece", [1, 3])
-@pytest.mark.parametrize("which", [name for name, case in LAYERS.items() if case.read_on])
-def test_read_bit_by_bit_equals_all_at_once(which, piece):
-    case, layer, words = made_with_words(which)
-    outputs = torch.cat(list(case.read_on(layer, words.split(piece, dim=1))), dim=1)
+@pytest.mark.parametrize("name", [name for name, case in LAYERS.items() if case.run_pieces])
+def test_processing_in_pieces_equals_processing_at_once(name, piece):
+    case, layer, words = case_layer_words(name)
+    outputs = torch.cat(list(case.run_pieces(layer, words.split(piece, dim=1))), dim=1)
     torch.testing.assert_close(outputs, case.run(layer, words, torch.tensor([7, 7, 7])), rtol=0, atol=1e-7)
 
 
 @every_layer
-def test_gradients_are_finite_differences_and_reach_every_weight(which):
-    case, layer, words = made_with_words(which, n=2, length=3)
+def test_gradients_equal_finite_differences_and_reach_every_parameter(name):
+    case, layer, words = case_layer_words(name, n=2, length=3)
     real = torch.tensor([[True, True, True], [True, True, False]])
 
     def run(x, *weights):
@@ -249,27 +254,27 @@ def test_gradients_are_finite_differences_and_reach_every_weight(which):
 
 
 @every_layer
-@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bf16: slower, no less right
-def test_sixteen_bits_stay_sixteen_bits_and_near(which):
-    case, layer, words = made_with_words(which)
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bfloat16 support
+def test_bfloat16_outputs_are_bfloat16_and_close(name):
+    case, layer, words = case_layer_words(name)
     lengths = torch.tensor([7, 1, 4])
     exact = case.run(layer, words, lengths)
-    coarse = case.run(layer.bfloat16(), words.bfloat16(), lengths)
+    half = case.run(layer.bfloat16(), words.bfloat16(), lengths)
     real = torch.arange(7) < lengths[:, None]
-    assert coarse.dtype == torch.bfloat16
-    torch.testing.assert_close(coarse.double()[real], exact[real], atol=0.15, rtol=0.02)
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.double()[real], exact[real], atol=0.15, rtol=0.02)
 
 
-@pytest.mark.parametrize("which", [name for name, case in LAYERS.items() if case.dropped])
-def test_dropout_acts_in_training_alone(which):
-    case, _, words = made_with_words(which)
+@pytest.mark.parametrize("name", [name for name, case in LAYERS.items() if case.make_with_dropout])
+def test_dropout_is_applied_only_in_training(name):
+    case, _, words = case_layer_words(name)
     torch.manual_seed(0)
-    layer, full = case.dropped().double(), torch.tensor([7, 7, 7])
+    layer, full = case.make_with_dropout().double(), torch.tensor([7, 7, 7])
     assert not torch.equal(case.run(layer, words, full), case.run(layer, words, full))
     layer.eval()
     assert torch.equal(case.run(layer, words, full), case.run(layer, words, full))
 
 
-def test_between_recurrent_layers_alone():
+def test_recurrent_dropout_is_only_between_layers():
     layer = Recurrent(kind="gru", input_size=WIDTH, hidden=5, dropout=0.5)
     assert torch.equal(layer(torch.ones(1, 3, WIDTH))[0], layer(torch.ones(1, 3, WIDTH))[0])

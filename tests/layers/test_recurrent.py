@@ -1,4 +1,4 @@
-"""Cells and recurrent layers: by hand, by our own loop, fused, torch's with packed sentences; the tape."""
+"""Cells and recurrent layers: by hand, with our loop, fused, and torch's with packed sequences; the tape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH, LEN, INPUT, HIDDEN, ATTN = 4, 7, 5, 3, 6
 LENGTHS = torch.tensor([7, 1, 4, 6])
 KINDS = ("rnn", "lstm", "gru")
 every_kind = pytest.mark.parametrize("kind", KINDS)
-both_ways = pytest.mark.parametrize("bidirectional", [False, True], ids=["forwards", "both ways"])
+both_ways = pytest.mark.parametrize("bidirectional", [False, True], ids=["unidirectional", "bidirectional"])
 
 close = partial(torch.testing.assert_close, rtol=0, atol=1e-12)
 
@@ -31,22 +31,22 @@ def words(seed=0):
     return draw(BATCH, LEN, INPUT, seed=seed)
 
 
-def as_tuple(outcome):
-    return outcome if isinstance(outcome, tuple) else (outcome,)
+def as_tuple(output):
+    return output if isinstance(output, tuple) else (output,)
 
 
 def with_gradients(run, *leaves):
-    """What comes out, and the gradient of its squares for every leaf."""
-    outcome = run()
-    loss = sum(part.square().sum() for part in torch.utils._pytree.tree_leaves(outcome))
-    return [outcome, *torch.autograd.grad(loss, leaves)]
+    """The output, and the gradient of its sum of squares for every leaf."""
+    output = run()
+    loss = sum(tensor.square().sum() for tensor in torch.utils._pytree.tree_leaves(output))
+    return [output, *torch.autograd.grad(loss, leaves)]
 
 
 # ---- cells
 
 
 def cell_of(kind: str):
-    """Our module (torch's for a plain RNN) and our function by the same weights, a word and the states."""
+    """Our module (torch's for a plain RNN) and our function with the same weights, an input and states."""
     torch.manual_seed(0)
     sizes = {"input_size": INPUT, "hidden": HIDDEN}
     module = nn.RNNCell(INPUT, HIDDEN) if kind == "rnn" else getattr(cells, f"{kind.upper()}Cell")(**sizes)
@@ -57,46 +57,46 @@ def cell_of(kind: str):
 
 
 @every_kind
-def test_by_hand_fused_and_torchs_own_agree_with_gradients(kind):
+def test_cells_by_hand_ours_and_torchs_agree_with_gradients(kind):
     module, by_hand, inputs = cell_of(kind)
     theirs = getattr(nn, f"{kind.upper()}Cell")(INPUT, HIDDEN).double()
     theirs.load_state_dict(module.state_dict())  # same names, same shapes
     outcomes = []
     for run, owner in ((theirs, theirs), (module, module), (by_hand, module)):
         x, *states = (tensor.clone().requires_grad_() for tensor in inputs)
-        given = [tuple(states) if kind == "lstm" else states[0]] if run is theirs else states
-        found = with_gradients(lambda: as_tuple(run(x, *given)), x, *states, *owner.parameters())  # noqa: B023
-        outcomes.append(found)
+        arguments = [tuple(states) if kind == "lstm" else states[0]] if run is theirs else states
+        outcome = with_gradients(lambda: as_tuple(run(x, *arguments)), x, *states, *owner.parameters())  # noqa: B023
+        outcomes.append(outcome)
     close(outcomes[1], outcomes[0])
     close(outcomes[2], outcomes[0])
-    one = as_tuple(by_hand(*(tensor[1] for tensor in inputs)))  # a single state without a batch will do
-    close(one, tuple(part[1] for part in as_tuple(by_hand(*inputs))))
+    unbatched = as_tuple(by_hand(*(tensor[1] for tensor in inputs)))
+    close(unbatched, tuple(tensor[1] for tensor in as_tuple(by_hand(*inputs))))
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_autocast_around_a_module_changes_nothing(kind):
+def test_autocast_does_not_change_a_cell(kind):
     module, _, inputs = cell_of(kind)
     halves = [tensor.bfloat16() for tensor in inputs]
     expected = as_tuple(module.float()(*(tensor.float() for tensor in halves)))
     with torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(as_tuple(module(*halves)), expected)
     with without_autocast(torch.device("meta")):
-        pass  # a device that knows no autocast
+        pass  # a device without autocast
 
 
-@pytest.mark.parametrize(("bias", "kept"), [(1.0, 1 / 23), (0.0, 1 / 1000)])
-def test_an_lstm_starts_by_remembering(bias, kept):
-    """Ten words of nothing: how much a fresh cell keeps, and how much with forget biases of 0."""
+@pytest.mark.parametrize(("bias", "fraction"), [(1.0, 1 / 23), (0.0, 1 / 1000)])
+def test_the_initial_forget_bias_keeps_the_cell(bias, fraction):
+    """The fraction of a new cell's state that is left after ten zero inputs, also for a bias of 0."""
     torch.manual_seed(0)
     cell = LSTMCell(input_size=1, hidden=50)
     assert cell.bias_ih[50:100].eq(1).all() and cell.bias_hh[50:100].eq(0).all()
-    assert cell.bias_ih[:50].abs().max() < 0.15 and cell.bias_ih[100:].abs().max() < 0.15  # no other gate
+    assert cell.bias_ih[:50].abs().max() < 0.15 and cell.bias_ih[100:].abs().max() < 0.15  # the other gates
     with torch.no_grad():
         cell.bias_ih[50:100] = bias
         memory = torch.full((1, 50), 1e6)
         for _ in range(10):
             _, memory = cell(torch.zeros(1, 1), torch.zeros(1, 50), memory)
-    assert memory.mean().item() / 1e6 == pytest.approx(kept, rel=0.1)
+    assert memory.mean().item() / 1e6 == pytest.approx(fraction, rel=0.1)
 
 
 # ---- layers
@@ -115,10 +115,10 @@ def state_for(layer):
 @both_ways
 @pytest.mark.parametrize("n_layers", [1, 2])
 @pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["full", "ragged"])
-@pytest.mark.parametrize("given", [False, True], ids=["from zeros", "from a state"])
-def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, given):
+@pytest.mark.parametrize("with_state", [False, True], ids=["from zeros", "from a state"])
+def test_fused_layers_equal_torchs_packed_sequences(kind, bidirectional, n_layers, lengths, with_state):
     layer = layer_of(kind, n_layers=n_layers, bidirectional=bidirectional)
-    state = state_for(layer) if given else None
+    state = state_for(layer) if with_state else None
     x, same_x = words().requires_grad_(), words().requires_grad_()
     outputs, final = layer(x, state, lengths=lengths)
     theirs = getattr(nn, kind.upper())(
@@ -128,14 +128,14 @@ def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, give
         {
             name.replace("_l0", f"_l{depth}{direction}"): weight
             for depth, directions in enumerate(layer.layers)
-            for direction, one in zip(("", "_reverse"), directions, strict=False)
-            for name, weight in one.state_dict().items()
+            for direction, module in zip(("", "_reverse"), directions, strict=False)
+            for name, weight in module.state_dict().items()
         }
     )
-    first = tuple(part.transpose(0, 1).contiguous() for part in state.values()) if given else None
+    initial = tuple(x.transpose(0, 1).contiguous() for x in state.values()) if with_state else None
     n_words = torch.full((BATCH,), LEN) if lengths is None else lengths
     packed = pack_padded_sequence(same_x, n_words, batch_first=True, enforce_sorted=False)
-    expected, last = theirs(packed, first[0] if given and kind != "lstm" else first)
+    expected, last = theirs(packed, initial[0] if with_state and kind != "lstm" else initial)
     expected = pad_packed_sequence(expected, batch_first=True)[0]
     last = dict(zip(final, (part.transpose(0, 1) for part in as_tuple(last)), strict=True))
     close(with_gradients(lambda: (outputs, final), x), with_gradients(lambda: (expected, last), same_x))
@@ -144,7 +144,7 @@ def test_fused_equals_torchs_packed(kind, bidirectional, n_layers, lengths, give
 
 
 @every_kind
-def test_fused_equals_the_loop_by_hand_with_gradients(kind):
+def test_fused_layers_equal_the_loop_with_gradients(kind):
     layer, outcomes = layer_of(kind), []
     weights = {name.removesuffix("_l0"): weight for name, weight in layer.layers[0][0].named_parameters()}
 
@@ -163,13 +163,13 @@ def test_fused_equals_the_loop_by_hand_with_gradients(kind):
     close(*outcomes)
 
 
-def test_unroll_takes_any_cell_and_the_order_of_a_state_does_not_matter():
+def test_unroll_accepts_any_cell_and_the_order_of_a_state_does_not_matter():
     layer, cell = layer_of("lstm"), LSTMCell(input_size=INPUT, hidden=HIDDEN).double()
     layer.load_state_dict({f"layers.0.0.{name}_l0": weight for name, weight in cell.state_dict().items()})
     state = state_for(layer)
 
-    def step(word, now):
-        return dict(zip(("hidden", "cell"), cell(word, now["hidden"], now["cell"]), strict=True))
+    def step(word, state):
+        return dict(zip(("hidden", "cell"), cell(word, state["hidden"], state["cell"]), strict=True))
 
     expected, last = layer(words(), state, lengths=LENGTHS)
     outputs, final = unroll(step, words(), {n: part[:, 0] for n, part in state.items()}, lengths=LENGTHS)
@@ -179,8 +179,8 @@ def test_unroll_takes_any_cell_and_the_order_of_a_state_does_not_matter():
     close(layer.step(words()[:, 0], swapped), layer.step(words()[:, 0], state))
 
 
-def test_the_last_cell_of_gates_that_slam_shut_is_finite():
-    """A forget gate of 1e-30 forgets all; a gradient through it is small and not NaN."""
+def test_the_last_cell_is_finite_for_saturated_forget_gates():
+    """Also the gradient through a forget gate of almost 0."""
     x = words().float().requires_grad_()
     hidden = torch.zeros(BATCH, HIDDEN)
     weights = {"weight_ih": torch.zeros(4 * HIDDEN, INPUT), "weight_hh": torch.zeros(4 * HIDDEN, HIDDEN)}
@@ -189,18 +189,18 @@ def test_the_last_cell_of_gates_that_slam_shut_is_finite():
         bias.requires_grad_()
         arguments = weights | {"bias_ih": bias, "bias_hh": torch.zeros(4 * HIDDEN), "lengths": LENGTHS}
         cell = last_cell(x, torch.zeros(BATCH, LEN, HIDDEN), hidden, hidden + 5, **arguments)
-        written = 0.5 * torch.tanh(torch.tensor(1.0))
-        kept = written if size < 0 else 5 + LENGTHS[:, None] * written
-        torch.testing.assert_close(cell, kept.expand(BATCH, HIDDEN))
+        added = 0.5 * torch.tanh(torch.tensor(1.0))
+        expected = added if size < 0 else 5 + LENGTHS[:, None] * added
+        torch.testing.assert_close(cell, expected.expand(BATCH, HIDDEN))
         assert all(grad.isfinite().all() for grad in torch.autograd.grad(cell.sum(), [bias, x]))
 
 
 @every_kind
 @both_ways
-def test_autocast_around_a_layer_changes_nothing(kind, bidirectional):
-    """A state is handed on from word to word: it keeps the precision of the weights."""
+def test_autocast_does_not_change_a_layer(kind, bidirectional):
+    """Rounding errors would accumulate in the state, so it keeps the precision of the weights."""
     layer = layer_of(kind, n_layers=2, bidirectional=bidirectional).float()
-    x = words().bfloat16()  # as a linear layer under autocast would give it
+    x = words().bfloat16()  # like the output of a linear layer under autocast
     expected = layer(x.float(), lengths=LENGTHS)
     with torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(layer(x, lengths=LENGTHS), expected, rtol=0, atol=1e-6)
@@ -210,22 +210,22 @@ def test_autocast_around_a_layer_changes_nothing(kind, bidirectional):
 
 
 @both_ways
-def test_a_fresh_lstm_layer_remembers(bidirectional):
+def test_a_new_lstm_layer_has_a_forget_bias_of_one(bidirectional):
     for directions in layer_of("lstm", n_layers=2, bidirectional=bidirectional).layers:
-        for one in directions:
-            assert (one.bias_ih_l0 + one.bias_hh_l0)[HIDDEN : 2 * HIDDEN].eq(1).all()
+        for layer in directions:
+            assert (layer.bias_ih_l0 + layer.bias_hh_l0)[HIDDEN : 2 * HIDDEN].eq(1).all()
 
 
-def test_a_sentence_is_turned_round_without_its_padding():
+def test_reverse_within_leaves_padding_in_place():
     x, lengths = torch.arange(40.0).view(4, 5, 2).requires_grad_(), torch.tensor([5, 1, 3, 0])
     expected = x.detach().clone()
     for row, length in enumerate(lengths.tolist()):
         expected[row, :length] = x[row, :length].flip(0)
-    turned = reverse_within(x, lengths)
-    assert torch.equal(turned, expected) and torch.equal(reverse_within(turned, lengths), x)
+    reversed_x = reverse_within(x, lengths)
+    assert torch.equal(reversed_x, expected) and torch.equal(reverse_within(reversed_x, lengths), x)
     assert torch.equal(reverse_within(x[..., 0], lengths), expected[..., 0])
     assert torch.equal(reverse_within(x, None), x.flip(1))
-    (turned * x.detach()).sum().backward()  # gradients go back to where they belong
+    (reversed_x * x.detach()).sum().backward()  # gradients are reversed too
     assert torch.equal(x.grad, expected)
 
 
@@ -240,12 +240,12 @@ def tape():
 
 @torch.no_grad()
 def by_the_paper(layer: TapeCell, words):
-    """One sentence, one word and one matrix at a time: (hidden states, memories, weights)."""
+    """One sentence, one word and one matrix at a time: (hidden states, memories, attention weights)."""
     w_x, w_summary = layer.score.w_query.split([INPUT, HIDDEN], dim=1)
     w_h, v = layer.score.w_key, layer.score.v
     w, u = layer.cell.weight_ih, layer.cell.weight_hh
     bias = layer.cell.bias_ih + layer.cell.bias_hh
-    hiddens, memories, looked, summary = [], [], [], torch.zeros(HIDDEN, dtype=words.dtype)
+    hiddens, memories, all_weights, summary = [], [], [], torch.zeros(HIDDEN, dtype=words.dtype)
     for x in words:
         scores = [v @ torch.tanh(w_h @ h + w_x @ x + w_summary @ summary) for h in hiddens]
         total = sum(score.exp() for score in scores)
@@ -256,23 +256,24 @@ def by_the_paper(layer: TapeCell, words):
         i, f, new, o = (w @ x + u @ summary + bias).view(4, HIDDEN)
         memories.append(f.sigmoid() * memory + i.sigmoid() * new.tanh())
         hiddens.append(o.sigmoid() * memories[-1].tanh())
-        looked.append(torch.tensor([*map(float, weights), *[0.0] * (LEN - len(weights))], dtype=words.dtype))
-    return torch.stack(hiddens), torch.stack(memories), torch.stack(looked)
+        padded = [*map(float, weights), *[0.0] * (LEN - len(weights))]
+        all_weights.append(torch.tensor(padded, dtype=words.dtype))
+    return torch.stack(hiddens), torch.stack(memories), torch.stack(all_weights)
 
 
-def test_the_tape_equals_the_papers_formulas_and_its_own_function(tape):
+def test_the_tape_equals_the_papers_formulas_and_its_function(tape):
     states, rows, weights = tape.encode(words(), with_weights=True)
     for row in range(BATCH):
-        hiddens, memories, looked = by_the_paper(tape, words()[row])
-        close((states[row], weights[row]), (hiddens, looked))
+        hiddens, memories, expected_weights = by_the_paper(tape, words()[row])
+        close((states[row], weights[row]), (hiddens, expected_weights))
         close(rows["tape"][row], torch.cat([hiddens, memories], dim=-1))
     assert tape.encode(words())[2] is None
     summary = torch.zeros(BATCH, HIDDEN, dtype=torch.float64)
     gates, score = dict(tape.cell.named_parameters()), dict(tape.score.named_parameters())
-    for place, word in enumerate(words().unbind(dim=1)):
-        on_it = rows["tape"][:, :place].chunk(2, dim=-1)
-        hidden, _, summary, looked = tape_cell(word, summary, *on_it, **score, **gates)
-        close((hidden, looked), (states[:, place], weights[:, place, :place]))
+    for position, word in enumerate(words().unbind(dim=1)):
+        earlier = rows["tape"][:, :position].chunk(2, dim=-1)
+        hidden, _, summary, word_weights = tape_cell(word, summary, *earlier, **score, **gates)
+        close((hidden, word_weights), (states[:, position], weights[:, position, :position]))
 
 
 def test_what_is_added_to_the_cell_passes_the_output_gate(tape):
@@ -286,7 +287,7 @@ def test_what_is_added_to_the_cell_passes_the_output_gate(tape):
     close(more["tape"][:, 0, HIDDEN:], plain["tape"][:, 0, HIDDEN:] + added)
 
 
-def test_an_empty_tape_gives_no_nan_forwards_or_backwards(tape):
+def test_an_empty_tape_gives_no_nan_in_either_pass(tape):
     with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
         tape.encode(words())[0].square().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in tape.parameters())

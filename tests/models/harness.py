@@ -1,8 +1,8 @@
-"""One way to ask every system: tiny, in float64, every weight shaken so that nothing is equal only by a 0.
+"""Helpers that call every system in the same way: tiny, in float64, with noise on every parameter.
 
-A language model is a translator's decoder without a source. So both are asked in the same words, and `given`
-is what their calls take first: the memory of a source, or nothing. A system that has `encode` reads a
-source, one that has `step` says a target; the sentence encoder has no `step`.
+A language model is a translator's decoder without a source. `leading` holds the arguments that come first in
+calls of `decode` and `step`: the memory of a source, or nothing. A system with `encode` has a source, one
+with `step` generates a target; the sentence encoder has no `step`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
 
 VOCAB = 17
-# Lengths of all kinds, an empty source and an empty target among them; words that come twice.
+# Different lengths, with an empty source and an empty target, and repeated words.
 SOURCES = [[5, 9, 4, 11, 7, 9], [8], [], [6, 6, 12, 9]]
 TARGETS = [[7, 10], [5, 13, 4, 9, 11, 11, 6, 8], [6], []]
 
-# Other forms of a system, as lessons ask for them.
+# Variants of a system that lessons use.
 FORMS = {
     "transformer, post-norm": {"pre_norm": False},
     "transformer, learned": {"positions": "learned"},
@@ -49,12 +49,12 @@ FORMS = {
 
 
 def small(name: str, *, seed: int = 0, **changes) -> nn.Module:
-    """A system, or one of its forms; the one that counts has counted something."""
-    chosen = system(name.partition(",")[0])
-    config = make_config(chosen.name, scale="tiny", vocab_size=VOCAB)
+    """A tiny system, or one of its forms; the n-gram model is fitted to random sentences."""
+    entry = system(name.partition(",")[0])
+    config = make_config(entry.name, scale="tiny", vocab_size=VOCAB)
     torch.manual_seed(seed)
-    model = chosen.model(replace(config, **FORMS.get(name, {}) | changes))
-    if chosen.counts:
+    model = entry.model(replace(config, **FORMS.get(name, {}) | changes))
+    if entry.counts:
         model.fit(torch.randint(4, VOCAB, (20, 6)).tolist())
     with torch.no_grad():
         for parameter in model.parameters():
@@ -68,72 +68,72 @@ def batch_of(sources=SOURCES, targets=TARGETS, **shape) -> Batch:
 
 @cache
 def eight_sentences(*, one_language: bool) -> tuple[Batch, int]:
-    """Eight pairs of the toy language, and how many words they know between them.
+    """Eight sentence pairs of the toy language, and the size of their vocabulary.
 
-    For language models both sides are the same, and two words always tell the third.
+    For language models both sides are the same, and any two words determine the third.
     """
-    chosen, follows = [], {}
+    pairs, follows = [], {}
     for pair in generate(400, seed=0, length=(4, 6)):
         words = ["<s>", *pair.src, "</s>"]
         triples = {(a, b): c for a, b, c in zip(words, words[1:], words[2:], strict=False)}
         if ("<s>", pair.src[0]) not in follows and all(
-            follows.get(two, c) == c for two, c in triples.items()
+            follows.get(words_before, c) == c for words_before, c in triples.items()
         ):
             follows |= triples
-            chosen.append((pair.src_text, pair.src_text if one_language else pair.tgt_text))
-    words = WordTokenizer.from_texts([text for pair in chosen[:8] for text in pair])
-    sources, targets = ([words.encode(text) for text in side] for side in zip(*chosen[:8], strict=True))
+            pairs.append((pair.src_text, pair.src_text if one_language else pair.tgt_text))
+    words = WordTokenizer.from_texts([text for pair in pairs[:8] for text in pair])
+    sources, targets = ([words.encode(text) for text in side] for side in zip(*pairs[:8], strict=True))
     return make_batch(sources, targets), words.vocab_size
 
 
-def started(model: nn.Module, batch: Batch) -> tuple[tuple[Rows, ...], Rows]:
-    """What its calls take first, and the state before the first word."""
+def start(model: nn.Module, batch: Batch) -> tuple[tuple[Rows, ...], Rows]:
+    """The leading arguments of its calls, and the state before the first word."""
     if not hasattr(model, "encode"):
         return (), model.start(len(batch.tgt_in))
     memory = model.encode(batch.src, batch.src_lengths)
     return (memory,), model.start(memory)
 
 
-def decoded(model: nn.Module, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]:
-    """All at once: logits (batch, tgt, vocab) and weights (batch, layers, heads, tgt, seen)."""
-    given, _ = started(model, batch)
-    return model.decode(*given, batch.tgt_in, with_weights=with_weights)
+def decode(model: nn.Module, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]:
+    """All positions at once: logits (batch, tgt, vocab), weights (batch, layers, heads, tgt, seen)."""
+    leading, _ = start(model, batch)
+    return model.decode(*leading, batch.tgt_in, with_weights=with_weights)
 
 
-def walked(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor | None]:
-    """The same word by word."""
-    given, state = started(model, batch)
+def decode_stepwise(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor | None]:
+    """The same as `decode`, word by word."""
+    leading, state = start(model, batch)
     logits, weights, n = [], [], batch.tgt_in.shape[1]
-    for place, tokens in enumerate(batch.tgt_in.unbind(dim=1)):
-        scores, state, looked = model.step(*given, state, tokens, with_weights=True)
-        logits.append(scores)
-        if model.attends and not given:  # over the words seen so far, the newest last
-            assert looked.shape[-1] == place + 1
-            looked = F.pad(looked, (0, n - place - 1))
-        weights.append(looked)
+    for position, tokens in enumerate(batch.tgt_in.unbind(dim=1)):
+        step_logits, state, step_weights = model.step(*leading, state, tokens, with_weights=True)
+        logits.append(step_logits)
+        if model.attends and not leading:  # over the words so far, the newest last
+            assert step_weights.shape[-1] == position + 1
+            step_weights = F.pad(step_weights, (0, n - position - 1))
+        weights.append(step_weights)
     return torch.stack(logits, dim=1), torch.stack(weights, dim=3) if model.attends else None
 
 
-def recited(model: nn.Module, batch: Batch) -> Tensor:
-    """The words chosen one after another; a language model is told the sentence's first."""
-    given, state = started(model, batch)
-    tokens, chosen = batch.tgt_in[:, 0], []
+def decode_greedily(model: nn.Module, batch: Batch) -> Tensor:
+    """Greedy decoding; a language model is given the first word of the sentence."""
+    leading, state = start(model, batch)
+    tokens, outputs = batch.tgt_in[:, 0], []
     for _ in range(batch.tgt_in.shape[1]):
-        logits, state, _ = model.step(*given, state, tokens)
-        tokens = logits.argmax(dim=-1) if chosen or given else batch.tgt_in[:, 1]
-        chosen.append(tokens)
-    return torch.stack(chosen, dim=1)
+        logits, state, _ = model.step(*leading, state, tokens)
+        tokens = logits.argmax(dim=-1) if outputs or leading else batch.tgt_in[:, 1]
+        outputs.append(tokens)
+    return torch.stack(outputs, dim=1)
 
 
 def forward(model: nn.Module, batch: Batch) -> Tensor:
-    """What training calls."""
+    """The model's `forward`, as training calls it."""
     source = (batch.src, batch.src_lengths) if hasattr(model, "encode") else ()
     target = (batch.tgt_in,) if hasattr(model, "step") else ()
     return model(*source, *target)
 
 
-def said(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Logits where they count, and what they should say: the next word, or a class for each sentence."""
+def logits_and_labels(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Logits at real positions and their labels: the next word, or a class for each sentence."""
     if hasattr(model, "step"):
         return forward(model, batch)[batch.counts], batch.tgt_out[batch.counts]
     rows = batch.counts.any(dim=1)
@@ -142,11 +142,11 @@ def said(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def loss_and_gradients(model: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor | None]]:
     model.zero_grad()
-    loss = F.cross_entropy(*said(model, batch), reduction="sum")
+    loss = F.cross_entropy(*logits_and_labels(model, batch), reduction="sum")
     if loss.requires_grad:
         loss.backward()
     return loss.detach(), {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-def close(ours, theirs) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
+def assert_close(actual, expected) -> None:
+    torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-11)

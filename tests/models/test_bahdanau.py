@@ -1,4 +1,4 @@
-"""Bahdanau against the paper's formulas, sentence by sentence and word by word."""
+"""Bahdanau, compared with the paper's formulas word by word."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def weights_of(layer) -> dict[str, torch.Tensor]:
 
 
 def by_the_paper(system: Bahdanau, src: torch.Tensor, tgt_in: torch.Tensor):
-    """One sentence without padding, one word at a time, every sum spelled out."""
+    """One sentence without padding, one word at a time, with explicit sums."""
     table, scale = system.words.output.weight, EMBED**0.5
     source = [table[word] * scale for word in src.tolist()]
-    there, back = ([], [])
-    for read, layer, words in (
-        (there, system.encoder.layers[0][0], source),
-        (back, system.encoder.layers[0][1], source[::-1]),
+    forward, backward = ([], [])
+    for states, layer, words in (
+        (forward, system.encoder.layers[0][0], source),
+        (backward, system.encoder.layers[0][1], source[::-1]),
     ):
         hidden = torch.zeros(1, HIDDEN, dtype=torch.float64)
         for word in words:
             hidden = gru_cell(word[None], hidden, **weights_of(layer))
-            read.append(hidden[0])
-    annotations = [torch.cat(pair) for pair in zip(there, back[::-1], strict=True)]
+            states.append(hidden[0])
+    annotations = [torch.cat(pair) for pair in zip(forward, backward[::-1], strict=True)]
 
-    state = torch.tanh(system.first_state(back[-1]))  # the last one it read is the first word's
+    state = torch.tanh(system.first_state(backward[-1]))  # its last state belongs to the first word
     logits, weights = [], []
     for word in tgt_in.tolist():
         embedded = table[word] * scale

@@ -1,4 +1,4 @@
-"""The RNN encoder-decoder of 2014, against the paper's equations written out word by word."""
+"""The RNN encoder-decoder of 2014, compared with the paper's equations word by word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gru_by_hand(layer, word, hidden):
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_equals_the_paper_word_by_word(tied):
+def test_equals_the_papers_equations(tied):
     model = small(tied=tied)
     logits = model(BATCH.src, BATCH.src_lengths, BATCH.tgt_in)
     for row, length in enumerate(BATCH.src_lengths.tolist()):
@@ -32,9 +32,9 @@ def test_equals_the_paper_word_by_word(tied):
             hidden = gru_by_hand(model.encoder, model.words.source(token[None])[0], hidden)
         context = torch.tanh(model.to_context(hidden))
         hidden = torch.tanh(model.to_start(context))
-        for place, token in enumerate(BATCH.tgt_in[row, : BATCH.tgt_lengths[row]]):
+        for position, token in enumerate(BATCH.tgt_in[row, : BATCH.tgt_lengths[row]]):
             word = model.words.target(token[None])[0]
             hidden = gru_by_hand(model.decoder, torch.cat([word, context]), hidden)
             pairs = model.output.candidates(torch.cat([hidden, word, context])).view(3, 2)
             expected = model.words.logits(pairs.max(dim=1).values)
-            torch.testing.assert_close(logits[row, place], expected, rtol=0, atol=1e-12)
+            torch.testing.assert_close(logits[row, position], expected, rtol=0, atol=1e-12)

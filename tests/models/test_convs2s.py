@@ -1,4 +1,4 @@
-"""ConvS2S: against the paper's formulas written out for one sentence, and by how far its windows see."""
+"""ConvS2S, compared with the paper's formulas for one sentence, and its receptive fields."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LENGTHS = torch.tensor([6, 2, 1, 4])
 TGT = torch.tensor([[2, 7, 10, 4], [2, 5, 13, 0], [2, 9, 9, 9], [2, 0, 0, 0]])
 
 
-def convs2s(*, shaken: bool = True, **changes) -> ConvS2S:
+def convs2s(*, add_noise: bool = True, **changes) -> ConvS2S:
     torch.manual_seed(0)
     sizes = {"vocab_size": VOCAB, "embed": EMBED, "hidden": HIDDEN, "n_layers": LAYERS, "max_len": MAX_LEN}
     model = ConvS2S(ConvS2SConfig(**(sizes | changes))).double().eval()
     with torch.no_grad():
-        for parameter in model.parameters() if shaken else ():
-            parameter.add_(0.3 * torch.randn_like(parameter))  # no bias stays at 0, no softmax is flat
+        for parameter in model.parameters() if add_noise else ():
+            parameter.add_(0.3 * torch.randn_like(parameter))  # no bias is 0, no softmax uniform
     return model
 
 
-def written_out(model: ConvS2S, src, tgt, width=WIDTH):
+def by_the_paper(model: ConvS2S, src, tgt, width=WIDTH):
     """One sentence without padding, (len, ...) throughout: (logits, weights)."""
     half, table = math.sqrt(0.5), model.words.output.weight
 
@@ -45,29 +45,29 @@ def written_out(model: ConvS2S, src, tgt, width=WIDTH):
     z = model.source_to_embed(x)
 
     g = embed(tgt, model.target_positions)
-    x, looked, m = model.target_to_hidden(g), [], len(src)
+    x, weights, m = model.target_to_hidden(g), [], len(src)
     for layer, attention in zip(model.decoder, model.attention, strict=True):
         h = gated(layer, x, width - 1)
         d = (attention.to_query(h) + g) * half
         a = (d @ z.T).softmax(dim=-1)
         c = a @ ((z + e) * half) * m * math.sqrt(1 / m)
         x = ((h + attention.to_hidden(c)) * half + x) * half
-        looked.append(a)
-    return model.words.output(model.target_to_embed(x)), torch.stack(looked)[:, None]
+        weights.append(a)
+    return model.words.output(model.target_to_embed(x)), torch.stack(weights)[:, None]
 
 
 # ---- equal to the formulas
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_equals_the_formulas_written_out(width):
+def test_equals_the_papers_formulas(width):
     model = convs2s(width=width)
     logits, weights = model.decode(model.encode(SRC, LENGTHS), TGT, with_weights=True)
     assert weights.shape == (4, LAYERS, 1, 4, 6)
     for row, length in enumerate(LENGTHS):
-        expected, looked = written_out(model, SRC[row, :length], TGT[row], width)
+        expected, expected_weights = by_the_paper(model, SRC[row, :length], TGT[row], width)
         torch.testing.assert_close(logits[row], expected)
-        torch.testing.assert_close(weights[row, ..., :length], looked)
+        torch.testing.assert_close(weights[row, ..., :length], expected_weights)
         assert weights[row, ..., length:].eq(0).all()
 
 
@@ -81,55 +81,51 @@ def test_the_fused_attention_equals_ours_with_gradients():
     torch.testing.assert_close(*gradients)
 
 
-# ---- how far it sees
+# ---- receptive fields
 
 
-def test_an_output_knows_the_last_words_said_and_no_others():
-    """No state goes on from word to word: beyond the windows the past is forgotten, unlike in an RNN."""
+def test_an_output_depends_only_on_the_target_words_in_its_receptive_field():
+    """Unlike an RNN, it has no state that carries information further."""
     model, field = convs2s(), receptive_field([WIDTH] * LAYERS)
     assert field == 5
     tgt = torch.arange(4, 13)[None]
     memory = model.encode(SRC[:1], LENGTHS[:1])
     before, _ = model.decode(memory, tgt)
-    for place in range(tgt.shape[1]):
+    for position in range(tgt.shape[1]):
         changed = tgt.clone()
-        changed[0, place] = 2
+        changed[0, position] = 2
         after, _ = model.decode(memory, changed)
-        moved = (after - before).abs().amax(dim=-1)[0].gt(1e-9).nonzero().flatten().tolist()
-        assert moved == list(range(place, min(place + field, tgt.shape[1])))
+        affected = (after - before).abs().amax(dim=-1)[0].gt(1e-9).nonzero().flatten().tolist()
+        assert affected == list(range(position, min(position + field, tgt.shape[1])))
 
 
-def test_a_source_state_knows_its_neighbours_and_no_others():
+def test_a_source_state_depends_only_on_its_neighbours():
     model, reach = convs2s(), receptive_field([WIDTH] * LAYERS) // 2
     src, lengths = torch.arange(4, 13)[None], torch.tensor([9])
     before = model.encode(src, lengths)["keys"]
-    for place in range(9):
+    for position in range(9):
         changed = src.clone()
-        changed[0, place] = 2
-        moved = (model.encode(changed, lengths)["keys"] - before).abs().amax(dim=-1)[0].gt(1e-9)
-        assert moved.nonzero().flatten().tolist() == list(
-            range(max(0, place - reach), min(9, place + reach + 1))
-        )
+        changed[0, position] = 2
+        affected = (model.encode(changed, lengths)["keys"] - before).abs().amax(dim=-1)[0].gt(1e-9)
+        expected = list(range(max(0, position - reach), min(9, position + reach + 1)))
+        assert affected.nonzero().flatten().tolist() == expected
 
 
-# ---- every layer attends
+# ---- initialisation and dropout
 
 
-def test_at_the_start_every_word_is_looked_at_about_alike():
-    model = convs2s(shaken=False, embed=256, hidden=256, n_layers=4)
+def test_the_initial_attention_is_nearly_uniform():
+    model = convs2s(add_noise=False, embed=256, hidden=256, n_layers=4)
     _, weights = model.decode(model.encode(SRC[:1], LENGTHS[:1]), TGT[:1], with_weights=True)
     assert weights.min() > 0.5 / 6 and weights.max() < 2 / 6
 
 
-# ---- one step
-
-
-def test_dropout_acts_on_words_before_every_convolution_and_before_the_output():
+def test_dropout_is_applied_to_embeddings_before_every_convolution_and_before_the_output():
     model, shapes = convs2s(dropout=0.4), []
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout) and module.p > 0:
-            module.register_forward_hook(lambda _, given, __: shapes.append(tuple(given[0].shape[1:])))
+            module.register_forward_hook(lambda _, inputs, __: shapes.append(tuple(inputs[0].shape[1:])))
     model(SRC, LENGTHS, TGT)
-    reading = [(6, EMBED), *[(6, HIDDEN)] * LAYERS]
-    saying = [(4, EMBED), *[(4, HIDDEN)] * LAYERS, (4, EMBED)]
-    assert shapes == reading + saying
+    encoder = [(6, EMBED), *[(6, HIDDEN)] * LAYERS]
+    decoder = [(4, EMBED), *[(4, HIDDEN)] * LAYERS, (4, EMBED)]
+    assert shapes == encoder + decoder

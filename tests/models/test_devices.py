@@ -1,9 +1,9 @@
-"""Every system computes on a GPU and in 16 bits what it computes in float32 on the CPU.
+"""Every system gives the same results on a GPU and in 16 bits as in float32 on the CPU.
 
     python3 -m pytest tests/models/test_devices.py          with an NVIDIA GPU: every system, at two sizes
 
-Without a GPU one system of each kind is asked, in 16 bits on the CPU. The same weights see the same eight
-sentences; `data/results/devices.json` holds what was measured once for all.
+Without a GPU, one system of each kind is tested in 16 bits on the CPU. All runs use the same weights and the
+same eight sentences; `data/results/devices.json` has the results of a full measurement.
 """
 
 from __future__ import annotations
@@ -19,22 +19,26 @@ from torch.nn import functional as F
 
 from course_lib.models.registry import SYSTEMS, build, make_config
 from course_lib.text.batch import Batch
-from tests.models.harness import decoded, eight_sentences, forward, recited, said
+from tests.models.harness import decode, decode_greedily, eight_sentences, forward, logits_and_labels
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:mkldnn_matmul failed"),  # a CPU without bfloat16 of its own
-    # torch lays an RNN's weights out for cuDNN, but not in bfloat16: those are copied each time, it warns.
+    pytest.mark.filterwarnings("ignore:mkldnn_matmul failed"),  # a CPU without bfloat16 support
+    # torch stores an RNN's weights contiguously for cuDNN, but not in bfloat16, where it warns.
     pytest.mark.filterwarnings("ignore:RNN module weights are not part of single contiguous chunk of memory"),
 ]
 GPU = torch.cuda.is_available()
-NAMES = [one.name for one in SYSTEMS if not one.counts] if GPU else ["bahdanau", "lstm_lm", "self_attentive"]
+NAMES = (
+    [entry.name for entry in SYSTEMS if not entry.counts]
+    if GPU
+    else ["bahdanau", "lstm_lm", "self_attentive"]
+)
 SCALES = ["tiny", "toy"] if GPU else ["tiny"]
 
-# Largest difference of the logits, in their standard deviations; least cosine of the gradients; the share of
-# attention that may lie on other words; the share of words chosen greedily that are the same. bfloat16 keeps
-# 8 bits, and one word chosen otherwise changes all words after it: of 8 sentences 2 may go another way.
-ALLOWED = {
+# Largest difference of the logits, in standard deviations; smallest cosine of the gradients; fraction of the
+# attention that may move to other words; fraction of greedily decoded words that must be equal. bfloat16 has
+# 8 bits of precision, and one different word changes all words after it: 2 of 8 sentences may differ.
+TOLERANCES = {
     "float32": (1e-3, 0.99999, 1e-4, 1.0),
     "autocast": (0.15, 0.99, 0.02, 0.75),
     "bfloat16": (0.3, 0.98, 0.03, 0.75),
@@ -44,8 +48,9 @@ ALLOWED = {
 def trained(name: str, scale: str) -> tuple[nn.Module, Batch]:
     """A system that has just halved its loss on these sentences.
 
-    A new one has no opinion to compare, and of one that knows all by heart the gradient is but rounding. In
-    training mode, which cuDNN wants for gradients, and without dropout, which would differ by itself.
+    The outputs of a new system are too uniform to compare, and after overfitting the gradient is only
+    rounding error. It is in training mode, which cuDNN needs for gradients, without dropout, which would be
+    random.
     """
     batch, vocab_size = eight_sentences(one_language=False)
     torch.manual_seed(0)
@@ -53,7 +58,7 @@ def trained(name: str, scale: str) -> tuple[nn.Module, Batch]:
     adam = torch.optim.Adam(model.parameters(), lr=0.01 if scale == "tiny" else 0.001)
     losses: list[float] = []
     while len(losses) < 100 and (not losses or losses[-1] >= losses[0] / 2):
-        loss = F.cross_entropy(*said(model, batch))
+        loss = F.cross_entropy(*logits_and_labels(model, batch))
         adam.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -63,33 +68,34 @@ def trained(name: str, scale: str) -> tuple[nn.Module, Batch]:
 
 
 def outcome(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
-    """Logits, gradient of all parameters, attention, words or classes chosen: on the CPU and in float64."""
+    """Logits, gradient of all parameters, attention weights, predicted words or classes; on the CPU."""
     model.zero_grad()
-    logits, wanted = said(model, batch)
-    F.cross_entropy(logits.float(), wanted).backward()
+    logits, labels = logits_and_labels(model, batch)
+    F.cross_entropy(logits.float(), labels).backward()
     gradient = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     with torch.no_grad():
         if hasattr(model, "step"):
-            weights, chosen = decoded(model, batch)[1], recited(model, batch)
+            weights, predictions = decode(model, batch)[1], decode_greedily(model, batch)
         else:
             weights = model.encode(batch.src, batch.src_lengths)[1]
-            chosen = forward(model, batch).argmax(dim=-1)
-    plain = [None if one is None else one.detach().cpu().double() for one in (logits, gradient, weights)]
-    return *plain, chosen.cpu()
+            predictions = forward(model, batch).argmax(dim=-1)
+    tensors = (logits, gradient, weights)
+    tensors = [None if tensor is None else tensor.detach().cpu().double() for tensor in tensors]
+    return *tensors, predictions.cpu()
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_as_float32_on_the_cpu(name, scale, monkeypatch):
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # else float32 is rounded to 10 bits
+def test_results_equal_float32_on_the_cpu(name, scale, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # otherwise float32 is rounded to 10 bits
     device = "cuda" if GPU else "cpu"
     model, batch = trained(name, scale)
-    logits, gradient, weights, words = outcome(model, batch)
-    for form, (most_apart, least_cosine, most_moved, least_same) in ALLOWED.items():
+    logits, gradient, weights, predictions = outcome(model, batch)
+    for form, (max_difference, min_cosine, max_moved, min_equal) in TOLERANCES.items():
         other = copy.deepcopy(model).to(device, torch.bfloat16 if form == "bfloat16" else torch.float32)
         with torch.autocast(device, torch.bfloat16) if form == "autocast" else nullcontext():
-            found = outcome(other, batch.to(device))
-        assert (found[0] - logits).abs().max() <= most_apart * logits.std(), form
-        assert F.cosine_similarity(found[1], gradient, dim=0) >= least_cosine, form
-        assert weights is None or (found[2] - weights).abs().sum(dim=-1).mean() / 2 <= most_moved, form
-        assert (found[3] == words).double().mean() >= least_same, form
+            actual = outcome(other, batch.to(device))
+        assert (actual[0] - logits).abs().max() <= max_difference * logits.std(), form
+        assert F.cosine_similarity(actual[1], gradient, dim=0) >= min_cosine, form
+        assert weights is None or (actual[2] - weights).abs().sum(dim=-1).mean() / 2 <= max_moved, form
+        assert (actual[3] == predictions).double().mean() >= min_equal, form

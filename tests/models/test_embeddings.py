@@ -1,4 +1,4 @@
-"""The tables at both ends of a system: tied they are one, untied they are three."""
+"""Embeddings and output layer: one shared matrix if tied, three otherwise."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from course_lib.models.embeddings import Embeddings
 TOKENS = torch.tensor([[5, 3, 0], [4, 4, 3]])
 
 
-def tables(*, embed: int = 6, reads_source: bool = True, **settings) -> Embeddings:
+def make_embeddings(*, embed: int = 6, reads_source: bool = True, **settings) -> Embeddings:
     torch.manual_seed(0)
     config = Config(**{"vocab_size": 11} | settings)
     return Embeddings(config, embed=embed, reads_source=reads_source)
 
 
 @pytest.mark.parametrize(
-    ("tied", "reads_source", "n_tables"),
+    ("tied", "reads_source", "n_matrices"),
     [(True, True, 1), (True, False, 1), (False, True, 3), (False, False, 2)],
 )
-def test_how_many_tables_there_are(tied, reads_source, n_tables):
-    words = tables(tied=tied, reads_source=reads_source)
-    assert sum(p.numel() for p in words.parameters()) == n_tables * 11 * 6 + 11
+def test_the_number_of_matrices(tied, reads_source, n_matrices):
+    words = make_embeddings(tied=tied, reads_source=reads_source)
+    assert sum(p.numel() for p in words.parameters()) == n_matrices * 11 * 6 + 11
 
 
-def test_tied_one_table_reads_and_scores():
-    words = tables()
+def test_tied_embeddings_and_output_layer_share_one_matrix():
+    words = make_embeddings()
     table = words.output.weight
     assert torch.equal(words.source(TOKENS), words.target(TOKENS))
     torch.testing.assert_close(words.source(TOKENS), table[TOKENS] * math.sqrt(6))
     torch.testing.assert_close(words.logits(torch.eye(6)), table.T + words.output.bias)
-    assert not torch.equal(tables(tied=False).source(TOKENS), tables(tied=False).target(TOKENS))
+    assert not torch.equal(
+        make_embeddings(tied=False).source(TOKENS), make_embeddings(tied=False).target(TOKENS)
+    )
 
 
-def test_a_word_as_input_has_size_one_and_as_scorer_is_small():
-    words = tables(vocab_size=400, embed=64)
+def test_initial_embeddings_and_logits_have_a_standard_deviation_of_one():
+    words = make_embeddings(vocab_size=400, embed=64)
     assert words.target(torch.arange(400)).std().item() == pytest.approx(1, rel=0.02)
     assert words.logits(torch.randn(500, 64)).std().item() == pytest.approx(1, rel=0.05)
 
 
-def test_dropout_is_the_configurations_unless_said_otherwise():
-    words = tables(embed=64, dropout=0.5)
+def test_dropout_defaults_to_the_configurations():
+    words = make_embeddings(embed=64, dropout=0.5)
     assert words.target(TOKENS).eq(0).float().mean().item() == pytest.approx(0.5, abs=0.1)
-    own = Embeddings(Config(vocab_size=11, dropout=0.5), embed=64, dropout=0.0)
-    assert own.target(TOKENS).ne(0).all() and words.eval().target(TOKENS).ne(0).all()
+    without_dropout = Embeddings(Config(vocab_size=11, dropout=0.5), embed=64, dropout=0.0)
+    assert without_dropout.target(TOKENS).ne(0).all() and words.eval().target(TOKENS).ne(0).all()

@@ -1,4 +1,4 @@
-"""Luong against the paper's formulas for every score and window, and what is its own."""
+"""Luong, compared with the paper's formulas for every score and window, and its own properties."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def make(*, seed: int = 0, **settings) -> Luong:
 
 
 def by_the_paper(system: Luong, src: torch.Tensor, tgt_in: torch.Tensor):
-    """One sentence without padding, one word at a time, every sum spelled out."""
+    """One sentence without padding, one word at a time, with explicit sums."""
     config, table, scale = system.config, system.words.output.weight, EMBED**0.5
 
-    def move(stack, word, states):
+    def step(stack, word, states):
         new = []
         for (layer,), (hidden, cell) in zip(stack.layers, states, strict=True):
             names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
             weights = {name: getattr(layer, f"{name}_l0") for name in names}
             new.append(lstm_cell(word[None], hidden[None], cell[None], **weights))
-            new[-1] = tuple(part[0] for part in new[-1])
+            new[-1] = tuple(tensor[0] for tensor in new[-1])
             word = new[-1][0]
         return word, new
 
-    nothing = torch.zeros(HIDDEN, dtype=torch.float64)
-    states, keys = [(nothing, nothing)] * config.n_layers, []
-    places = range(len(src))
-    for place in [*places[-2::-1], places[-1]] if config.reverse else places:  # EOS stays the last
-        top, states = move(system.encoder, table[src[place]] * scale, states)
-        keys.append((place, top))
-    keys = [top for _, top in sorted(keys, key=lambda pair: pair[0])]  # a state belongs to its word
+    zeros = torch.zeros(HIDDEN, dtype=torch.float64)
+    states, keys = [(zeros, zeros)] * config.n_layers, []
+    positions = range(len(src))
+    for position in [*positions[-2::-1], positions[-1]] if config.reverse else positions:  # EOS stays last
+        top, states = step(system.encoder, table[src[position]] * scale, states)
+        keys.append((position, top))
+    keys = [top for _, top in sorted(keys, key=lambda pair: pair[0])]  # in the order of the words
 
     def score(top, j):
         if config.score == "dot":
@@ -59,7 +59,7 @@ def by_the_paper(system: Luong, src: torch.Tensor, tgt_in: torch.Tensor):
     logits, weights = [], []
     for t, word in enumerate(tgt_in.tolist()):
         embedded = table[word] * scale
-        top, states = move(
+        top, states = step(
             system.decoder, torch.cat([embedded, fed]) if config.input_feeding else embedded, states
         )
         if config.window == "local-p":
@@ -68,15 +68,15 @@ def by_the_paper(system: Luong, src: torch.Tensor, tgt_in: torch.Tensor):
         else:
             centre = min(t, len(keys) - 1)
         reach = math.inf if config.window == "global" else config.half_width
-        seen = [j for j in range(len(keys)) if centre - reach <= j <= centre + reach]
-        shares = torch.stack([score(top, j) for j in seen]).softmax(dim=0)
+        window = [j for j in range(len(keys)) if centre - reach <= j <= centre + reach]
+        window_weights = torch.stack([score(top, j) for j in window]).softmax(dim=0)
         if config.window == "local-p":
             sigma = config.half_width / 2
-            bell = [math.exp(-((j - centre) ** 2) / (2 * sigma**2)) for j in seen]
-            shares = shares * torch.tensor(bell, dtype=torch.float64)
+            gaussian = [math.exp(-((j - centre) ** 2) / (2 * sigma**2)) for j in window]
+            window_weights = window_weights * torch.tensor(gaussian, dtype=torch.float64)
         weights.append(torch.zeros(len(keys), dtype=torch.float64))
-        weights[-1][seen] = shares
-        context = sum(share * keys[j] for share, j in zip(shares, seen, strict=True))
+        weights[-1][window] = window_weights
+        context = sum(weight * keys[j] for weight, j in zip(window_weights, window, strict=True))
         fed = torch.tanh(system.combine.weight @ torch.cat([context, top]))
         logits.append(system.words.logits(fed))
     return torch.stack(logits), torch.stack(weights)
@@ -97,11 +97,11 @@ def test_equals_the_papers_formulas(score, window, input_feeding):
         assert weights[row, ..., length:].eq(0).all()
 
 
-# ---- what is its own
+# ---- its own properties
 
 
 def test_local_m_counts_the_steps_of_each_row():
-    """Rows at different steps, as a search may have them: each has its own place in the source."""
+    """Rows can be at different steps, as in a search: each has its own centre."""
     system = make(window="local-m", half_width=1)
     memory = system.encode(SRC[:1].repeat(2, 1), LENGTHS[:1].repeat(2))
     state = system.start(memory) | {"step": torch.tensor([1, 5])}
@@ -110,18 +110,18 @@ def test_local_m_counts_the_steps_of_each_row():
     assert weights[:, 0, 0].gt(0).int().tolist() == [[1, 1, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 0]]
 
 
-@pytest.mark.parametrize("sure", [-1e6, 1e6], ids=["before the first word", "behind the last"])
-def test_local_p_at_the_very_ends_still_sees_a_word(sure):
+@pytest.mark.parametrize("size", [-1e6, 1e6], ids=["at the first word", "after the last"])
+def test_local_p_at_either_end_still_attends_to_a_word(size):
     system = make(window="local-p", half_width=1, score="dot")
     with torch.no_grad():
-        system.centres.v_p.weight.copy_(sure * system.centres.v_p.weight.sign())
+        system.centres.v_p.weight.copy_(size * system.centres.v_p.weight.sign())
         _, weights = system.decode(system.encode(SRC, LENGTHS), TGT_IN, with_weights=True)
     assert weights.isfinite().all() and weights.sum(dim=-1).gt(0).all()
 
 
-def test_dropout_acts_before_the_vocabulary_but_not_on_what_is_fed():
+def test_dropout_is_applied_before_the_output_layer_but_not_to_the_fed_back_features():
     system = make(dropout=0.5, n_layers=1)
     memory, embedded = system.encode(SRC, LENGTHS), torch.ones(2, EMBED, dtype=torch.float64)
-    (one, state, _), (other, _, _) = (system.walk(memory, system.start(memory), embedded) for _ in "ab")
-    assert torch.equal(one, other) and torch.equal(one, state["fed"])
-    assert not torch.equal(system.logits(one), system.logits(one))
+    (features, state, _), (other, _, _) = (system.walk(memory, system.start(memory), embedded) for _ in "ab")
+    assert torch.equal(features, other) and torch.equal(features, state["fed"])
+    assert not torch.equal(system.logits(features), system.logits(features))

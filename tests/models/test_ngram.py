@@ -1,4 +1,4 @@
-"""The n-gram model against the formula in plain Python, by its sums, and saved and loaded."""
+"""The n-gram model, compared with the formula in plain Python; its sums, saving and loading."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def small(order: int = 3, vocab_size: int = VOCAB) -> NGramLM:
 
 
 def by_the_formula(past: list[int], word: int) -> float:
-    """p(word | past), counted anew in the sentences each time it is asked for."""
+    """p(word | past), with new counts for each call."""
     shorter = by_the_formula(past[1:], word) if past else 1 / VOCAB
     texts = [[BOS, *sentence, EOS] for sentence in SENTENCES]
     followed = [
-        text[place]
+        text[position]
         for text in texts
-        for place in range(1, len(text))
-        if len(past) <= place and text[place - len(past) : place] == past
+        for position in range(1, len(text))
+        if len(past) <= position and text[position - len(past) : position] == past
     ]
     kinds = len(set(followed))
     return (followed.count(word) + kinds * shorter) / (len(followed) + kinds) if followed else shorter
@@ -42,27 +42,27 @@ def by_the_formula(past: list[int], word: int) -> float:
 def test_equals_the_formula(order):
     logits, weights = small(order).decode(TOKENS, with_weights=True)
     for row, tokens in enumerate(TOKENS.tolist()):
-        for place in range(len(tokens)):
-            past = tokens[max(0, place - order + 2) : place + 1] if order > 1 else []
+        for position in range(len(tokens)):
+            past = tokens[max(0, position - order + 2) : position + 1] if order > 1 else []
             expected = [math.log(by_the_formula(past, word)) for word in range(VOCAB)]
-            torch.testing.assert_close(logits[row, place], torch.tensor(expected))
+            torch.testing.assert_close(logits[row, position], torch.tensor(expected))
     assert weights is None
 
 
 @orders
 def test_probabilities_sum_to_one_and_none_is_zero(order):
-    everything = torch.cartesian_prod(*[torch.arange(VOCAB)] * 3)  # every three words, sense or nonsense
-    logits = small(order)(everything)
+    triples = torch.cartesian_prod(*[torch.arange(VOCAB)] * 3)
+    logits = small(order)(triples)
     torch.testing.assert_close(logits.exp().sum(dim=-1), torch.ones(logits.shape[:-1]))
     assert logits.isfinite().all()
 
 
-def test_before_it_has_counted_all_words_are_equal():
+def test_without_counts_all_words_are_equally_likely():
     logits = NGramLM(NGramLMConfig(vocab_size=VOCAB))(TOKENS)
     torch.testing.assert_close(logits, torch.full((3, 5, VOCAB), -math.log(VOCAB)))
 
 
-def test_counting_again_starts_anew():
+def test_fitting_again_replaces_the_counts():
     model = small()
     expected = model(TOKENS)
     model.fit([[8, 8, 8]])
@@ -71,12 +71,12 @@ def test_counting_again_starts_anew():
     assert torch.equal(model(TOKENS), expected)
 
 
-def test_it_is_saved_and_loaded_like_any_other(tmp_path):
+def test_saving_and_loading(tmp_path):
     model = small()
     save_file(model.state_dict(), tmp_path / "ngram.safetensors")
-    counted = copy.deepcopy(model)
-    counted.fit([[8, 8]])
-    for other in (NGramLM(model.config), counted):
+    refitted = copy.deepcopy(model)
+    refitted.fit([[8, 8]])
+    for other in (NGramLM(model.config), refitted):
         other.load_state_dict(load_file(tmp_path / "ngram.safetensors"))
         assert torch.equal(other(TOKENS), model(TOKENS))
     whole = torch.nn.ModuleDict({"inner": NGramLM(model.config)})
@@ -87,15 +87,16 @@ def test_it_is_saved_and_loaded_like_any_other(tmp_path):
 
 
 def test_a_large_vocabulary_does_not_overflow():
-    """Words to the power of six would: 60,000⁶ has 29 digits, a 64-bit number 19."""
+    """60,000⁶ has 29 digits, a 64-bit integer 19."""
     model = NGramLM(NGramLMConfig(vocab_size=60_000, order=6))
     words = [59_999, 59_998, 59_997, 59_996, 59_995, 59_994]
     model.fit([words])
-    likely = model(torch.tensor([[BOS, *words]])).exp()[0]
-    assert likely[torch.arange(6), torch.tensor(words)].gt(0.45).all() and likely[6, EOS] > 0.45
+    probabilities = model(torch.tensor([[BOS, *words]])).exp()[0]
+    assert probabilities[torch.arange(6), torch.tensor(words)].gt(0.45).all()
+    assert probabilities[6, EOS] > 0.45
 
 
-def test_half_precision_leaves_the_counts_alone():
+def test_half_precision_does_not_change_the_counts():
     model = small()
     assert torch.equal(copy.deepcopy(model).bfloat16()(TOKENS), model(TOKENS))
     assert model.double()(TOKENS).dtype == torch.float64
@@ -111,6 +112,6 @@ def test_half_precision_leaves_the_counts_alone():
         ([], "Expected at least one sentence"),
     ],
 )
-def test_what_cannot_be_counted_is_named(sentences, message):
+def test_invalid_sentences_raise_errors(sentences, message):
     with pytest.raises(ValueError, match=message):
         small().fit(sentences)

@@ -1,4 +1,4 @@
-"""The n-gram RNN: parts of the output that wait their turn."""
+"""The n-gram RNN, compared with its formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def small(order: int) -> NGramRNN:
 
 
 @pytest.mark.parametrize("order", [2, 3, 4, 7])
-def test_equals_the_formula_word_by_word(order):
+def test_equals_the_papers_formula(order):
     """h*_t = tanh(W [h_t¹; h_{t-1}²; …]), with zeros before the start; order 7 is longer than the text."""
     model = small(order)
     logits, weights = model.decode(TOKENS, with_weights=True)
@@ -26,10 +26,10 @@ def test_equals_the_formula_word_by_word(order):
     for row in range(2):
         for t in range(5):
             parts = [
-                outputs[row, t - late, late * width : (late + 1) * width]
-                if t >= late
+                outputs[row, t - delay, delay * width : (delay + 1) * width]
+                if t >= delay
                 else torch.zeros(width, dtype=torch.float64)
-                for late in range(order - 1)
+                for delay in range(order - 1)
             ]
             feature = torch.tanh(model.join.weight @ torch.cat(parts))
             torch.testing.assert_close(logits[row, t], model.words.logits(feature))

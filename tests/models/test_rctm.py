@@ -1,4 +1,4 @@
-"""The RCTM: against its three formulas written out for one sentence, and by what the paper says of it."""
+"""The RCTM, compared with the paper's formulas for one sentence, and its number of parameters."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def rctm(**changes) -> RCTM:
     model = RCTM(RCTMConfig(**(sizes | changes))).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))  # nothing stays at 0
+            parameter.add_(0.1 * torch.randn_like(parameter))  # no parameter is 0
     return model
 
 
-def written_out(model: RCTM, src, tgt):
-    """One sentence, one word after another, with the paper's letters."""
+def by_the_paper(model: RCTM, src, tgt):
+    """One sentence, word by word, with the paper's symbols."""
     table = model.words.output.weight
     columns, kernels = (
         (table[src] * EMBED**0.5)[None],
         list(model.folding.kernels.split(model.folding.widths, 1)),
     )
     while columns.shape[1] > 1:
-        kernel = kernels.pop(0)[:, : columns.shape[1]]  # (embed, width), cut where it is too wide
+        kernel = kernels.pop(0)[:, : columns.shape[1]]  # (embed, width), truncated where it is too wide
         columns = torch.tanh((columns.unfold(1, kernel.shape[1], 1) * kernel).sum(dim=-1))
     weights = dict(model.decoder.named_parameters())
     (ih,) = (value for name, value in weights.items() if "weight_ih" in name)
@@ -45,11 +45,11 @@ def written_out(model: RCTM, src, tgt):
     return torch.stack(logits)
 
 
-def test_equals_the_formulas_written_out():
+def test_equals_the_papers_formulas():
     model = rctm()
     logits = model(SRC, LENGTHS, TGT)
     for row, length in enumerate(LENGTHS):
-        torch.testing.assert_close(logits[row], written_out(model, SRC[row, :length], TGT[row]))
+        torch.testing.assert_close(logits[row], by_the_paper(model, SRC[row, :length], TGT[row]))
 
 
 def test_the_longest_source_uses_every_kernel():
@@ -61,6 +61,6 @@ def test_the_longest_source_uses_every_kernel():
         assert grad.any()
 
 
-def test_the_encoder_has_hardly_any_weights():
-    """embed numbers for each column of each kernel: 2 + 3 + 4 + 5 columns for up to 11 words."""
+def test_the_number_of_encoder_parameters():
+    """`embed` numbers for each column of each kernel: 2 + 3 + 4 + 5 columns for up to 11 words."""
     assert sum(parameter.numel() for parameter in rctm().folding.parameters()) == EMBED * (2 + 3 + 4 + 5)

@@ -1,4 +1,4 @@
-"""Recurrent language models against torch's own layers."""
+"""Recurrent language models, compared with torch's layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def small(**changes) -> RecurrentLM:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tied", [True, False])
-def test_equals_torchs_own(kind, tied):
+def test_equals_torchs_layers(kind, tied):
     model = small(kind=kind, tied=tied)
     theirs = KINDS[kind](3, 5, batch_first=True).double()
     theirs.load_state_dict(model.recurrent.layers[0][0].state_dict())

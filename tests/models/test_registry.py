@@ -1,4 +1,4 @@
-"""The table of systems: names, sizes and budgets; configurations, checked when made and kept as JSON."""
+"""The table of systems: names, sizes and parameter budgets; configurations, their checks and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from course_lib.models.translator import Translator
 from course_lib.text.toy.splits import splits
 from course_lib.text.word_tokenizer import WordTokenizer
 
-# The road as the syllabus has it.
 LANGUAGE_MODELS = [
     *("ngram_lm", "mlp_lm", "rnn_lm", "lstm_lm", "gru_lm", "lstmn_lm", "attention_lm", "key_value_lm"),
     *("key_value_predict_lm", "ngram_rnn_lm", "transformer_lm"),
@@ -41,29 +40,29 @@ TRANSLATORS = [
 NAMES = [*LANGUAGE_MODELS, "self_attentive", *TRANSLATORS]
 
 
-def test_the_road_is_all_there_and_in_order():
-    assert [one.name for one in SYSTEMS] == NAMES
+def test_all_systems_are_there_in_order():
+    assert [entry.name for entry in SYSTEMS] == NAMES
     for kind, names in ((language_models(), LANGUAGE_MODELS), (translators(), TRANSLATORS)):
-        assert [one.name for one in kind] == names
-        assert [one.year for one in kind] == sorted(one.year for one in kind)
-    assert len({(one.kind, one.title) for one in SYSTEMS}) == len(SYSTEMS)
-    assert [one.name for one in SYSTEMS if one.counts] == ["ngram_lm"]
+        assert [entry.name for entry in kind] == names
+        assert [entry.year for entry in kind] == sorted(entry.year for entry in kind)
+    assert len({(entry.kind, entry.title) for entry in SYSTEMS}) == len(SYSTEMS)
+    assert [entry.name for entry in SYSTEMS if entry.counts] == ["ngram_lm"]
 
 
-def test_the_table_is_read_without_torch():
-    asks = "import sys, course_lib.models.registry as r; assert r.SYSTEMS; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", asks]).returncode == 0
+def test_the_table_does_not_import_torch():
+    code = "import sys, course_lib.models.registry as r; assert r.SYSTEMS; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_said_of_a_system(name):
-    """Its kind is its interface, its paper's authors and year are named in its file; and it can be kept."""
-    one = system(name)
+def test_the_entry_of_a_system(name):
+    """Its kind is its interface, its file names the paper's authors and year, and it can be stored."""
+    entry = system(name)
     kinds = {"translator": Translator, "language model": LanguageModel, "sentence encoder": torch.nn.Module}
-    assert issubclass(one.model, kinds[one.kind])
-    authors = one.paper.partition(":")[0].removesuffix(" et al.").split(", ")
-    text = sys.modules[one.model.__module__].__doc__
-    assert all(said in text for said in (*authors, str(one.year)))
+    assert issubclass(entry.model, kinds[entry.kind])
+    authors = entry.paper.partition(":")[0].removesuffix(" et al.").split(", ")
+    docstring = sys.modules[entry.model.__module__].__doc__
+    assert all(fact in docstring for fact in (*authors, str(entry.year)))
     for scale in SCALES:
         config = make_config(name, scale=scale, vocab_size=20)
         assert config_from_json(json.loads(json.dumps(config_to_json(name, config)))) == (name, config)
@@ -75,37 +74,37 @@ def test_what_is_said_of_a_system(name):
     assert config.dropout == 0 and n_parameters(build(name, config)) < 6_000
 
 
-# ---- budgets
+# ---- parameter budgets
 
 
 def toy_vocabulary() -> int:
-    """Words of both languages in the toy language: a quarter of its training split knows nearly all."""
+    """The vocabulary of both toy languages: a quarter of the training split has nearly all words."""
     train = splits(seed=0, sizes={"train": 5_000}).train
-    texts = [text for one in train for text in (one.src_text, one.tgt_text)]
+    texts = [text for pair in train for text in (pair.src_text, pair.tgt_text)]
     return WordTokenizer.from_texts(texts).vocab_size
 
 
 @pytest.mark.slow
-def test_systems_that_are_compared_have_as_many_parameters():
-    """Give or take a tenth; on the meta device, where ten million numbers are not drawn for a count."""
-    rivals = {"translator": translators(), "another": (*language_models(), system("self_attentive"))}
+def test_systems_that_are_compared_have_the_same_number_of_parameters():
+    """Within 10 %. Built on the meta device, to save the initialisation."""
+    groups = {"translator": translators(), "another": (*language_models(), system("self_attentive"))}
     budgets = {
         "toy": (toy_vocabulary(), {"translator": 400_000, "another": 120_000}),
         "multi30k": (8_000, {"translator": 9_400_000, "another": 3_700_000}),
     }
     assert 650 <= budgets["toy"][0] <= 720
-    missed = []
+    deviations = []
     for scale, (vocab_size, budget) in budgets.items():
-        for kind, systems in rivals.items():
-            for name in (one.name for one in systems if not one.counts):
+        for kind, systems in groups.items():
+            for name in (entry.name for entry in systems if not entry.counts):
                 with torch.device("meta"):
                     n = n_parameters(build(name, make_config(name, scale=scale, vocab_size=vocab_size)))
                 if abs(n / budget[kind] - 1) > 0.1:
-                    missed.append(f"{scale} {name}: {n:,} for {budget[kind]:,}")
-    assert not missed
+                    deviations.append(f"{scale} {name}: {n:,} for {budget[kind]:,}")
+    assert not deviations
 
 
-def test_the_transformer_of_multi30k():
+def test_the_sizes_of_the_multi30k_transformer():
     config = make_config("transformer", scale="multi30k", vocab_size=8_000)
     assert (config.d_model, config.n_layers, config.d_ff, config.n_heads) == (256, 4, 1024, 4)
     assert (config.dropout, config.max_len, config.tied) == (0.3, 128, True)
@@ -121,7 +120,7 @@ class TwoSizes(Config):
     bridge: bool = False
 
 
-def test_a_configuration_is_what_was_said():
+def test_a_configuration_has_the_given_values_and_is_frozen():
     config = TwoSizes(vocab_size=500, hidden=7, tied=False)
     assert (config.vocab_size, config.hidden, config.dropout, config.tied) == (500, 7, 0.0, False)
     with pytest.raises(FrozenInstanceError):
@@ -137,8 +136,8 @@ def built(name: str, **changes):
 
 
 def from_json(**changes):
-    kept = config_to_json("bahdanau", tiny("bahdanau")) | changes
-    return lambda: config_from_json({key: value for key, value in kept.items() if value is not None})
+    stored = config_to_json("bahdanau", tiny("bahdanau")) | changes
+    return lambda: config_from_json({key: value for key, value in stored.items() if value is not None})
 
 
 VALUES = {
@@ -186,13 +185,13 @@ TYPES = {
 
 
 @pytest.mark.parametrize("message", VALUES | TYPES)
-def test_what_is_refused(message):
+def test_wrong_values_and_types_raise_errors(message):
     with pytest.raises(TypeError if message in TYPES else ValueError, match=message):
         (VALUES | TYPES)[message]()
 
 
-def test_an_option_that_joined_later_has_its_default():
+def test_a_missing_field_gets_its_default():
     config = make_config("transformer", scale="tiny", vocab_size=20)
-    kept = config_to_json("transformer", config)
-    del kept["norm"], kept["d_k"]
-    assert config_from_json(kept) == ("transformer", config)
+    stored = config_to_json("transformer", config)
+    del stored["norm"], stored["d_k"]
+    assert config_from_json(stored) == ("transformer", config)

@@ -1,4 +1,4 @@
-"""The self-attentive sentence encoder: its formula, its penalty, and that it learns."""
+"""The self-attentive sentence encoder: its formula, its penalty, and learning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def small(seed: int = 0, **changes) -> SelfAttentive:
 
 
 def test_equals_the_formula_sentence_by_sentence():
-    """A = softmax(W_s2 tanh(W_s1 Hᵀ)), M = A H, on each sentence alone and without padding."""
+    """A = softmax(W_s2 tanh(W_s1 Hᵀ)), M = A H, for each sentence without padding."""
     model = small()
     embedding, weights = model.encode(TOKENS, LENGTHS)
     assert embedding.shape == (3, 3, 8) and weights.shape == (3, 3, 5)
@@ -35,16 +35,16 @@ def test_equals_the_formula_sentence_by_sentence():
         torch.testing.assert_close(embedding[row], expected @ states[0])
 
 
-def test_classes_are_told_from_all_hops():
+def test_the_classifier_uses_all_hops():
     model = small()
     embedding, _ = model.encode(TOKENS, LENGTHS)
     logits = model(TOKENS, LENGTHS)
     torch.testing.assert_close(logits, model.classify(embedding))
     assert logits.shape == (3, 2)
     for hop in range(3):
-        moved = embedding.clone()
-        moved[:, hop] += 1.0
-        assert not torch.allclose(model.classify(moved), logits)
+        changed = embedding.clone()
+        changed[:, hop] += 1.0
+        assert not torch.allclose(model.classify(changed), logits)
 
 
 # ---- the penalty
@@ -53,25 +53,26 @@ def test_classes_are_told_from_all_hops():
 def test_penalty_equals_a_loop():
     weights = torch.rand(2, 3, 5, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
     for row, penalty in enumerate(redundancy(weights).tolist()):
-        by_hand = 0.0
+        expected = 0.0
         for i in range(3):
             for j in range(3):
                 overlap = sum(float(a * b) for a, b in zip(weights[row, i], weights[row, j], strict=True))
-                by_hand += (overlap - (i == j)) ** 2
-        assert penalty == pytest.approx(by_hand)
+                expected += (overlap - (i == j)) ** 2
+        assert penalty == pytest.approx(expected)
 
 
-# ---- properties
+# ---- learning
 
 
 @pytest.mark.slow
-def test_it_learns_which_sentences_hold_a_word():
-    """Class 1 if word 7 is anywhere: all 32 right after 60 steps, with the penalty in the loss."""
+def test_it_learns_to_detect_a_word():
+    """Class 1 if a sentence contains word 7: all 32 correct after 60 steps, with the penalty in the loss."""
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(8, 12, (32, 6), generator=generator)
     labels = torch.arange(32) % 2
-    places = torch.randint(0, 6, (32,), generator=generator)
-    tokens[torch.arange(32), places] = torch.where(labels == 1, 7, tokens[torch.arange(32), places])
+    positions = torch.randint(0, 6, (32,), generator=generator)
+    rows = torch.arange(32)
+    tokens[rows, positions] = torch.where(labels == 1, 7, tokens[rows, positions])
     lengths = torch.full((32,), 6)
     model = small(hidden=8).float().train()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)

@@ -1,4 +1,4 @@
-"""Sequence to sequence of 2014, against torch's own LSTMs; and which way round the source is read."""
+"""Sequence to sequence of 2014, compared with torch's LSTMs; the order of the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def small(**changes) -> Sutskever:
     return Sutskever(SutskeverConfig(**sizes | changes)).double().eval()
 
 
-def torchs_own(recurrent) -> nn.LSTM:
+def torch_lstm(recurrent) -> nn.LSTM:
     lstm = nn.LSTM(3, 5, num_layers=3, batch_first=True).double()
     lstm.load_state_dict(
         {
@@ -33,23 +33,23 @@ def torchs_own(recurrent) -> nn.LSTM:
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_equals_two_of_torchs_lstms(tied):
-    """One sentence at a time, its words turned round and EOS last; no padding, so no lengths are needed."""
+def test_equals_two_torch_lstms(tied):
+    """One sentence at a time without padding, with the words reversed and EOS last."""
     model = small(tied=tied)
     logits = model(BATCH.src, BATCH.src_lengths, BATCH.tgt_in)
     for row, (source, length) in enumerate(zip(SOURCES, BATCH.tgt_lengths.tolist(), strict=True)):
-        read = model.words.source(torch.tensor([[*reversed(source), EOS]]))
-        _, last = torchs_own(model.encoder)(read)
-        hidden, _ = torchs_own(model.decoder)(model.words.target(BATCH.tgt_in[row : row + 1, :length]), last)
+        embedded = model.words.source(torch.tensor([[*reversed(source), EOS]]))
+        _, last = torch_lstm(model.encoder)(embedded)
+        hidden, _ = torch_lstm(model.decoder)(model.words.target(BATCH.tgt_in[row : row + 1, :length]), last)
         expected = model.words.logits(model.to_embed(hidden))[0]
         torch.testing.assert_close(logits[row, :length], expected, rtol=0, atol=1e-12)
 
 
-def test_reading_backwards_is_reading_the_turned_sentence_forwards():
+def test_reverse_equals_a_reversed_source():
     backwards, forwards = small(reverse=True), small(reverse=False)
-    turned = make_batch([source[::-1] for source in SOURCES], TARGETS)
+    reversed_batch = make_batch([source[::-1] for source in SOURCES], TARGETS)
     expected = backwards.encode(BATCH.src, BATCH.src_lengths)
-    torch.testing.assert_close(forwards.encode(turned.src, turned.src_lengths), expected)
+    torch.testing.assert_close(forwards.encode(reversed_batch.src, reversed_batch.src_lengths), expected)
     straight = forwards.encode(BATCH.src, BATCH.src_lengths)
     assert not torch.allclose(straight["hidden"][:2], expected["hidden"][:2])
-    torch.testing.assert_close(straight["hidden"][2], expected["hidden"][2])  # nothing to turn round
+    torch.testing.assert_close(straight["hidden"][2], expected["hidden"][2])  # an empty source

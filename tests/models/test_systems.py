@@ -1,4 +1,4 @@
-"""What every system of the road keeps to, whatever is inside it: one test for all of them and their forms."""
+"""Properties of every system, and of its forms."""
 
 from __future__ import annotations
 
@@ -20,149 +20,152 @@ from tests.models.harness import (
     SOURCES,
     TARGETS,
     VOCAB,
+    assert_close,
     batch_of,
-    close,
-    decoded,
+    decode,
+    decode_greedily,
+    decode_stepwise,
     eight_sentences,
     forward,
+    logits_and_labels,
     loss_and_gradients,
-    recited,
-    said,
     small,
-    started,
-    walked,
+    start,
 )
 
-TRANSLATORS = [one.name for one in translators()]
-DECODERS = [*(one.name for one in language_models()), *TRANSLATORS]
+TRANSLATORS = [entry.name for entry in translators()]
+DECODERS = [*(entry.name for entry in language_models()), *TRANSLATORS]
 EVERY = [*DECODERS, "self_attentive"]
-LEARNERS = [name for name in EVERY if not system(name).counts]
+GRADIENT_TRAINED = [name for name in EVERY if not system(name).counts]
 
 every_translator = pytest.mark.parametrize("name", TRANSLATORS)
 every_decoder = pytest.mark.parametrize("name", DECODERS)
 MORE = [pytest.param(name, marks=pytest.mark.slow) for name in FORMS]
 every_form = pytest.mark.parametrize("name", [*DECODERS, *MORE])
 every_system = pytest.mark.parametrize("name", EVERY)
-every_learner = pytest.mark.parametrize("name", LEARNERS)
+every_gradient_trained = pytest.mark.parametrize("name", GRADIENT_TRAINED)
 
 
-# ---- two ways to decode
+# ---- decoding at once and step by step
 
 
 @every_form
-def test_word_by_word_equals_all_at_once(name):
+def test_stepwise_decoding_equals_decoding_at_once(name):
     model, batch = small(name), batch_of()
-    whole, stepped = decoded(model, batch), walked(model, batch)
-    close(stepped[0][batch.counts], whole[0][batch.counts])
+    whole, stepped = decode(model, batch), decode_stepwise(model, batch)
+    assert_close(stepped[0][batch.counts], whole[0][batch.counts])
     if model.attends:
-        places = batch.counts[:, None, None].expand(whole[1].shape[:-1])
-        close(stepped[1][places], whole[1][places])
+        is_word = batch.counts[:, None, None].expand(whole[1].shape[:-1])
+        assert_close(stepped[1][is_word], whole[1][is_word])
 
 
 @every_decoder
-def test_a_step_leaves_the_state_it_came_from_as_it_was(name):
-    """Beam search goes on from one state with several words."""
+def test_a_step_does_not_modify_its_input_state(name):
+    """Beam search continues from one state with several words."""
     model, batch = small(name), batch_of()
-    given, state = started(model, batch)
-    _, state, _ = model.step(*given, state, batch.tgt_in[:, 0])
-    rows = {"state": state} | ({"memory": given[0]} if given else {})
-    before = {part: {key: tensor.clone() for key, tensor in one.items()} for part, one in rows.items()}
-    first = model.step(*given, state, torch.full((4,), 7))[0]
-    model.step(*given, state, torch.full((4,), 8))
-    close(rows, before)
-    close(model.step(*given, state, torch.full((4,), 7))[0], first)
+    leading, state = start(model, batch)
+    _, state, _ = model.step(*leading, state, batch.tgt_in[:, 0])
+    rows = {"state": state} | ({"memory": leading[0]} if leading else {})
+    before = {
+        part: {key: tensor.clone() for key, tensor in tensors.items()} for part, tensors in rows.items()
+    }
+    first = model.step(*leading, state, torch.full((4,), 7))[0]
+    model.step(*leading, state, torch.full((4,), 8))
+    assert_close(rows, before)
+    assert_close(model.step(*leading, state, torch.full((4,), 7))[0], first)
 
 
 @every_decoder
-def test_asking_for_weights_changes_no_logit(name):
+def test_requesting_weights_does_not_change_the_logits(name):
     model, batch = small(name), batch_of()
-    with_weights, weights = decoded(model, batch)
-    without, nothing = decoded(model, batch, with_weights=False)
-    close(without, with_weights)
-    close(forward(model, batch), without)
-    assert nothing is None and (weights is not None) == model.attends
-    given, state = started(model, batch)
-    assert model.step(*given, state, batch.tgt_in[:, 0])[2] is None
+    logits, weights = decode(model, batch)
+    logits_only, no_weights = decode(model, batch, with_weights=False)
+    assert_close(logits_only, logits)
+    assert_close(forward(model, batch), logits_only)
+    assert no_weights is None and (weights is not None) == model.attends
+    leading, state = start(model, batch)
+    assert model.step(*leading, state, batch.tgt_in[:, 0])[2] is None
 
 
 @every_decoder
 def test_rows_can_be_reordered_and_repeated(name):
     model, batch = small(name), batch_of()
-    given, state = started(model, batch)
+    leading, state = start(model, batch)
     for tokens in batch.tgt_in.unbind(dim=1)[:3]:
-        _, state, _ = model.step(*given, state, tokens)
+        _, state, _ = model.step(*leading, state, tokens)
     words = torch.tensor([5, 9, 11, 4])
-    logits, _, weights = model.step(*given, state, words, with_weights=True)
-    assert all(tensor.shape[0] == 4 for rows in (*given, state) for tensor in rows.values())
-    for which in (torch.tensor([2, 0, 3, 1]), torch.tensor([1, 1]), torch.arange(4).repeat_interleave(3)):
-        rows = [take(one, which) for one in (*given, state)]
-        picked = model.step(*rows, words[which], with_weights=True)
-        close(picked[0], logits[which])
-        assert weights is None or close(picked[2], weights[which]) is None
+    logits, _, weights = model.step(*leading, state, words, with_weights=True)
+    assert all(tensor.shape[0] == 4 for rows in (*leading, state) for tensor in rows.values())
+    for indices in (torch.tensor([2, 0, 3, 1]), torch.tensor([1, 1]), torch.arange(4).repeat_interleave(3)):
+        taken = [take(rows, indices) for rows in (*leading, state)]
+        taken_logits, _, taken_weights = model.step(*taken, words[indices], with_weights=True)
+        assert_close(taken_logits, logits[indices])
+        assert weights is None or assert_close(taken_weights, weights[indices]) is None
 
 
-# ---- who may know what
+# ---- what an output depends on
 
 
 @every_form
-def test_a_future_word_cannot_change_an_earlier_output(name):
+def test_a_later_word_does_not_change_an_earlier_output(name):
     model, batch = small(name), batch_of([[5, 9, 4]], [[7, 10, 5, 13]])
-    logits, _ = decoded(model, batch)
-    for place in range(1, 5):
+    logits, _ = decode(model, batch)
+    for position in range(1, 5):
         changed = batch.tgt_in.clone()
-        changed[0, place] = 12
-        other, _ = decoded(model, replace(batch, tgt_in=changed))
-        close(other[:, :place], logits[:, :place])
-        # But it does know what was just said: if it has counted such words, or a path for them.
-        deaf = name.startswith(("ngram_lm", "transformer, no residual"))
-        assert deaf or not torch.allclose(other[:, place], logits[:, place])
+        changed[0, position] = 12
+        other, _ = decode(model, replace(batch, tgt_in=changed))
+        assert_close(other[:, :position], logits[:, :position])
+        # But the output at a position depends on its word, with two exceptions: an n-gram that was never
+        # counted, and a Transformer without residual connections.
+        exception = name.startswith(("ngram_lm", "transformer, no residual"))
+        assert exception or not torch.allclose(other[:, position], logits[:, position])
 
 
 @every_translator
-def test_every_source_word_counts(name):
+def test_every_source_word_changes_the_logits(name):
     model, batch = small(name), batch_of([[5, 9, 4, 11, 7]], [[7, 10]])
-    logits, _ = decoded(model, batch)
-    for place in range(5):
+    logits, _ = decode(model, batch)
+    for position in range(5):
         src = batch.src.clone()
-        src[0, place] = 12
-        assert not torch.allclose(decoded(model, replace(batch, src=src))[0], logits)
+        src[0, position] = 12
+        assert not torch.allclose(decode(model, replace(batch, src=src))[0], logits)
 
 
 @pytest.mark.parametrize("name", [*EVERY, *MORE])
 def test_padding_changes_nothing(name):
-    """Wider in both languages and with a blank row more: outputs, weights, loss and gradients stay."""
+    """More padding and an extra empty row don't change outputs, attention weights, loss and gradients."""
     model, narrow = small(name), batch_of()
     rows, src, tgt = len(SOURCES), narrow.src.shape[1], narrow.tgt_in.shape[1]
     wide = batch_of(src_len=src + 5, tgt_len=tgt + 3, n_rows=rows + 1)
-    close(said(model, wide), said(model, narrow))
-    close(loss_and_gradients(model, wide), loss_and_gradients(model, narrow))
+    assert_close(logits_and_labels(model, wide), logits_and_labels(model, narrow))
+    assert_close(loss_and_gradients(model, wide), loss_and_gradients(model, narrow))
     if name == "self_attentive":
-        weights, wide_weights = (model.encode(one.src, one.src_lengths)[1] for one in (narrow, wide))
-        close(wide_weights[:rows], torch.nn.functional.pad(weights, (0, 5)))
+        weights, wide_weights = (model.encode(batch.src, batch.src_lengths)[1] for batch in (narrow, wide))
+        assert_close(wide_weights[:rows], torch.nn.functional.pad(weights, (0, 5)))
     elif model.attends:
-        weights, wide_weights = decoded(model, narrow)[1], decoded(model, wide)[1]
+        weights, wide_weights = decode(model, narrow)[1], decode(model, wide)[1]
         real = narrow.counts[:, None, None].expand(weights.shape[:-1])
         seen = weights.shape[-1]
-        close(wide_weights[:rows, :, :, :tgt, :seen][real], weights[real])
+        assert_close(wide_weights[:rows, :, :, :tgt, :seen][real], weights[real])
         assert isinstance(model, LanguageModel) or wide_weights[..., seen:].eq(0).all()
 
 
 @every_decoder
-def test_a_batch_equals_its_sentences_one_by_one(name):
+def test_a_batch_equals_single_sentences(name):
     model, batch = small(name), batch_of()
-    logits, weights = decoded(model, batch)
+    logits, weights = decode(model, batch)
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
-        alone, looked = decoded(model, batch_of([source], [target]))
-        close(logits[row, : len(target) + 1], alone[0])
+        single, single_weights = decode(model, batch_of([source], [target]))
+        assert_close(logits[row, : len(target) + 1], single[0])
         if model.attends:
-            close(weights[row, :, :, : len(target) + 1, : looked.shape[-1]], looked[0])
+            assert_close(weights[row, :, :, : len(target) + 1, : single_weights.shape[-1]], single_weights[0])
 
 
 @every_decoder
-def test_weights_are_shares_of_the_words_that_may_be_seen(name):
-    """Source words that are there, or earlier words; before a text's first word there may be none."""
+def test_attention_weights_are_a_distribution_over_unmasked_words(name):
+    """Real source words, or earlier words; before the first word of a text there may be none."""
     model, batch = small(name), batch_of()
-    _, weights = decoded(model, batch)
+    _, weights = decode(model, batch)
     if not model.attends:
         return
     (rows, tgt), earlier = batch.tgt_in.shape, isinstance(model, LanguageModel)
@@ -175,26 +178,26 @@ def test_weights_are_shares_of_the_words_that_may_be_seen(name):
     total = weights.sum(dim=-1)
     if earlier and total[..., 0].eq(0).all():
         total = total[..., 1:]
-    if name.startswith("luong_local_p"):  # its Gaussian takes weight away
+    if name.startswith("luong_local_p"):  # the Gaussian reduces the sum
         assert total.gt(0).all() and total.lt(1).all()
     else:
-        close(total, torch.ones_like(total))
+        assert_close(total, torch.ones_like(total))
 
 
 @every_translator
-def test_all_weights_name_each_attention(name):
+def test_all_weights_has_an_entry_for_each_attention(name):
     model, batch = small(name), batch_of()
-    found = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-    own = ["encoder", "decoder"] if name.startswith(("transformer", "lstmn")) else []
-    assert list(found) == [*own, *["cross"] * model.attends]
+    weights = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    self_attention = ["encoder", "decoder"] if name.startswith(("transformer", "lstmn")) else []
+    assert list(weights) == [*self_attention, *["cross"] * model.attends]
     if model.attends:
-        close(found["cross"], decoded(model, batch)[1])
+        assert_close(weights["cross"], decode(model, batch)[1])
 
 
-def test_a_translator_may_bring_its_own_step():
-    """Lesson 19 asks a learner for read, say, start and step: nothing else may be needed."""
+def test_a_translator_may_override_step():
+    """Lesson 19 asks a learner for read, say, start and step; nothing else is needed."""
 
-    class Mute(Translator):
+    class Constant(Translator):
         def read(self, src, src_lengths):
             return {"lengths": src_lengths}
 
@@ -207,20 +210,20 @@ def test_a_translator_may_bring_its_own_step():
         def step(self, memory, state, tokens, *, with_weights=False):
             return torch.zeros(len(tokens), VOCAB), state, None
 
-    model, batch = Mute(Config(vocab_size=VOCAB)), batch_of()
+    model, batch = Constant(Config(vocab_size=VOCAB)), batch_of()
     assert model(batch.src, batch.src_lengths, batch.tgt_in).shape == (*batch.tgt_in.shape, VOCAB)
     memory = model.encode(batch.src, batch.src_lengths)
     assert model.step(memory, model.start(memory), batch.tgt_in[:, 0])[0].shape == (len(SOURCES), VOCAB)
-    del Mute.step
-    with pytest.raises(NotImplementedError, match="Mute needs `advance`, or a `step` of its own"):
+    del Constant.step
+    with pytest.raises(NotImplementedError, match="Constant needs `advance`"):
         model.step(memory, model.start(memory), batch.tgt_in[:, 0])
 
 
-# ---- weights that are learned and kept
+# ---- parameters: stored, trained
 
 
 @every_system
-def test_save_and_load_is_exact(name, tmp_path):
+def test_saving_and_loading_is_exact(name, tmp_path):
     model, batch = small(name).float(), batch_of()
     save_file(model.state_dict(), tmp_path / "model.safetensors")
     other = small(name, seed=1).float()
@@ -230,36 +233,36 @@ def test_save_and_load_is_exact(name, tmp_path):
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
-@every_learner
+@every_gradient_trained
 def test_every_parameter_gets_a_gradient(name, tied):
-    """A real one: what a softmax cancels is not exactly 0 in a computer, but smaller than anything else."""
-    _, found = loss_and_gradients(small(name, tied=tied), batch_of())
-    assert all(gradient is not None and gradient.isfinite().all() for gradient in found.values())
-    sizes = {key: gradient.abs().max().item() for key, gradient in found.items()}
+    """Larger than rounding error, which remains where a softmax cancels a gradient."""
+    _, gradients = loss_and_gradients(small(name, tied=tied), batch_of())
+    assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients.values())
+    sizes = {key: gradient.abs().max().item() for key, gradient in gradients.items()}
     assert not {key: size for key, size in sizes.items() if size < 1e-7 * max(sizes.values())}
 
 
-@every_learner
-def test_dropout_acts_in_training_only(name):
+@every_gradient_trained
+def test_dropout_is_applied_only_in_training(name):
     plain, dropping, batch = small(name), small(name, dropout=0.5), batch_of()
     dropping.load_state_dict(plain.state_dict())
     assert torch.equal(forward(dropping, batch), forward(plain, batch))
     dropping.train()
     assert not torch.allclose(forward(dropping, batch), forward(dropping, batch))
-    close(forward(plain.train(), batch), forward(plain.eval(), batch))
+    assert_close(forward(plain.train(), batch), forward(plain.eval(), batch))
 
 
 @every_decoder
-def test_nothing_is_kept_from_one_call_to_the_next(name):
+def test_calls_leave_no_state_on_the_model(name):
     model, batch = small(name), batch_of()
     before = {key: set(vars(part)) for key, part in model.named_modules()}
-    first = decoded(model, batch)[0]
-    walked(model, batch)
-    assert torch.equal(decoded(model, batch)[0], first)
+    first = decode(model, batch)[0]
+    decode_stepwise(model, batch)
+    assert torch.equal(decode(model, batch)[0], first)
     assert {key: set(vars(part)) for key, part in model.named_modules()} == before
 
 
-# ---- other numbers, no numbers, a compiler
+# ---- other dtypes, the meta device, compilation
 
 
 @every_system
@@ -271,84 +274,84 @@ def test_float32_is_close_to_float64(name):
     torch.testing.assert_close(single.double(), exact, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bfloat16 of its own
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bfloat16 support
 @pytest.mark.slow
 @every_form
 @torch.no_grad()
-def test_bfloat16_is_near(name):
-    """Whole or under autocast, all at once or word by word: it keeps 8 bits."""
+def test_bfloat16_is_close_to_float32(name):
+    """As dtype or under autocast, at once or step by step, within its 8 bits of precision."""
     model, batch = small(name).float(), batch_of()
     exact = forward(model, batch)[batch.counts]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        mixed = [way(model, batch)[0] for way in (decoded, walked)]
-    halved, weights = decoded(model.bfloat16(), batch)
-    assert name.startswith("ngram_lm") or halved.dtype == torch.bfloat16
+        mixed = [run(model, batch)[0] for run in (decode, decode_stepwise)]
+    half, weights = decode(model.bfloat16(), batch)
+    assert name.startswith("ngram_lm") or half.dtype == torch.bfloat16
     assert weights is None or weights.dtype == torch.bfloat16
-    for near in (*mixed, halved):
-        torch.testing.assert_close(near[batch.counts].float(), exact, rtol=0, atol=0.3 * float(exact.std()))
+    for logits in (*mixed, half):
+        torch.testing.assert_close(logits[batch.counts].float(), exact, rtol=0, atol=0.3 * float(exact.std()))
 
 
 @pytest.mark.slow
 @every_system
-def test_no_number_is_read_on_the_way(name):
-    """A GPU would wait for it, and a CUDA graph refuses it. The meta device has shapes and no numbers."""
+def test_no_value_is_read_during_a_call(name):
+    """Reading one would synchronise a GPU, and fails in a CUDA graph. The meta device has no values."""
     model, batch = small(name).to("meta"), batch_of([[5], []], [[7], []]).to("meta")
     logits = forward(model, batch)
     if logits.requires_grad:
         logits.sum().backward()
     if name in DECODERS:
-        assert decoded(model, batch)[0].shape == walked(model, batch)[0].shape == (2, 2, VOCAB)
+        assert decode(model, batch)[0].shape == decode_stepwise(model, batch)[0].shape == (2, 2, VOCAB)
 
 
-# Its Dynamo cannot ask whether a device has autocast, as the cells do.
+# Its Dynamo can't trace the cells' question whether a device has autocast.
 OLD = pytest.mark.skipif(torch.__version__ < "2.12", reason="Dynamo of torch 2.11")
 
 
-# torch 2.11 warns of a part of its own when its compiler is loaded.
+# torch 2.11 warns about its own code when its compiler is loaded.
 @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["transformer", "transformer_lm", "convs2s", "mlp_lm", pytest.param("lstmn_deep", marks=OLD)]
 )
-def test_it_compiles_without_a_break_and_says_the_same(name):
-    """Whole systems; not those with torch's RNN, LSTM or GRU, which Dynamo does not know."""
+def test_a_compiled_model_has_one_graph_and_equal_outputs(name):
+    """Only systems without torch's RNN, LSTM or GRU, which Dynamo doesn't support."""
     model, batch = small(name), batch_of([[5, 6], [7]], [[5, 9], [7]])
     torch.compiler.reset()
-    close(forward(torch.compile(model, fullgraph=True, backend="eager"), batch), forward(model, batch))
+    assert_close(forward(torch.compile(model, fullgraph=True, backend="eager"), batch), forward(model, batch))
 
 
 # ---- shapes
 
 
 def annotated(checked, name: str):
-    """A system with each annotation enforced by jaxtyping and beartype, in its layers too."""
+    """A system whose annotations, and those of its layers, are enforced by jaxtyping and beartype."""
     registry = checked["models.registry"]
     return registry.build(name, registry.make_config(name, scale="tiny", vocab_size=VOCAB))
 
 
 @every_system
-def test_shapes_are_those_of_the_annotations(checked, name):
+def test_shapes_match_the_annotations(checked, name):
     model, batch = annotated(checked, name), batch_of()
     if name == "self_attentive":
         assert forward(model, batch).shape == (4, 2)
         return
     assert forward(model, batch).shape == (*batch.tgt_in.shape, VOCAB)
-    decoded(model, batch)
-    walked(model, batch)
-    given, state = started(model, batch)
-    model.step(*given, state, batch.tgt_in[:, 0])
+    decode(model, batch)
+    decode_stepwise(model, batch)
+    leading, state = start(model, batch)
+    model.step(*leading, state, batch.tgt_in[:, 0])
 
 
-# ---- what cannot be read
+# ---- wrong inputs
 
 
 @every_system
-def test_what_cannot_be_read_is_named(name):
+def test_wrong_inputs_raise_errors(name):
     model, batch = small(name), batch_of()
     src, lengths, tgt_in, long = batch.src, batch.src_lengths, batch.tgt_in, torch.full((1, 17), 7)
-    refused = {}
+    wrong_calls = {}
     if hasattr(model, "encode"):
-        refused |= {
+        wrong_calls |= {
             r"sentences to hold ids from 0 to 16, but got 29": (src + VOCAB, lengths),
             r"sentences to hold ids from 0 to 16, but got -1": (src - 1, lengths),
             r"sentences .* shape \(batch, len\), but got torch.float32.*make_batch": (src.float(), lengths),
@@ -361,75 +364,74 @@ def test_what_cannot_be_read_is_named(name):
             r"int64 .*\(4,\), but got \(3,\)": (src, lengths[:3]),
             r"int64 .*got \(4,\) of torch.float32": (src, lengths.float()),
         }  # fmt: skip
-        refused = {message: (model.encode, *wrong) for message, wrong in refused.items()}
+        wrong_calls = {message: (model.encode, *arguments) for message, arguments in wrong_calls.items()}
         model.encode(src.int(), lengths)
     if hasattr(model, "step"):
-        given, state = started(model, batch)
-        decode, step = partial(model.decode, *given), partial(model.step, *given, state)
-        refused |= {
-            r"tgt_in to hold ids from 0 to 16, but got 30": (decode, tgt_in + VOCAB),
-            r"tgt_in to hold ids from 0 to 16, but got -2": (decode, tgt_in - 2),
-            r"shape \(batch, tgt\), but got torch.float32": (decode, tgt_in.float()),
-            r"shape \(batch, tgt\), but got torch.int64 \(1, 4, 9\)": (decode, tgt_in[None]),
-            r"at least one sentence.*got \(4, 0\)": (decode, tgt_in[:, :0]),
-            r"tgt_in of at most 16 tokens.*got 17": (decode, long),
-            r"tokens to hold ids from 0 to 16, but got 17": (step, tgt_in[:, 0] + 15),
-            r"shape \(batch\), but got torch.float32": (step, tgt_in[:, 0].float()),
-            r"shape \(batch\), but got torch.int64 \(4, 9\)": (step, tgt_in),
+        leading, state = start(model, batch)
+        model_decode, model_step = partial(model.decode, *leading), partial(model.step, *leading, state)
+        wrong_calls |= {
+            r"tgt_in to hold ids from 0 to 16, but got 30": (model_decode, tgt_in + VOCAB),
+            r"tgt_in to hold ids from 0 to 16, but got -2": (model_decode, tgt_in - 2),
+            r"shape \(batch, tgt\), but got torch.float32": (model_decode, tgt_in.float()),
+            r"shape \(batch, tgt\), but got torch.int64 \(1, 4, 9\)": (model_decode, tgt_in[None]),
+            r"at least one sentence.*got \(4, 0\)": (model_decode, tgt_in[:, :0]),
+            r"tgt_in of at most 16 tokens.*got 17": (model_decode, long),
+            r"tokens to hold ids from 0 to 16, but got 17": (model_step, tgt_in[:, 0] + 15),
+            r"shape \(batch\), but got torch.float32": (model_step, tgt_in[:, 0].float()),
+            r"shape \(batch\), but got torch.int64 \(4, 9\)": (model_step, tgt_in),
         }
-        with pytest.raises(ValueError, match="at most 16 tokens"):  # shapes are known where numbers are not
-            small(name).to("meta").decode(*({} for _ in given), long.to("meta"))
-    for message, (call, *wrong) in refused.items():
+        with pytest.raises(ValueError, match="at most 16 tokens"):  # shapes are checked without values
+            small(name).to("meta").decode(*({} for _ in leading), long.to("meta"))
+    for message, (call, *arguments) in wrong_calls.items():
         with pytest.raises(ValueError, match=message):
-            call(*wrong)
+            call(*arguments)
 
 
 @every_form
 @torch.no_grad()
-def test_the_longest_sentence_and_one_step_more(name):
-    """All of `max_len` can be read and said. One step more works, or says why it does not."""
+def test_sentences_of_max_len_work_and_one_more_step_works_or_raises_an_error(name):
     model, batch = small(name), batch_of([[7] * 15], [[7] * 15])
     assert batch.src.shape[1] == batch.tgt_in.shape[1] == model.config.max_len
-    whole, stepped = decoded(model, batch)[0], walked(model, batch)[0]
+    whole, stepped = decode(model, batch)[0], decode_stepwise(model, batch)[0]
     assert whole.isfinite().all()
-    close(stepped, whole)
-    given, state = started(model, batch)
+    assert_close(stepped, whole)
+    leading, state = start(model, batch)
     for word in batch.tgt_in.unbind(dim=1):
-        logits, state, _ = model.step(*given, state, word)
+        logits, state, _ = model.step(*leading, state, word)
     try:
-        logits, state, _ = model.step(*given, state, word)
+        logits, state, _ = model.step(*leading, state, word)
     except ValueError as error:
         assert "max_len" in str(error)
     assert logits.isfinite().all()
 
 
-# ---- a wire loose somewhere
+# ---- learning
 
 
 @pytest.mark.slow
 @every_decoder
-def test_it_learns_four_sentences_by_heart(name):
-    """Greedy decoding gives each back, word for word, after 250 steps of Adam at most; or by counting."""
+def test_a_model_can_overfit_four_sentences(name):
+    """Greedy decoding reproduces each of them after at most 250 steps of Adam, or after counting."""
     batch, vocab_size = eight_sentences(one_language=name not in TRANSLATORS)
     batch = batch.map(lambda rows: rows[:4])
     torch.manual_seed(0)
     model = build(name, make_config(name, scale="tiny", vocab_size=vocab_size))
 
-    def by_heart() -> bool:
+    def is_exact() -> bool:
         with torch.no_grad():
-            return torch.equal(torch.where(batch.counts, recited(model, batch), PAD), batch.tgt_out)
+            return torch.equal(torch.where(batch.counts, decode_greedily(model, batch), PAD), batch.tgt_out)
 
-    assert not by_heart()
+    assert not is_exact()
     if system(name).counts:
         model.fit([row[row > EOS].tolist() for row in batch.tgt_in])
-        assert by_heart()
+        assert is_exact()
         return
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for step in range(1, 251):
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(*said(model, batch)).backward()
+        torch.nn.functional.cross_entropy(*logits_and_labels(model, batch)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if step % 10 == 0 and by_heart():
+        if step % 10 == 0 and is_exact():
             return
-    raise AssertionError(f"{name} does not know them after 250 steps")
+    raise AssertionError(f"{name} does not reproduce them after 250 steps")

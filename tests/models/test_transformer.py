@@ -1,4 +1,4 @@
-"""The Transformer against `nn.Transformer` with copied weights, and what is particular to it."""
+"""The Transformer, compared with `nn.Transformer` with copied weights, and its own properties."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def made(**changes) -> Transformer:
     return Transformer(config(**changes)).double()
 
 
-# ---- equal to torch's own
+# ---- comparison with torch
 
 
-def torchs(*, pre_norm: bool) -> nn.Transformer:
-    """nn.Transformer as in the paper: it likes to add a last norm to post-norm stacks, which have one."""
+def torch_transformer(*, pre_norm: bool) -> nn.Transformer:
+    """nn.Transformer without the extra final norm that it adds to post-norm stacks by default."""
     sizes = {
         "d_model": D_MODEL,
         "nhead": N_HEADS,
@@ -41,18 +41,18 @@ def torchs(*, pre_norm: bool) -> nn.Transformer:
         "batch_first": True,
         "norm_first": pre_norm,
     }
-    last = (lambda: nn.LayerNorm(D_MODEL)) if pre_norm else (lambda: None)
+    final_norm = (lambda: nn.LayerNorm(D_MODEL)) if pre_norm else (lambda: None)
     encoder = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(**sizes), N_LAYERS, norm=last(), enable_nested_tensor=False
+        nn.TransformerEncoderLayer(**sizes), N_LAYERS, norm=final_norm(), enable_nested_tensor=False
     )
-    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), N_LAYERS, norm=last())
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), N_LAYERS, norm=final_norm())
     return nn.Transformer(
         d_model=D_MODEL, nhead=N_HEADS, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
     ).double()
 
 
 def copy_into(theirs: nn.Transformer, ours: Transformer) -> None:
-    """All our weights, first shaken so that no norm and no bias is idle; their attention biases stay 0."""
+    """Copy our weights, with added noise so that norms and biases matter; their attention biases are 0."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
@@ -78,7 +78,7 @@ def copy_into(theirs: nn.Transformer, ours: Transformer) -> None:
 
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_equals_nn_transformer_encoder_decoder_logits_and_gradients(pre_norm):
-    ours, theirs = made(pre_norm=pre_norm), torchs(pre_norm=pre_norm)
+    ours, theirs = made(pre_norm=pre_norm), torch_transformer(pre_norm=pre_norm)
     copy_into(theirs, ours)
     padding = torch.arange(SRC.shape[1]) >= LENGTHS[:, None]
     table = ours.words.output.weight.detach().clone().requires_grad_()
@@ -97,7 +97,7 @@ def test_equals_nn_transformer_encoder_decoder_logits_and_gradients(pre_norm):
     expected = F.linear(decoded, table, ours.words.output.bias.detach())
 
     memory = ours.encode(SRC, LENGTHS)
-    for layer, block in enumerate(ours.decoder.blocks):  # the encoder's output, as each layer looks at it
+    for layer, block in enumerate(ours.decoder.blocks):  # the source's keys and values in each layer
         keys, values = block.cross.project_source(encoded)
         for row, length in enumerate(LENGTHS):
             torch.testing.assert_close(memory["keys"][row, layer, :, :length], keys[row, :, :length])
@@ -118,7 +118,7 @@ def test_equals_nn_transformer_encoder_decoder_logits_and_gradients(pre_norm):
 
 
 @pytest.mark.slow
-def test_the_papers_base_model_has_its_size():
+def test_the_number_of_parameters_of_the_papers_base_model():
     """65 million in the paper's table, with a vocabulary of about 37,000."""
     with torch.device("meta"):
         base = Transformer(
@@ -131,41 +131,41 @@ def test_the_papers_base_model_has_its_size():
     assert 60e6 < n_parameters < 66e6
 
 
-# ---- what is its own
+# ---- its own properties
 
 
-def test_a_leaky_mask_shows_each_word_the_next_one_and_no_more():
+def test_a_leaky_mask_also_allows_the_next_word():
     system = made(leaky=True)
     memory = system.encode(SRC[:1], LENGTHS[:1])
     tgt = TGT[:1]
     before = system.decode(memory, tgt)[0]
     changed = tgt.clone()
     changed[0, 3] = 11
-    moved = (system.decode(memory, changed)[0] - before).abs().amax(dim=-1)[0] > 1e-9
-    # One word ahead in each of two layers; and all that comes after it.
-    assert moved.tolist() == [False, True, True, True, True]
+    affected = (system.decode(memory, changed)[0] - before).abs().amax(dim=-1)[0] > 1e-9
+    # Each of the two layers leaks one word; all later words are affected anyway.
+    assert affected.tolist() == [False, True, True, True, True]
     assert not torch.allclose(made().decode(memory, tgt)[0], before)
 
 
-def test_without_the_residual_path_a_silent_layer_leaves_nothing():
-    kept, lost = made(), made(residual=False)
-    for system in (kept, lost):
+def test_without_residual_connections_a_layer_with_output_zero_erases_everything():
+    residual, plain = made(), made(residual=False)
+    for system in (residual, plain):
         for block in system.encoder.blocks:
             torch.nn.init.zeros_(block.feed_forward.outer.weight)
-    keys = [system.encode(SRC, LENGTHS)["keys"] for system in (kept, lost)]
+    keys = [system.encode(SRC, LENGTHS)["keys"] for system in (residual, plain)]
     assert keys[0].abs().max() > 0.1 and keys[1].abs().max() == 0
 
 
-def test_the_cache_is_as_small_as_the_key_heads_are_few():
-    def cache(**form):
-        system = made(**form)
+def test_the_cache_shrinks_with_the_number_of_key_heads():
+    def cache_size(**changes):
+        system = made(**changes)
         memory = system.encode(SRC, LENGTHS)
         return system.step(memory, system.start(memory), TGT[:, 0])[1]["keys"].numel()
 
-    assert cache() == 3 * cache(n_kv_heads=1)
+    assert cache_size() == 3 * cache_size(n_kv_heads=1)
 
 
-def test_all_weights_are_the_three_kinds_and_respect_their_masks():
+def test_all_weights_has_three_kinds_that_respect_their_masks():
     system = made().eval()
     kinds = system.all_weights(SRC, LENGTHS, TGT)
     src, tgt = SRC.shape[1], TGT.shape[1]
@@ -186,25 +186,25 @@ def test_all_weights_are_the_three_kinds_and_respect_their_masks():
     assert kinds["decoder"].triu(1).eq(0).all()
 
 
-def test_order_is_known_by_positions_alone():
-    """Two source words swapped change what is said; with positions that never turn, nothing changes."""
+def test_only_positions_encode_the_order():
+    """Swapping two source words changes the output, unless the rotation angles are 0."""
     swapped = SRC.clone()
     swapped[0, [0, 1]] = SRC[0, [1, 0]]
     for kind in ("sinusoidal", "learned", "rotary"):
         system = made(positions=kind).eval()
         assert not torch.allclose(system(swapped, LENGTHS, TGT)[0], system(SRC, LENGTHS, TGT)[0])
-    blind = made(positions="rotary").eval()
-    blind.source_positions.sin.zero_()
-    blind.source_positions.cos.fill_(1.0)
-    torch.testing.assert_close(blind(swapped, LENGTHS, TGT)[0], blind(SRC, LENGTHS, TGT)[0])
+    without_order = made(positions="rotary").eval()
+    without_order.source_positions.sin.zero_()
+    without_order.source_positions.cos.fill_(1.0)
+    torch.testing.assert_close(without_order(swapped, LENGTHS, TGT)[0], without_order(SRC, LENGTHS, TGT)[0])
 
 
-def test_dropout_acts_on_every_path():
+def test_dropout_is_applied_to_every_residual_connection():
     system = made(dropout=0.4, ff_dropout=0.2)
     n_dropouts = sum(isinstance(module, nn.Dropout) and module.p > 0 for module in system.modules())
     assert n_dropouts == 1 + N_LAYERS * (2 + 3) + 2 * N_LAYERS  # embeddings, sub-layers, feed-forwards
 
 
-def test_as_a_language_model_it_has_no_source():
+def test_the_language_model_has_no_parameters_for_a_source():
     names = [name for name, _ in TransformerLM(config(tied=False)).named_parameters()]
     assert not any("cross" in name or "source" in name for name in names)

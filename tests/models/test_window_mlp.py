@@ -1,4 +1,4 @@
-"""Bengio's network of 2003: what it sees, and that it sees no further."""
+"""Bengio's network of 2003, compared with the paper's formula."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def small(**changes) -> WindowMLP:
 
 @pytest.mark.parametrize("window", [1, 3, 9])
 @pytest.mark.parametrize("tied", [True, False])
-def test_equals_the_paper_word_by_word(window, tied):
+def test_equals_the_papers_formula(window, tied):
     model = small(window=window, tied=tied)
     logits, weights = model.decode(TOKENS, with_weights=True)
     for row, tokens in enumerate(TOKENS.tolist()):
-        for place in range(len(tokens)):
-            seen = [PAD] * window + tokens[: place + 1]
-            x = torch.cat([model.words.target(torch.tensor([token]))[0] for token in seen[-window:]])
+        for position in range(len(tokens)):
+            past = [PAD] * window + tokens[: position + 1]
+            x = torch.cat([model.words.target(torch.tensor([token]))[0] for token in past[-window:]])
             hidden = torch.tanh(model.to_hidden.weight @ x + model.to_hidden.bias)
             expected = model.words.logits(model.to_embed(hidden))
-            torch.testing.assert_close(logits[row, place], expected, rtol=0, atol=1e-12)
+            torch.testing.assert_close(logits[row, position], expected, rtol=0, atol=1e-12)
     assert weights is None and not model.attends

@@ -52,6 +52,7 @@ MOVED_MODULES = {  # version 0.1, before each lesson had a folder of its own
     "course_lib.translation.translate": "course_lib.translation.pipeline",
 }
 MOVED_NAMES = {  # names that have another name, or another place than the rest of their module
+    "course_lib.layers.block.Weights": "course_lib.layers.block.AttentionWeights",
     "course_lib.explore.AttentionStepper": "lessons.l06_bahdanau_attention.AttentionStepper",
     "course_lib.explore.BeamTree": "lessons.l16_decoding.BeamTree",
     "course_lib.explore.ClockHands": "lessons.l11_positions.ClockHands",

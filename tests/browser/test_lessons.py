@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
-from course_lib.teaching.questions.quiz import drawn
+from course_lib.teaching.questions.quiz import choose_questions
 from tests.explore.stops import places, start
 from tools.authoring.editions import assemble
 from tools.authoring.source import read_lesson
@@ -138,7 +138,7 @@ def stills_before_the_first_run(lab, photograph) -> None:
     expect(still).to_be_visible()
     assert still.evaluate("async image => { await image.decode(); return image.naturalWidth; }") > 600
     quiz = lab.cell(lab.indices_of("quiz")[0])
-    first = drawn("08", "first-blend")[0]
+    first = choose_questions("08", "first-blend")[0]
     expect(quiz.locator(".jp-OutputArea")).to_contain_text(plain_start(first.text))
     photograph(quiz, "quiz")
     assert_clean(lab)
@@ -164,7 +164,9 @@ def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> No
 
 def quiz_answers_wrong_and_right_get_their_reasons(lab, photograph) -> None:
     cell, asked = lab.cell(lab.indices_of("quiz")[-1]), questions("08")["t5-no-root"]
-    form = cell.locator("form").nth([question.id for question in drawn("08", "closing")].index(asked.id))
+    form = cell.locator("form").nth(
+        [question.id for question in choose_questions("08", "closing")].index(asked.id)
+    )
     believed = next(option for option in asked.options if option.diagnoses == "M06")
     right = asked.options[asked.right[0]]
     for option, look in ((believed, "wrong"), (right, "right")):
@@ -224,7 +226,7 @@ def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:
 def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> None:
     """The saved lesson is reopened, and before anything is run the answer stands there with its reason."""
     index = lab.indices_of("quiz")[0]
-    question, asked = lab.cell(index).locator("form").first, drawn("00", "closing")[0]
+    question, asked = lab.cell(index).locator("form").first, choose_questions("00", "closing")[0]
     reason = plain_start(asked.shown[0][2].feedback)
     question.get_by_role("radio").first.focus()
     lab.page.keyboard.press("Space")

@@ -96,7 +96,7 @@ def test_a_right_answer_passes_however_it_is_written_and_soon(exercise, attempt)
         verdict = judge(exercise, attempt)
         seconds = time.process_time() - start
         assert verdict.status == "passed", str(verdict)
-        if seconds < 0.5:
+        if seconds < exercise.seconds / 2:  # slower machines need room below the limit of the check
             return
     pytest.fail(f"the check took {seconds:.2f} s")
 

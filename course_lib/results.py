@@ -46,9 +46,14 @@ class UnknownResult(ValueError):
 
 
 @cache
+def read_results(file: str) -> dict:
+    """A file of data/results. A lesson's prose and quiz quote the same few files many times."""
+    return json.loads(data_path("results", f"{file}.json").read_text(encoding="utf-8"))
+
+
 def runs(experiment: str) -> list[dict]:
     """Every run of an experiment: its variant, its seed, and what was measured."""
-    return json.loads(data_path("results", f"{experiment}.json").read_text(encoding="utf-8"))["runs"]
+    return read_results(experiment)["runs"]
 
 
 def value_at(run: dict, *path: str | int) -> Any:
@@ -126,7 +131,7 @@ def as_text(value: float, form: str) -> str:
 def values_at(path: str) -> list[float]:
     """One number for each seed, or a list of one where the file holds no runs."""
     file, keys = _split(path.strip().split("/"))
-    content = json.loads(data_path("results", f"{file}.json").read_text(encoding="utf-8"))
+    content = read_results(file)
     if "runs" not in content:
         return [_number(content, keys, file)]
     variants = list(dict.fromkeys(run["variant"] for run in content["runs"]))

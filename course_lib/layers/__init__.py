@@ -1,6 +1,6 @@
 """The layers that models are built from. Each is a stateless function first, then a module with parameters.
 
-    masks.py            attention masks (`may_look`, True = may attend) and masking of scores
+    masks.py            attention masks (`mask`, True = may attend) and masking of scores
     scores.py           score functions: dot, scaled dot, cosine, general, additive, concat, location
     attention.py        scores to attention weights to context: `masked_softmax`, `mix`, `attend`
     local.py            local attention: window centres, window masks, Gaussian weighting (Luong 2015)

@@ -25,26 +25,26 @@ def attend(
     keys: Float[Tensor, "... keys key_dim"],
     values: Float[Tensor, "... keys value_dim"],
     *,
-    may_look: Bool[Tensor, "... #queries #keys"] | None = None,
+    mask: Bool[Tensor, "... #queries #keys"] | None = None,
     score: Score = scaled_dot,
 ) -> tuple[Float[Tensor, "... queries value_dim"], Float[Tensor, "... queries keys"]]:
     """Return (context, attention weights): for each query, the values weighted by how well their keys match.
 
         >>> query, keys = torch.zeros(1, 2), torch.eye(3, 2)    # the same score for every key
         >>> values = torch.tensor([[3.0], [6.0], [100.0]])
-        >>> attend(query, keys, values, may_look=torch.tensor([[True, True, False]]))
+        >>> attend(query, keys, values, mask=torch.tensor([[True, True, False]]))
         (tensor([[4.5000]]), tensor([[0.5000, 0.5000, 0.0000]]))
 
     A masked key has no effect, whatever the key and its value contain, as long as no product overflows:
     a weight of 0 times inf is NaN. So pad with zeros.
     A query that may attend to no key gets a context of zeros.
     """
-    weights = masked_softmax(score(query, keys), may_look)
+    weights = masked_softmax(score(query, keys), mask)
     return mix(weights, values), weights
 
 
 def masked_softmax(
-    scores: Float[Tensor, "... keys"], may_look: Bool[Tensor, "... #keys"] | None = None
+    scores: Float[Tensor, "... keys"], mask: Bool[Tensor, "... #keys"] | None = None
 ) -> Float[Tensor, "... keys"]:
     """Attention weights over the keys (the last axis): they sum to 1 and are exactly 0 where masked.
 
@@ -55,10 +55,10 @@ def masked_softmax(
     0/0, and a single NaN would spread through the whole model.
     """
     check_floating_point("scores", scores)
-    if may_look is None:
+    if mask is None:
         return scores.softmax(dim=-1)
-    masked = hide(scores, may_look)
-    all_masked = ~may_look.any(dim=-1, keepdim=True)
+    masked = hide(scores, mask)
+    all_masked = ~mask.any(dim=-1, keepdim=True)
     # A row of -inf gives NaN in the softmax: set it to 0 before the softmax, and again after it.
     return masked.masked_fill(all_masked, 0.0).softmax(dim=-1).masked_fill(all_masked, 0.0)
 

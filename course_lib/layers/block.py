@@ -94,11 +94,11 @@ class Block(nn.Module):
         x: Float[Tensor, "batch len model"],
         *,
         turn: Turn | None = None,
-        may_look: Bool[Tensor, "#batch 1 #len #len"] | None = None,
+        mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: KeysAndValues | None = None,
         source: KeysAndValues | None = None,
-        source_may_look: Bool[Tensor, "batch 1 1 src"] | None = None,
+        source_mask: Bool[Tensor, "batch 1 1 src"] | None = None,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch len model"], KeysAndValues, AttentionWeights]:
         """Return the block's outputs, the keys and values to cache, and the attention weights.
@@ -106,9 +106,9 @@ class Block(nn.Module):
         `past` holds the cached keys and values of earlier words, and `x` holds the words that follow. Each of
         them attends to the past, to earlier words in `x` and to itself, without `causal` or a mask.
         """
-        if past is not None and (causal or may_look is not None):
+        if past is not None and (causal or mask is not None):
             raise ValueError(
-                "Expected neither causal nor may_look together with a past: attention over a past is always "
+                "Expected neither causal nor mask together with a past: attention over a past is always "
                 "causal. Leave them out."
             )
         if self.crosses != (source is not None):
@@ -123,9 +123,9 @@ class Block(nn.Module):
             keys, values = torch.cat([past.keys, keys], dim=2), torch.cat([past.values, values], dim=2)
             n_new = x.shape[1]
             if n_new > 1:  # a single new word may attend to everything
-                may_look = causal_mask(keys.shape[2], device=x.device)[-n_new:]
+                mask = causal_mask(keys.shape[2], device=x.device)[-n_new:]
         output, self_weights = self.attention.look(
-            query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
+            query, keys, values, mask=mask, causal=causal, with_weights=with_weights
         )
         x = self.around_attention.after(x, output)
 
@@ -133,7 +133,7 @@ class Block(nn.Module):
         if self.crosses:
             query = self.cross.project_query(self.around_cross.before(x))
             output, cross_weights = self.cross.look(
-                query, *source, may_look=source_may_look, with_weights=with_weights
+                query, *source, mask=source_mask, with_weights=with_weights
             )
             x = self.around_cross.after(x, output)
 
@@ -155,7 +155,7 @@ class Stack(nn.Module):
         x: Float[Tensor, "batch len model"],
         *,
         turn: Turn | None = None,
-        may_look: Bool[Tensor, "#batch 1 #len #len"] | None = None,
+        mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: Rows | None = None,
         source: Rows | None = None,
@@ -164,21 +164,21 @@ class Stack(nn.Module):
         """Return the outputs of the last block, the extended past (if one was given), the attention weights.
 
         The rows `past` and `source` hold "keys" and "values", (batch, layers, kv_heads, words, head_dim);
-        `source` also holds "may_look", (batch, 1, 1, src). The attention weights, if requested, are "own" for
+        `source` also holds "mask", (batch, 1, 1, src). The attention weights, if requested, are "own" for
         self-attention and "cross" for cross-attention, each (batch, layers, heads, len, words).
         """
         pasts, sources = self._unstack_layers(past), self._unstack_layers(source)
-        source_may_look = None if source is None else source["may_look"]
+        source_mask = None if source is None else source["mask"]
         keys_and_values, weights = [], []
         for block, block_past, block_source in zip(self.blocks, pasts, sources, strict=True):
             x, block_keys_and_values, block_weights = block(
                 x,
                 turn=turn,
-                may_look=may_look,
+                mask=mask,
                 causal=causal,
                 past=block_past,
                 source=block_source,
-                source_may_look=source_may_look,
+                source_mask=source_mask,
                 with_weights=with_weights,
             )
             keys_and_values.append(block_keys_and_values)

@@ -51,28 +51,28 @@ def check_weight(name: str, weight: Tensor, axes: str, expected: tuple[int, ...]
         )
 
 
-def check_may_look(may_look: Tensor, scores: tuple[int, ...]) -> None:
+def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     """A mask is boolean and broadcasts to scores of this shape.
 
     It has either the two axes (queries, keys), or as many axes as the scores. So a mask (batch, 1, keys) for
     scores (batch, heads, queries, keys) is an error: torch would treat its batch axis as heads. A float mask
     is an error too: torch's fused attention would add it to the scores.
     """
-    if may_look.dtype != torch.bool:
+    if mask.dtype != torch.bool:
         raise TypeError(
-            f"Expected may_look to be boolean, True where a query may attend, but got {may_look.dtype}. "
-            "If 1 means attend, pass may_look.bool(); if it is an additive mask of 0 and -inf, pass "
-            "may_look == 0."
+            f"Expected mask to be boolean, True where a query may attend, but got {mask.dtype}. "
+            "If 1 means attend, pass mask.bool(); if it is an additive mask of 0 and -inf, pass "
+            "mask == 0."
         )
-    aligned = zip(reversed(may_look.shape), reversed(scores), strict=False)
+    aligned = zip(reversed(mask.shape), reversed(scores), strict=False)
     if (
-        may_look.ndim not in (2, len(scores))
-        or may_look.ndim > len(scores)
+        mask.ndim not in (2, len(scores))
+        or mask.ndim > len(scores)
         or not all(size in (1, expected) for size, expected in aligned)
     ):
         raise ValueError(
-            f"Expected may_look to fit scores of shape {tuple(scores)}: either (queries, keys), or as many "
-            f"axes as the scores, each of the same size or 1. But got {_shape(may_look)}. "
+            f"Expected mask to fit scores of shape {tuple(scores)}: either (queries, keys), or as many "
+            f"axes as the scores, each of the same size or 1. But got {_shape(mask)}. "
             "If an axis is missing, add one of size 1: (batch, 1, keys) applies to every query, "
             "(batch, 1, 1, keys) to every head too."
         )

@@ -1,4 +1,4 @@
-"""Attention masks. One convention for the whole course: `may_look` is True where a query may attend to a key.
+"""Attention masks. One convention for the whole course: `mask` is True where a query may attend to a key.
 
     >>> padding_mask(torch.tensor([3, 1]), 3) & causal_mask(3)    # two sentences, of 3 words and of 1
     tensor([[[ True, False, False],
@@ -14,14 +14,14 @@ masked as keys, never as queries: what a padding position attends to doesn't mat
 never used.
 
 This is the convention of torch's `scaled_dot_product_attention`. `nn.MultiheadAttention` uses the opposite,
-True = ignore: pass it `~may_look`.
+True = ignore: pass it `~mask`.
 """
 
 from __future__ import annotations
 
 import torch
 
-from course_lib.layers.checks import check_may_look
+from course_lib.layers.checks import check_mask
 from course_lib.shapes import Bool, Float, Int, Tensor
 
 
@@ -33,7 +33,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int) -> Bool[Tensor, "
         <BLANKLINE>
                 [[ True, False, False, False]]])
 
-    The axis of size 1 broadcasts over queries. Scores with heads need one more: `may_look.unsqueeze(1)`.
+    The axis of size 1 broadcasts over queries. Scores with heads need one more: `mask.unsqueeze(1)`.
     """
     positions = torch.arange(max_len, device=lengths.device)
     return (positions < lengths[:, None])[:, None, :]
@@ -50,7 +50,7 @@ def causal_mask(n: int, *, device: torch.device | None = None) -> Bool[Tensor, "
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
-def hide(scores: Float[Tensor, "... keys"], may_look: Bool[Tensor, "... #keys"]) -> Float[Tensor, "... keys"]:
+def hide(scores: Float[Tensor, "... keys"], mask: Bool[Tensor, "... #keys"]) -> Float[Tensor, "... keys"]:
     """Set masked scores to minus infinity, so that their exponential is exactly 0.
 
     >>> hide(torch.tensor([[2.0, 1.0, 3.0]]), torch.tensor([[True, True, False]]))
@@ -58,5 +58,5 @@ def hide(scores: Float[Tensor, "... keys"], may_look: Bool[Tensor, "... #keys"])
 
     A score of 0 would not do, because e⁰ = 1; nor would -1e9, because float16 ends at -65504.
     """
-    check_may_look(may_look, scores.shape)
-    return scores.masked_fill(~may_look, float("-inf"))
+    check_mask(mask, scores.shape)
+    return scores.masked_fill(~mask, float("-inf"))

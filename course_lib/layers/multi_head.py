@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.layers.attention import attend
-from course_lib.layers.checks import check_keys_and_values, check_may_look, check_same_width
+from course_lib.layers.checks import check_keys_and_values, check_mask, check_same_width
 from course_lib.layers.masks import causal_mask
 from course_lib.shapes import Bool, Float, Tensor
 
@@ -69,7 +69,7 @@ def multi_head(
     keys: Float[Tensor, "batch kv_heads keys head_dim"],
     values: Float[Tensor, "batch kv_heads keys value_dim"],
     *,
-    may_look: Bool[Tensor, "#batch #heads #queries #keys"] | Bool[Tensor, "#queries #keys"] | None = None,
+    mask: Bool[Tensor, "#batch #heads #queries #keys"] | Bool[Tensor, "#queries #keys"] | None = None,
     causal: bool = False,
     with_weights: bool = False,
 ) -> tuple[Float[Tensor, "batch heads queries value_dim"], Float[Tensor, "batch heads queries keys"] | None]:
@@ -88,28 +88,28 @@ def multi_head(
     context without storing the attention weights.
     """
     check_heads(query, keys, values)
-    if may_look is not None:
-        check_may_look(may_look, (*query.shape[:-1], keys.shape[-2]))
-    if causal and (may_look is not None or query.shape[2] != keys.shape[2]):
+    if mask is not None:
+        check_mask(mask, (*query.shape[:-1], keys.shape[-2]))
+    if causal and (mask is not None or query.shape[2] != keys.shape[2]):
         raise ValueError(
             "Expected as many queries as keys for causal=True, since word i attends to words up to i, and no "
-            f"other mask, but got {query.shape[2]} queries, {keys.shape[2]} keys and may_look "
-            f"{may_look if may_look is None else tuple(may_look.shape)}. "
-            "Combine masks, may_look & causal_mask(n), and leave causal out."
+            f"other mask, but got {query.shape[2]} queries, {keys.shape[2]} keys and mask "
+            f"{mask if mask is None else tuple(mask.shape)}. "
+            "Combine masks, mask & causal_mask(n), and leave causal out."
         )
     shared = query.shape[1] != keys.shape[1]
     if not with_weights:
         with sdpa_kernel(KERNELS) if query.is_cuda else nullcontext():
             fused = F.scaled_dot_product_attention(
-                query, keys, values, attn_mask=may_look, is_causal=causal, enable_gqa=shared
+                query, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=shared
             )
         return fused, None
     if causal:
-        may_look = causal_mask(query.shape[2], device=query.device)
+        mask = causal_mask(query.shape[2], device=query.device)
     if shared:
         group = query.shape[1] // keys.shape[1]
         keys, values = (heads.repeat_interleave(group, dim=1) for heads in (keys, values))
-    return attend(query, keys, values, may_look=may_look)
+    return attend(query, keys, values, mask=mask)
 
 
 class MultiHead(nn.Module):
@@ -153,7 +153,7 @@ class MultiHead(nn.Module):
         inputs: Float[Tensor, "batch queries model"],
         source: Float[Tensor, "batch keys model"] | None = None,
         *,
-        may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        mask: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
         causal: bool = False,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
@@ -162,7 +162,7 @@ class MultiHead(nn.Module):
             query, keys, values = self.project(inputs)
         else:
             query, (keys, values) = self.project_query(inputs), self.project_source(source)
-        return self.look(query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights)
+        return self.look(query, keys, values, mask=mask, causal=causal, with_weights=with_weights)
 
     def look(
         self,
@@ -170,7 +170,7 @@ class MultiHead(nn.Module):
         keys: Float[Tensor, "batch kv_heads keys head_dim"],
         values: Float[Tensor, "batch kv_heads keys value_dim"],
         *,
-        may_look: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        mask: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
         causal: bool = False,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
@@ -179,7 +179,7 @@ class MultiHead(nn.Module):
         A decoder with a key-value cache calls this directly.
         """
         context, weights = multi_head(
-            query, keys, values, may_look=may_look, causal=causal, with_weights=with_weights
+            query, keys, values, mask=mask, causal=causal, with_weights=with_weights
         )
         return F.linear(join_heads(context), self.w_output), weights
 

@@ -84,7 +84,7 @@ class Bahdanau(SteppingTranslator):
             "annotations": annotations,
             # The same at every step, so computed once.
             "keys": self.score.project_keys(annotations),
-            "may_look": padding_mask(src_lengths, src.shape[1]),
+            "mask": padding_mask(src_lengths, src.shape[1]),
         }
 
     def start(self, memory: Rows) -> Rows:
@@ -102,7 +102,7 @@ class Bahdanau(SteppingTranslator):
             state["hidden"].unsqueeze(1),
             memory["keys"],
             memory["annotations"],
-            may_look=memory["may_look"],
+            mask=memory["mask"],
             score=self.score.score_projected,
         )
         context = context.squeeze(1)  # (batch, annotation)

@@ -81,11 +81,11 @@ class SourceAttention(nn.Module):
         """Return the states plus their contexts, and the attention weights if requested."""
         query = (self.to_query(states) + embedded) * ROOT_HALF
         query, keys, values = (tensor.unsqueeze(1) for tensor in (query, memory["keys"], memory["values"]))
-        may_look = padding_mask(memory["lengths"], keys.shape[2]).unsqueeze(1)
+        mask = padding_mask(memory["lengths"], keys.shape[2]).unsqueeze(1)
         if with_weights:
-            context, weights = attend(query, keys, values, may_look=may_look, score=dot)
+            context, weights = attend(query, keys, values, mask=mask, score=dot)
         else:
-            context, weights = F.scaled_dot_product_attention(query, keys, values, may_look, scale=1.0), None
+            context, weights = F.scaled_dot_product_attention(query, keys, values, mask, scale=1.0), None
         context = context.squeeze(1)  # (batch, 1, tgt, embed) -> (batch, tgt, embed)
         # The mean of m independent vectors has 1/√m of their standard deviation.
         context = context * memory["lengths"].to(context.dtype).sqrt()[:, None, None]

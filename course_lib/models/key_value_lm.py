@@ -116,7 +116,7 @@ class KeyValueLM(LanguageModel):
             query[:, :, None],
             span_before(key, span),
             span_before(value, span),
-            may_look=(columns >= span)[None, :, None],  # column j of row t is word t + j - span
+            mask=(columns >= span)[None, :, None],  # column j of row t is word t + j - span
             score=self.score.score_projected,
         )  # (batch, tgt, 1, part), (batch, tgt, 1, span)
         logits = self._logits(context[:, :, 0], predict)

@@ -98,7 +98,7 @@ class LSTMN(SteppingTranslator):
             # The same at every step, so computed once.
             "keys": self.score.project_keys(states),
             "values": rows["tape"] if self.deep else states,
-            "may_look": padding_mask(src_lengths, src.shape[1]),
+            "mask": padding_mask(src_lengths, src.shape[1]),
             "last": rows["tape"].take_along_dim(last_index, dim=1)[:, 0],
         }
         return memory, weights
@@ -164,7 +164,7 @@ class LSTMN(SteppingTranslator):
             query[:, None],
             memory["keys"],
             memory["values"],
-            may_look=memory["may_look"],
+            mask=memory["mask"],
             score=self.score.score_projected,
         )
         return context[:, 0], weights

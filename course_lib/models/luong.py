@@ -115,7 +115,7 @@ class Luong(SteppingTranslator):
             "hidden": last["hidden"],
             "cell": last["cell"],
             "lengths": src_lengths,
-            "may_look": padding_mask(src_lengths, src.shape[1]),
+            "mask": padding_mask(src_lengths, src.shape[1]),
         }
         if self.config.score == "concat":
             memory["keys"] = self.score.project_keys(states)  # the same at every step, so computed once
@@ -174,13 +174,13 @@ class Luong(SteppingTranslator):
         else:
             scores = self.score(tops, memory["states"])
         if self.config.window == "global":
-            return masked_softmax(scores, memory["may_look"])
+            return masked_softmax(scores, memory["mask"])
         monotonic = self.config.window == "local-m"
         lengths, half_width = memory["lengths"], self.config.half_width
         centres = monotonic_centres(steps, lengths) if monotonic else self.centres(tops, lengths)
         positions = torch.arange(scores.shape[-1], device=scores.device)
         window = near(centres, positions, half_width=half_width)
-        weights = masked_softmax(scores, memory["may_look"] & window)
+        weights = masked_softmax(scores, memory["mask"] & window)
         if monotonic:
             return weights
         return weights * gaussian_window(centres, positions, sigma=half_width / 2).to(weights.dtype)

@@ -120,7 +120,7 @@ class TransformerConfig(Config):
         """The arguments that make a stack causal; with `leaky`, each word may also attend to the next one."""
         if not self.leaky:
             return {"causal": True}
-        return {"may_look": causal_mask(n + 1, device=device)[1:, :-1]}
+        return {"mask": causal_mask(n + 1, device=device)[1:, :-1]}
 
 
 class Transformer(Translator):
@@ -139,8 +139,8 @@ class Transformer(Translator):
         self.decoder = config.make_stack(crosses=True)
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
-        may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
-        return self.memory_of(self.run_encoder(src, may_look)[0], may_look)
+        mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
+        return self.memory_of(self.run_encoder(src, mask)[0], mask)
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         logits, weights = self.run_decoder(memory, tgt_in, with_weights=with_weights)
@@ -167,30 +167,28 @@ class Transformer(Translator):
     ) -> Rows:
         check_sentences(src, src_lengths, self.config)
         check_target(tgt_in, self.config)
-        may_look = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
-        states, encoder_weights = self.run_encoder(src, may_look, with_weights=True)
-        memory = self.memory_of(states, may_look)
+        mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
+        states, encoder_weights = self.run_encoder(src, mask, with_weights=True)
+        memory = self.memory_of(states, mask)
         return encoder_weights | self.run_decoder(memory, tgt_in, with_weights=True)[1]
 
     def run_encoder(
         self,
         src: Int[Tensor, "batch src"],
-        may_look: Bool[Tensor, "#batch 1 #src src"],
+        mask: Bool[Tensor, "#batch 1 #src src"],
         *,
         with_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch src model"], Rows]:
         """The encoder's output with this attention mask, and the attention weights if requested."""
         x = self.dropout(self.source_positions.add(self.words.source(src)))
-        x, _, weights = self.encoder(
-            x, turn=self.source_positions.turn, may_look=may_look, with_weights=with_weights
-        )
+        x, _, weights = self.encoder(x, turn=self.source_positions.turn, mask=mask, with_weights=with_weights)
         return x, {"encoder": weights["own"]} if with_weights else {}
 
     def memory_of(
-        self, states: Float[Tensor, "batch src model"], may_look: Bool[Tensor, "#batch 1 1 src"]
+        self, states: Float[Tensor, "batch src model"], mask: Bool[Tensor, "#batch 1 1 src"]
     ) -> Rows:
         """The memory for the decoder: keys and values of the encoder's output, and the padding mask."""
-        return {**self.decoder.read_source(states), "may_look": may_look}
+        return {**self.decoder.read_source(states), "mask": mask}
 
     def run_decoder(
         self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False

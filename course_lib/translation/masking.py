@@ -25,9 +25,9 @@ def mask_without(positions: Sequence[int], n: int) -> Bool[Tensor, "1 1 1 src"]:
     >>> mask_without([0, 2], 3)
     tensor([[[[False,  True, False]]]])
     """
-    may_look = torch.ones(1, 1, 1, n, dtype=torch.bool)
-    may_look[..., list(positions)] = False
-    return may_look
+    mask = torch.ones(1, 1, 1, n, dtype=torch.bool)
+    mask[..., list(positions)] = False
+    return mask
 
 
 def mask_self_only(n: int) -> Bool[Tensor, "1 1 src src"]:

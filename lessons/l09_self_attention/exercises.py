@@ -125,7 +125,7 @@ READ_TWICE = TensorExercise(
 
 
 def masked_attention(queries: Tensor, keys: Tensor, values: Tensor, is_open: Tensor) -> tuple[Tensor, Tensor]:
-    return attend(queries, keys, values, may_look=is_open.expand(len(queries), len(keys)))
+    return attend(queries, keys, values, mask=is_open.expand(len(queries), len(keys)))
 
 
 def self_attention(
@@ -247,7 +247,7 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "sees-itself",
             lambda x, w_q, w_k, w_v, is_open: attend(
-                x @ w_q, x @ w_k, x @ w_v, may_look=is_open | torch.eye(len(x), dtype=torch.bool)
+                x @ w_q, x @ w_k, x @ w_v, mask=is_open | torch.eye(len(x), dtype=torch.bool)
             ),
             "a closed word still looks at itself. Nobody can look at it, itself included.",
         ),

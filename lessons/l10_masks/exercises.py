@@ -34,22 +34,22 @@ def random_mask(axes: str) -> RandomInput:
     return RandomInput(axes, draw)
 
 
-def attention(queries: Tensor, keys: Tensor, values: Tensor, may_look: Tensor) -> tuple[Tensor, Tensor]:
-    return attend(queries, keys, values, may_look=may_look)
+def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    return attend(queries, keys, values, mask=mask)
 
 
-def zero_blind_rows(weights: Tensor, may_look: Tensor) -> Tensor:
+def zero_blind_rows(weights: Tensor, mask: Tensor) -> Tensor:
     """Set the rows that may look nowhere to 0."""
-    return weights.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
+    return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
-def filled_softmax(queries: Tensor, keys: Tensor, may_look: Tensor, value: float) -> Tensor:
-    return scaled(queries, keys).masked_fill(~may_look, value).softmax(-1)
+def filled_softmax(queries: Tensor, keys: Tensor, mask: Tensor, value: float) -> Tensor:
+    return scaled(queries, keys).masked_fill(~mask, value).softmax(-1)
 
 
 UPSIDE_DOWN = (
     "the mask is upside down: −∞ went where a query *may* look, hence the NaN in rows that may look "
-    "everywhere. It goes where it may not: `~may_look`."
+    "everywhere. It goes where it may not: `~mask`."
 )
 
 MASKED_ATTENTION = TensorExercise(
@@ -59,7 +59,7 @@ MASKED_ATTENTION = TensorExercise(
         "queries": gaussian("*batch m d"),
         "keys": gaussian("*batch n d"),
         "values": gaussian("*batch n v"),
-        "may_look": random_mask("*batch m n"),
+        "mask": random_mask("*batch m n"),
     },
     returns={"context": "*batch m v", "weights": "*batch m n"},
     sizes={"batch": (2,), "m": 4, "n": 6, "d": 3, "v": 5},
@@ -74,7 +74,7 @@ MASKED_ATTENTION = TensorExercise(
             "queries": [[1.0], [1.0]],
             "keys": [[0.0], [0.0], [9.0]],
             "values": [[4.0], [8.0], [100.0]],
-            "may_look": [[True, True, False], [False, False, False]],
+            "mask": [[True, True, False], [False, False, False]],
         },
         answer={"context": [[6.0], [0.0]], "weights": [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]},
         says="The first query may look at two keys, both with a score of 0: half each, and the blend of 4 "
@@ -83,13 +83,13 @@ MASKED_ATTENTION = TensorExercise(
     invariants=(
         Invariant(
             "a hidden key gets a weight of exactly 0",
-            lambda it: it.weights.masked_fill(it.may_look, 0.0),
+            lambda it: it.weights.masked_fill(it.mask, 0.0),
             equals=0,
             exactly=True,
         ),
         Invariant(
             "the weights of a query that may look somewhere sum to 1",
-            lambda it: it.weights.sum(-1) + (~it.may_look.any(-1)).float(),
+            lambda it: it.weights.sum(-1) + (~it.mask.any(-1)).float(),
             equals=1,
         ),
     ),
@@ -136,7 +136,7 @@ MASKED_ATTENTION = TensorExercise(
         ),
         Slip(
             "not-scaled",
-            lambda q, k, v, look: attend(q * math.sqrt(q.shape[-1]), k, v, may_look=look),
+            lambda q, k, v, look: attend(q * math.sqrt(q.shape[-1]), k, v, mask=look),
             "the scores are not divided by √d. The mask comes on top of lesson 08, not in its place.",
         ),
         Slip(

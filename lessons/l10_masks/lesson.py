@@ -62,7 +62,7 @@ What we want is the weights ½, ½, 0, 0: as if the padding were not there. A ta
 
 # %% kind="example" minutes=1
 scores = torch.zeros(1, 4)
-may_look = torch.tensor([[True, True, False, False]])
+mask = torch.tensor([[True, True, False, False]])
 
 print("no mask:", fixed(scores.softmax(dim=-1), 2))
 print("wanted: ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
@@ -109,22 +109,22 @@ views.diagram(PARTS, ARROWS, lit=("mask", "masked scores"), title="Where the mas
 
 # %% [markdown] kind="text" minutes=1 exercise="masked_attention"
 r"""
-**Build it.** Your attention of lesson 08, with a mask. `may_look` has the shape of the scores, or one that can be stretched to it; `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~may_look` turns a mask round.
+**Build it.** Your attention of lesson 08, with a mask. `mask` has the shape of the scores, or one that can be stretched to it; `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~mask` turns a mask round.
 
 Then the hard part: a query that may look nowhere shall get weights of 0 and a context of 0, and no NaN, neither in the answer nor in the gradients.
 """
 
 # %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 minutes=15 track="core"
-def masked_attention(queries, keys, values, may_look):
+def masked_attention(queries, keys, values, mask):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v),
-    may_look (..., m, n)
+    mask (..., m, n)
 
     ->  context (..., m, d_v), weights (..., m, n)
     """
     # solution
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
-    is_blind = ~may_look.any(dim=-1, keepdim=True)
-    safe_mask = may_look | is_blind  # a blind row looks everywhere, so no NaN
+    is_blind = ~mask.any(dim=-1, keepdim=True)
+    safe_mask = mask | is_blind  # a blind row looks everywhere, so no NaN
     weights = torch.softmax(scores.masked_fill(~safe_mask, -math.inf), dim=-1)
     weights = weights.masked_fill(is_blind, 0.0)  # and gets weights of 0
     return weights @ values, weights
@@ -140,7 +140,7 @@ First without the hard part: scores, then `masked_fill` with `-math.inf` where a
 
 ---
 ### The blind rows
-`may_look.any(dim=-1, keepdim=True)` tells which queries may look at something. Make the others harmless *before* the softmax (let them look everywhere), and empty their weights *after* it.
+`mask.any(dim=-1, keepdim=True)` tells which queries may look at something. Make the others harmless *before* the softmax (let them look everywhere), and empty their weights *after* it.
 
 ---
 ### Could one simply replace the NaN afterwards?
@@ -176,17 +176,17 @@ train_rows, test_rows = rows(toy.train), rows(toy.test)
 attention = yours("masked_attention")
 
 
-def guess(model, ids, may_look):
+def guess(model, ids, mask):
     """A score for every word of the vocabulary, at every position."""
     x = model["words"][ids] + model["positions"][: ids.shape[1]]
-    context, _ = attention(x @ model["q"], x @ model["k"], x @ model["v"], may_look)
+    context, _ = attention(x @ model["q"], x @ model["k"], x @ model["v"], mask)
     # each word with its context, compared with the vector of every word
     return (x + context) @ model["words"].T
 
 # %% kind="code" minutes=1.5
-def loss_of(model, sentences, may_look):
+def loss_of(model, sentences, mask):
     """Cross-entropy of the next word, padding not counted."""
-    scores = guess(model, sentences[:, :-1], may_look)
+    scores = guess(model, sentences[:, :-1], mask)
     targets = sentences[:, 1:]
     # torch wants the vocabulary on the second axis, and skips targets of `ignore_index`
     return torch.nn.functional.cross_entropy(scores.mT, targets, ignore_index=PAD)
@@ -258,7 +258,7 @@ A wonderful loss, and this. Here is the mask of the run again, under the name th
 
 # %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 minutes=5 track="core"
 def training_mask(n):
-    """n positions  ->  may_look (n, n), rows ask, columns are looked at"""
+    """n positions  ->  mask (n, n), rows ask, columns are looked at"""
     # bug
     return torch.ones(n, n).tril(diagonal=1) == 1
     # end bug
@@ -465,7 +465,7 @@ r"""
 
 | name | what it is | shape |
 |---|---|---|
-| `may_look` | True where a query may look at a key | (queries, keys) |
+| `mask` | True where a query may look at a key | (queries, keys) |
 | padding mask | hides columns that are no words | (batch, 1, keys) |
 | causal mask | hides what is ahead | (n, n) |
 | masked scores | −∞ where a query may not look | (queries, keys) |

@@ -39,7 +39,7 @@ BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0
 
 @cache
 def masks() -> dict[str, np.ndarray]:
-    """`may_look` by name: True where the query of a row may attend to the key of a column."""
+    """The masks by name: True where the query of a row may attend to the key of a column."""
     everything = np.ones((N, N), dtype=bool)
     padding = everything & (np.arange(N) < N_REAL)
     causal = np.tril(everything)
@@ -60,13 +60,13 @@ def model_scores() -> np.ndarray:
     return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
 
 
-def apply(scores: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
+def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     """The weights, and the scores that went into the softmax. A row of −∞ alone is 0 / 0: NaN."""
     with np.errstate(invalid="ignore"):
         if method in (BEFORE, TIMES_0):
-            scores = np.where(may_look, scores, -np.inf if method == BEFORE else 0.0)
+            scores = np.where(mask, scores, -np.inf if method == BEFORE else 0.0)
             return softmax(scores), scores
-        weights = softmax(scores) * may_look
+        weights = softmax(scores) * mask
         if method == RENORMED:
             weights = weights / weights.sum(axis=-1, keepdims=True)
         return weights, scores
@@ -74,8 +74,8 @@ def apply(scores: np.ndarray, may_look: np.ndarray, method: str) -> tuple[np.nda
 
 def compute(*, mask: str, method: str, head: int) -> Facts:
     """The facts at one setting; rows that are not numbers are `broken`, and their weights are given as 0."""
-    may_look = masks()[mask]
-    weights, masked = apply(model_scores()[head - 1], may_look, method)
+    visible = masks()[mask]
+    weights, masked = apply(model_scores()[head - 1], visible, method)
     broken = ~np.isfinite(weights).all(axis=-1)
     weights = np.where(broken[:, None], 0.0, weights)
     return {
@@ -84,8 +84,8 @@ def compute(*, mask: str, method: str, head: int) -> Facts:
         "weights": weights,
         "sums": weights.sum(axis=-1),
         "broken": broken,
-        "hidden_weight": float(weights[~may_look].sum()),
-        "may_look": may_look,
+        "hidden_weight": float(weights[~visible].sum()),
+        "visible": visible,
     }
 
 
@@ -95,10 +95,10 @@ def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
     strokes = LineCollection([], linewidth=1.6, capstyle="round", zorder=2)
     axes.add_collection(strokes, autolim=False)
 
-    def show(may_look: np.ndarray, weights: np.ndarray) -> None:
-        hidden = np.argwhere(~may_look)
+    def show(mask: np.ndarray, weights: np.ndarray) -> None:
+        hidden = np.argwhere(~mask)
         strokes.set_segments([((x + 0.28, y + 0.72), (x + 0.72, y + 0.28)) for y, x in hidden])
-        strokes.set_color(np.where(weights[~may_look] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
+        strokes.set_color(np.where(weights[~mask] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
 
     return show
 
@@ -108,7 +108,7 @@ def draw_scores(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         cells.show(np.where(facts["infinite"], -np.inf, facts["scores"]))
-        strokes(facts["may_look"], np.zeros((N, N)))
+        strokes(facts["visible"], np.zeros((N, N)))
 
     return show
 
@@ -118,7 +118,7 @@ def draw_weights(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         cells.show(np.where(facts["broken"][:, None], np.nan, facts["weights"]))
-        strokes(facts["may_look"], facts["weights"])
+        strokes(facts["visible"], facts["weights"])
 
     return show
 

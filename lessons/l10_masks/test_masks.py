@@ -63,7 +63,7 @@ def test_the_small_language_model_reads_about_two_thousand_short_sentences():
 
 
 def output_at(position: int, mask: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return attend(x, x, x, may_look=mask)[0][position]
+    return attend(x, x, x, mask=mask)[0][position]
 
 
 def test_changing_the_future_reveals_a_leak_and_changing_one_distant_word_may_not():

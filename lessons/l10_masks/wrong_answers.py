@@ -18,81 +18,81 @@ def real_words(lengths, n):
 # --- masked_attention
 
 
-def in_two_fills(queries, keys, values, may_look):
+def in_two_fills(queries, keys, values, mask):
     scores = scaled(queries, keys)
-    nothing = ~may_look.any(-1, keepdim=True)
-    weights = scores.masked_fill(~may_look & ~nothing, -math.inf).softmax(-1)
+    nothing = ~mask.any(-1, keepdim=True)
+    weights = scores.masked_fill(~mask & ~nothing, -math.inf).softmax(-1)
     weights = torch.where(nothing, torch.zeros_like(weights), weights)
     return blend(weights, values)
 
 
-def by_hand_softmax(queries, keys, values, may_look):
-    scores = scaled(queries, keys).masked_fill(~may_look, -1e30)
-    grown = (scores - scores.max(-1, keepdim=True).values.detach()).exp() * may_look
+def by_hand_softmax(queries, keys, values, mask):
+    scores = scaled(queries, keys).masked_fill(~mask, -1e30)
+    grown = (scores - scores.max(-1, keepdim=True).values.detach()).exp() * mask
     weights = grown / grown.sum(-1, keepdim=True).clamp(min=1e-30)
     return blend(weights, values)
 
 
-def by_where(queries, keys, values, may_look):
+def by_where(queries, keys, values, mask):
     scores = torch.einsum("...md,...nd->...mn", queries, keys) / math.sqrt(queries.shape[-1])
-    opened = may_look | ~may_look.any(dim=-1, keepdim=True)
-    weights = torch.where(opened, scores, -math.inf).softmax(dim=-1) * may_look
+    opened = mask | ~mask.any(dim=-1, keepdim=True)
+    weights = torch.where(opened, scores, -math.inf).softmax(dim=-1) * mask
     return torch.einsum("...mn,...nv->...mv", weights, values), weights
 
 
-def nan_in_closed_rows(queries, keys, values, may_look):
+def nan_in_closed_rows(queries, keys, values, mask):
     scores = scaled(queries, keys)
-    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
     return blend(weights, values)
 
 
-def nan_to_num_only(queries, keys, values, may_look):
+def nan_to_num_only(queries, keys, values, mask):
     scores = scaled(queries, keys)
-    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).nan_to_num(0.0)
     return blend(weights, values)
 
 
-def multiplies_scores(queries, keys, values, may_look):
-    scores = scaled(queries, keys) * may_look.float()
-    weights = scores.softmax(dim=-1) * may_look.any(-1, keepdim=True)
+def multiplies_scores(queries, keys, values, mask):
+    scores = scaled(queries, keys) * mask.float()
+    weights = scores.softmax(dim=-1) * mask.any(-1, keepdim=True)
     return blend(weights, values)
 
 
-def multiplies_weights(queries, keys, values, may_look):
-    weights = scaled(queries, keys).softmax(dim=-1) * may_look
+def multiplies_weights(queries, keys, values, mask):
+    weights = scaled(queries, keys).softmax(dim=-1) * mask
     return blend(weights, values)
 
 
-def forgets_the_mask(queries, keys, values, may_look):
+def forgets_the_mask(queries, keys, values, mask):
     weights = scaled(queries, keys).softmax(dim=-1)
     return blend(weights, values)
 
 
-def polarity(queries, keys, values, may_look):
-    return in_two_fills(queries, keys, values, ~may_look)
+def polarity(queries, keys, values, mask):
+    return in_two_fills(queries, keys, values, ~mask)
 
 
-def upside_down(queries, keys, values, may_look):
+def upside_down(queries, keys, values, mask):
     scores = scaled(queries, keys)
-    weights = scores.masked_fill(may_look, -math.inf).softmax(dim=-1)
+    weights = scores.masked_fill(mask, -math.inf).softmax(dim=-1)
     return blend(weights, values)
 
 
-def upside_down_and_emptied(queries, keys, values, may_look):
+def upside_down_and_emptied(queries, keys, values, mask):
     scores = scaled(queries, keys)
-    weights = torch.where(may_look, -math.inf, scores).softmax(dim=-1)
-    weights = weights * may_look.any(dim=-1, keepdim=True)
+    weights = torch.where(mask, -math.inf, scores).softmax(dim=-1)
+    weights = weights * mask.any(dim=-1, keepdim=True)
     return blend(weights, values)
 
 
-def upside_down_without_nan(queries, keys, values, may_look):
-    _, weights = upside_down(queries, keys, values, may_look)
+def upside_down_without_nan(queries, keys, values, mask):
+    _, weights = upside_down(queries, keys, values, mask)
     weights = weights.nan_to_num(0.0)
     return blend(weights, values)
 
 
-def large_negative(queries, keys, values, may_look):
-    scores = scaled(queries, keys).masked_fill(~may_look, -1e9)
+def large_negative(queries, keys, values, mask):
+    scores = scaled(queries, keys).masked_fill(~mask, -1e9)
     weights = scores.softmax(dim=-1)
     return blend(weights, values)
 

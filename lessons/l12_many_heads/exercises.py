@@ -253,34 +253,34 @@ JOIN_HEADS = LayerExercise(
 # ---- attention in every head
 
 
-def in_every_head(query, keys, values, may_look=None, causal=False, with_weights=True):
-    return library.multi_head(query, keys, values, may_look=may_look, causal=causal, with_weights=True)
+def in_every_head(query, keys, values, mask=None, causal=False, with_weights=True):
+    return library.multi_head(query, keys, values, mask=mask, causal=causal, with_weights=True)
 
 
 def with_causal_mask(triangle: Callable[[Tensor], Tensor]) -> Callable:
     """Attention with another triangle as its causal mask."""
 
-    def attends(query, keys, values, may_look=None, causal=False, with_weights=True):
+    def attends(query, keys, values, mask=None, causal=False, with_weights=True):
         if causal:
-            may_look = triangle(torch.ones(query.shape[-2], keys.shape[-2])) == 1
-        return attend(query, keys, values, may_look=may_look)
+            mask = triangle(torch.ones(query.shape[-2], keys.shape[-2])) == 1
+        return attend(query, keys, values, mask=mask)
 
     return attends
 
 
-def with_mean_weights(query, keys, values, may_look=None, causal=False, with_weights=True):
-    _, weights = in_every_head(query, keys, values, may_look, causal)
+def with_mean_weights(query, keys, values, mask=None, causal=False, with_weights=True):
+    _, weights = in_every_head(query, keys, values, mask, causal)
     mean = weights.mean(dim=1, keepdim=True).expand_as(weights)
     return mean @ values, mean
 
 
-def heads_case(seed: int, may_look: Tensor | None = None, *, causal: bool = False, scale: float = 1.0):
+def heads_case(seed: int, mask: Tensor | None = None, *, causal: bool = False, scale: float = 1.0):
     shape = (2, 3, 4, 5)
     return lambda: (
         scale * normal(*shape, seed=seed),
         normal(*shape, seed=seed + 1),
         normal(*shape, seed=seed + 2),
-        may_look,
+        mask,
         causal,
         True,
     )
@@ -291,7 +291,7 @@ LN3_KEY = [LN3, 0.0, 0.0, 0.0]
 MULTI_HEAD = LayerExercise(
     name="multi_head",
     lesson="many_heads",
-    inputs=("query", "keys", "values", "may_look", "causal", "with_weights"),
+    inputs=("query", "keys", "values", "mask", "causal", "with_weights"),
     reference=in_every_head,
     library=library.multi_head,
     by_hand=ByHand(
@@ -299,7 +299,7 @@ MULTI_HEAD = LayerExercise(
             "query": torch.tensor([[[[2.0, 0, 0, 0], [2.0, 0, 0, 0]], [[-2.0, 0, 0, 0], [0.0, 0, 0, 0]]]]),
             "keys": torch.tensor([[[[0.0] * 4, LN3_KEY], [[0.0] * 4, LN3_KEY]]]),
             "values": torch.tensor([[[[4.0], [8.0]], [[40.0], [80.0]]]]),
-            "may_look": None,
+            "mask": None,
             "causal": False,
             "with_weights": True,
         },
@@ -328,13 +328,13 @@ MULTI_HEAD = LayerExercise(
     slips=(
         Slip(
             "ignores-causal",
-            lambda q, k, v, may_look, causal, with_weights: in_every_head(q, k, v, may_look),
+            lambda q, k, v, mask, causal, with_weights: in_every_head(q, k, v, mask),
             "`causal=True` changes nothing. Then each word may look at itself and back, never ahead.",
         ),
         Slip(
             "ignores-mask",
-            lambda q, k, v, may_look, causal, with_weights: in_every_head(q, k, v, None, causal),
-            "`may_look` changes nothing: hidden keys still get weight.",
+            lambda q, k, v, mask, causal, with_weights: in_every_head(q, k, v, None, causal),
+            "`mask` changes nothing: hidden keys still get weight.",
         ),
         Slip(
             "looks-ahead",
@@ -348,8 +348,8 @@ MULTI_HEAD = LayerExercise(
         ),
         Slip(
             "turned-mask",
-            lambda q, k, v, may_look, causal, with_weights: in_every_head(
-                q, k, v, None if may_look is None else ~may_look, causal
+            lambda q, k, v, mask, causal, with_weights: in_every_head(
+                q, k, v, None if mask is None else ~mask, causal
             ),
             "the mask is turned round. `True` means *may look*.",
         ),
@@ -382,23 +382,23 @@ MULTI_HEAD = LayerExercise(
 # ---- the whole layer
 
 
-def layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None, *, split=split, join=join, scale=1.0):
+def layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None, *, split=split, join=join, scale=1.0):
     projections = (scale * (x @ w_q), source @ w_k, source @ w_v)
     query, keys, values = (split(projection, n_heads) for projection in projections)
-    context, weights = attend(query, keys, values, may_look=may_look)
+    context, weights = attend(query, keys, values, mask=mask)
     return join(context) @ w_o, weights
 
 
-def one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    return layer(x, source, w_q, w_k, w_v, w_o, 1, may_look)
+def one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layer(x, source, w_q, w_k, w_v, w_o, 1, mask)
 
 
-def no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    return layer(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, may_look)
+def no_output(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layer(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, mask)
 
 
-def mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    out, weights = layer(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)
+def mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    out, weights = layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
     return out, weights.mean(-3)
 
 
@@ -406,15 +406,15 @@ def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, mask
     shapes = ((batch, m, d), (batch, n, d), (d, d), (d, d), (d, d), (d, d))
     tensors = [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
     tensors[2:] = [matrix / math.sqrt(d) for matrix in tensors[2:]]
-    may_look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
-    return lambda: (*(tensor.clone() for tensor in tensors), n_heads, may_look)
+    mask = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (*(tensor.clone() for tensor in tensors), n_heads, mask)
 
 
 EYE = torch.eye(2)
 MANY_HEADS = LayerExercise(
     name="many_heads",
     lesson="many_heads",
-    inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "may_look"),
+    inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask"),
     reference=layer,
     by_hand=ByHand(
         inputs={
@@ -425,7 +425,7 @@ MANY_HEADS = LayerExercise(
             "w_v": 4 * EYE,
             "w_o": torch.tensor([[1.0, 0.0], [10.0, 1.0]]),
             "n_heads": 2,
-            "may_look": None,
+            "mask": None,
         },
         answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
         says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, "
@@ -488,7 +488,7 @@ MANY_HEADS = LayerExercise(
         Slip(
             "ignores-mask",
             lambda *inputs: layer(*inputs[:7], None),
-            "`may_look` changes nothing.",
+            "`mask` changes nothing.",
         ),
         Slip(
             "no-weights",

@@ -194,15 +194,15 @@ r"""
 
 # %% kind="code" minutes=0.5
 scaled_attention = yours("scaled_attention")  # (queries, keys, values)
-masked_attention = yours("masked_attention")  # (queries, keys, values, may_look)
+masked_attention = yours("masked_attention")  # (queries, keys, values, mask)
 
 # %% [markdown] kind="text" minutes=0.5 exercise="multi_head"
 r"""
-`may_look` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore, and always return both.
+`mask` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore, and always return both.
 """
 
 # %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 minutes=5 track="core"
-def multi_head(query, keys, values, may_look=None, causal=False, with_weights=False):
+def multi_head(query, keys, values, mask=None, causal=False, with_weights=False):
     """query (batch, heads, m, size), keys (batch, heads, n, size), values likewise
 
     ->  context (batch, heads, m, size), weights (batch, heads, m, n)
@@ -210,10 +210,10 @@ def multi_head(query, keys, values, may_look=None, causal=False, with_weights=Fa
     # solution
     if causal:
         n = query.shape[-2]
-        may_look = torch.ones(n, n).tril() == 1
-    if may_look is None:
+        mask = torch.ones(n, n).tril() == 1
+    if mask is None:
         return scaled_attention(query, keys, values)
-    return masked_attention(query, keys, values, may_look)
+    return masked_attention(query, keys, values, mask)
     # end solution
 
 # %% kind="check" exercise="multi_head"
@@ -226,7 +226,7 @@ Three cases: no mask, a mask that is given, and a causal one that you make yours
 
 ---
 ### The recipe
-If `causal`, make a table of (n, n) that is True on and below the diagonal and use it as `may_look`. If there is no mask, call `scaled_attention`, else `masked_attention`. Both return context and weights.
+If `causal`, make a table of (n, n) that is True on and below the diagonal and use it as `mask`. If there is no mask, call `scaled_attention`, else `masked_attention`. Both return context and weights.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -248,10 +248,10 @@ Use the three parts of the cell above: `split_heads(…, n_heads=n_heads)`, `mul
 """
 
 # %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 minutes=15 track="core"
-def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     """x (batch, m, d_model), source (batch, n, d_model)
 
-    may_look (batch, 1, 1, n) or None
+    mask (batch, 1, 1, n) or None
     ->  output (batch, m, d_model), weights (batch, n_heads, m, n)
     """
     # solution
@@ -259,7 +259,7 @@ def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
     keys = split_heads(source @ w_k, n_heads=n_heads)
     values = split_heads(source @ w_v, n_heads=n_heads)
     context, weights = multi_head(
-        query, keys, values, may_look=may_look, with_weights=True
+        query, keys, values, mask=mask, with_weights=True
     )
     return join_heads(context) @ w_o, weights
     # end solution
@@ -275,7 +275,7 @@ Five lines: three projections, each split at once; the attention; the join with 
 ---
 ### The recipe
 1. `x @ w_q`, split. `source @ w_k` and `source @ w_v`, split.
-2. `multi_head(query, keys, values, may_look=may_look, with_weights=True)` gives context and weights.
+2. `multi_head(query, keys, values, mask=mask, with_weights=True)` gives context and weights.
 3. Join the context, times `w_o`. Return it with the weights.
 
 ---

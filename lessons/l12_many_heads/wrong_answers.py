@@ -32,12 +32,12 @@ def scaled_scores(query, keys):
     return query @ keys.mT / math.sqrt(keys.shape[-1])
 
 
-def attends(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends(query, keys, values, mask=None, causal=False, with_weights=False):
     scores = scaled_scores(query, keys)
     if causal:
-        may_look = torch.ones(scores.shape[-2:]).tril() == 1
-    if may_look is not None:
-        scores = scores.masked_fill(~may_look, -math.inf)
+        mask = torch.ones(scores.shape[-2:]).tril() == 1
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
     return weighted_sum(scores, values)
 
 
@@ -227,179 +227,179 @@ def join_by_movedim(features):
 # ---- multi_head
 
 
-def attends_unmasked(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_unmasked(query, keys, values, mask=None, causal=False, with_weights=False):
     return weighted_sum(scaled_scores(query, keys), values)
 
 
-def attends_unless_causal(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_unless_causal(query, keys, values, mask=None, causal=False, with_weights=False):
     scores = scaled_scores(query, keys)
-    if may_look is not None:
-        scores = scores.masked_fill(~may_look, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
     return weighted_sum(scores, values)
 
 
-def attends_without_mask(query, keys, values, may_look=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
-    return weighted_sum(scores, values)
-
-
-def attends_turned(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_without_mask(query, keys, values, mask=None, causal=False, with_weights=False):
     scores = scaled_scores(query, keys)
     if causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
-    if may_look is not None:
-        scores = scores.masked_fill(may_look, -math.inf)
     return weighted_sum(scores, values)
 
 
-def attends_unscaled(query, keys, values, may_look=None, causal=False, with_weights=False):
-    return attends(query * math.sqrt(keys.shape[-1]), keys, values, may_look, causal)
+def attends_turned(query, keys, values, mask=None, causal=False, with_weights=False):
+    scores = scaled_scores(query, keys)
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(mask, -math.inf)
+    return weighted_sum(scores, values)
 
 
-def attends_over_all_heads(query, keys, values, may_look=None, causal=False, with_weights=False):
-    return attends(query / math.sqrt(query.shape[1]), keys, values, may_look, causal)
+def attends_unscaled(query, keys, values, mask=None, causal=False, with_weights=False):
+    return attends(query * math.sqrt(keys.shape[-1]), keys, values, mask, causal)
 
 
-def attends_weights_first(query, keys, values, may_look=None, causal=False, with_weights=False):
-    return attends(query, keys, values, may_look, causal)[::-1]
+def attends_over_all_heads(query, keys, values, mask=None, causal=False, with_weights=False):
+    return attends(query / math.sqrt(query.shape[1]), keys, values, mask, causal)
 
 
-def attends_and_keeps_weights(query, keys, values, may_look=None, causal=False, with_weights=False):
-    context, weights = attends(query, keys, values, may_look, causal)
+def attends_weights_first(query, keys, values, mask=None, causal=False, with_weights=False):
+    return attends(query, keys, values, mask, causal)[::-1]
+
+
+def attends_and_keeps_weights(query, keys, values, mask=None, causal=False, with_weights=False):
+    context, weights = attends(query, keys, values, mask, causal)
     return context, weights if with_weights else None
 
 
-def attends_without_flag(query, keys, values, may_look=None, causal=False):
-    return attends(query, keys, values, may_look, causal)
+def attends_without_flag(query, keys, values, mask=None, causal=False):
+    return attends(query, keys, values, mask, causal)
 
 
-def attends_hidden_by_20(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_hidden_by_20(query, keys, values, mask=None, causal=False, with_weights=False):
     scores = scaled_scores(query, keys)
     if causal:
-        may_look = torch.ones(scores.shape[-2:]).tril() == 1
-    if may_look is not None:
-        scores = scores - 20.0 * ~may_look
+        mask = torch.ones(scores.shape[-2:]).tril() == 1
+    if mask is not None:
+        scores = scores - 20.0 * ~mask
     return weighted_sum(scores, values)
 
 
-def attends_strictly_back(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_strictly_back(query, keys, values, mask=None, causal=False, with_weights=False):
     scores = scaled_scores(query, keys)
     if causal:
-        may_look = torch.ones(scores.shape[-2:]).tril(-1) == 1
-    if may_look is None:
+        mask = torch.ones(scores.shape[-2:]).tril(-1) == 1
+    if mask is None:
         return weighted_sum(scores, values)
-    weights = scores.masked_fill(~may_look, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).nan_to_num(0.0)
     return weights @ values, weights
 
 
-def attends_detached(query, keys, values, may_look=None, causal=False, with_weights=False):
-    context, weights = attends(query, keys, values, may_look, causal)
+def attends_detached(query, keys, values, mask=None, causal=False, with_weights=False):
+    context, weights = attends(query, keys, values, mask, causal)
     return context.detach(), weights
 
 
-def attends_head_by_head(query, keys, values, may_look=None, causal=False, with_weights=False):
+def attends_head_by_head(query, keys, values, mask=None, causal=False, with_weights=False):
     heads = []
     for head in range(query.shape[1]):
-        mask = may_look[:, 0] if may_look is not None and may_look.dim() == 4 else may_look
-        heads.append(attends(query[:, head], keys[:, head], values[:, head], mask, causal))
+        head_mask = mask[:, 0] if mask is not None and mask.dim() == 4 else mask
+        heads.append(attends(query[:, head], keys[:, head], values[:, head], head_mask, causal))
     return torch.stack([c for c, _ in heads], 1), torch.stack([w for _, w in heads], 1)
 
 
-def attends_fused(query, keys, values, may_look=None, causal=False, with_weights=False):
-    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=may_look, is_causal=causal)
-    return context, attends(query, keys, values, may_look, causal)[1]
+def attends_fused(query, keys, values, mask=None, causal=False, with_weights=False):
+    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal)
+    return context, attends(query, keys, values, mask, causal)[1]
 
 
 # ---- many_heads
 
 
-def layered(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
-    context, weights = attends(query, keys, values, may_look)
+    context, weights = attends(query, keys, values, mask)
     return join(context) @ w_o, weights
 
 
-def layered_by_loop(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_by_loop(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     size = x.shape[-1] // n_heads
     out, tables = 0, []
     for head in range(n_heads):
         cut = slice(head * size, (head + 1) * size)
-        mask = may_look[:, 0] if may_look is not None else None
-        context, weights = attends(x @ w_q[:, cut], source @ w_k[:, cut], source @ w_v[:, cut], mask)
+        head_mask = mask[:, 0] if mask is not None else None
+        context, weights = attends(x @ w_q[:, cut], source @ w_k[:, cut], source @ w_v[:, cut], head_mask)
         out = out + context @ w_o[cut]
         tables.append(weights)
     return out, torch.stack(tables, 1)
 
 
-def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     d = x.shape[-1]
     torchs = torch.nn.MultiheadAttention(d, n_heads, bias=False, batch_first=True)
     torchs.in_proj_weight.data = torch.cat([w_q.T, w_k.T, w_v.T])
     torchs.out_proj.weight.data = w_o.T
-    hidden = None if may_look is None else ~may_look[:, 0, 0]
+    hidden = None if mask is None else ~mask[:, 0, 0]
     return torchs(x, source, source, key_padding_mask=hidden, average_attn_weights=False)
 
 
-def layered_by_einsum(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_by_einsum(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = (
         projection.unflatten(-1, (n_heads, -1)) for projection in (x @ w_q, source @ w_k, source @ w_v)
     )
     scores = torch.einsum("bmhd,bnhd->bhmn", query, keys) / math.sqrt(query.shape[-1])
-    if may_look is not None:
-        scores = scores.masked_fill(~may_look, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
     weights = scores.softmax(dim=-1)
     return torch.einsum("bhmn,bnhd->bmhd", weights, values).flatten(-2) @ w_o, weights
 
 
-def layered_from_x(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    return layered(x, x, w_q, w_k, w_v, w_o, n_heads, may_look)
+def layered_from_x(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layered(x, x, w_q, w_k, w_v, w_o, n_heads, mask)
 
 
-def layered_by_parts(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_by_parts(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, x @ w_k, x @ w_v)]
-    context, weights = multi_head(*heads, may_look=may_look, with_weights=True)
+    context, weights = multi_head(*heads, mask=mask, with_weights=True)
     return join(context) @ w_o, weights
 
 
-def layered_without_asking(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_without_asking(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, source @ w_k, source @ w_v)]
-    context, weights = multi_head(*heads, may_look=may_look)
+    context, weights = multi_head(*heads, mask=mask)
     return join(context) @ w_o, weights
 
 
-def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
-    return layered(source, x, w_q, w_k, w_v, w_o, n_heads, may_look)
+def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layered(source, x, w_q, w_k, w_v, w_o, n_heads, mask)
 
 
-def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
-    context, weights = attends(query, keys, values, may_look)
+    context, weights = attends(query, keys, values, mask)
     return join(context), weights
 
 
-def layered_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     size = x.shape[-1] // n_heads
     projections = [x @ w_q, source @ w_k, source @ w_v]
     query, keys, values = (made.view(len(made), n_heads, made.shape[1], size) for made in projections)
-    context, weights = attends(query, keys, values, may_look)
+    context, weights = attends(query, keys, values, mask)
     return join(context) @ w_o, weights
 
 
-def layered_joined_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_joined_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
-    context, weights = attends(query, keys, values, may_look)
+    context, weights = attends(query, keys, values, mask)
     return context.reshape(x.shape) @ w_o, weights
 
 
-def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return layered(x, source, w_q, w_k, w_v, w_o, n_heads)
 
 
-def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, may_look=None):
+def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys = split(x @ w_q, n_heads), split(source @ w_k, n_heads)
-    context, weights = attends(query, keys, split(source @ w_v @ w_o, n_heads), may_look)
+    context, weights = attends(query, keys, split(source @ w_v @ w_o, n_heads), mask)
     return join(context), weights
 
 

@@ -367,14 +367,14 @@ PRE_NORM = PlainExercise(
 # ---- the block
 
 
-def attention(x, parts, n_heads, may_look, source=None):
+def attention(x, parts, n_heads, mask, source=None):
     source = x if source is None else source
     inputs = {"query": x, "key": source, "value": source}
     query, keys, values = (
         split_heads(F.linear(words, parts[f"attention.w_{name}"]), n_heads=n_heads)
         for name, words in inputs.items()
     )
-    context, _ = multi_head(query, keys, values, may_look=may_look)
+    context, _ = multi_head(query, keys, values, mask=mask)
     return F.linear(join_heads(context), parts["attention.w_output"])
 
 
@@ -392,60 +392,60 @@ def normalised(x, parts, around):
 FIRST, SECOND = "around_attention", "around_feed_forward"
 
 
-def block(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def post_norm(x, parts, n_heads, may_look=None):
-    x = normalised(x + attention(x, parts, n_heads, may_look), parts, FIRST)
+def post_norm(x, parts, n_heads, mask=None):
+    x = normalised(x + attention(x, parts, n_heads, mask), parts, FIRST)
     return normalised(x + feed_forward_part(x, parts), parts, SECOND)
 
 
-def without_path(x, parts, n_heads, may_look=None):
+def without_path(x, parts, n_heads, mask=None):
     return feed_forward_part(
-        normalised(attention(normalised(x, parts, FIRST), parts, n_heads, may_look), parts, SECOND), parts
+        normalised(attention(normalised(x, parts, FIRST), parts, n_heads, mask), parts, SECOND), parts
     )
 
 
-def norm_on_the_path(x, parts, n_heads, may_look=None):
+def norm_on_the_path(x, parts, n_heads, mask=None):
     x = normalised(x, parts, FIRST)
-    x = normalised(x + attention(x, parts, n_heads, may_look), parts, SECOND)
+    x = normalised(x + attention(x, parts, n_heads, mask), parts, SECOND)
     return x + feed_forward_part(x, parts)
 
 
-def side_by_side(x, parts, n_heads, may_look=None):
-    attended = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def side_by_side(x, parts, n_heads, mask=None):
+    attended = attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return x + attended + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def one_norm_twice(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def one_norm_twice(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
-def norms_swapped(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, may_look)
+def norms_swapped(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
-def feed_first(x, parts, n_heads, may_look=None):
+def feed_first(x, parts, n_heads, mask=None):
     x = x + feed_forward_part(normalised(x, parts, SECOND), parts)
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
 
 
-def second_path_missing(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def second_path_missing(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def plain_source(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look, source=x)
+def plain_source(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask, source=x)
     return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def attention_alone(x, parts, n_heads, may_look=None):
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def attention_alone(x, parts, n_heads, mask=None):
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
 
 
 def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
@@ -458,8 +458,8 @@ def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
 
 
 def block_case(batch: int, n: int, d: int, n_heads: int, seed: int, masked: bool) -> Callable[[], tuple]:
-    may_look = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
-    return lambda: (normal(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, may_look)
+    mask = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    return lambda: (normal(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, mask)
 
 
 def hand_parts() -> dict[str, Tensor]:
@@ -474,10 +474,10 @@ def hand_parts() -> dict[str, Tensor]:
 ENCODER_BLOCK = PlainExercise(
     name="encoder_block",
     lesson="the_block",
-    inputs=("x", "parts", "n_heads", "may_look"),
+    inputs=("x", "parts", "n_heads", "mask"),
     reference=block,
     by_hand=ByHand(
-        inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "may_look": None},
+        inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "mask": None},
         answer=torch.tensor([[[-1.0, 6.0]]]),
         says="One word, (1, 3). Normalised: (−1, 1). It looks at itself alone, so attention says that, times "
         "w_output: (−2, 2). Added to what went past: (−1, 5). Normalised: (−1, 1); the feed-forward "
@@ -526,16 +526,16 @@ ENCODER_BLOCK = PlainExercise(
         Slip("attention-alone", attention_alone, "the feed-forward layer is missing."),
         Slip(
             "ignores-mask",
-            lambda x, parts, n_heads, may_look=None: block(x, parts, n_heads),
-            "`may_look` changes nothing. Hand it on to the attention.",
+            lambda x, parts, n_heads, mask=None: block(x, parts, n_heads),
+            "`mask` changes nothing. Hand it on to the attention.",
         ),
         Slip(
             "matrices-as-they-are",
-            lambda x, parts, n_heads, may_look=None: block(
+            lambda x, parts, n_heads, mask=None: block(
                 x,
                 parts | {name: w.T for name, w in parts.items() if name.startswith("attention")},
                 n_heads,
-                may_look,
+                mask,
             ),
             "the four matrices of attention are turned round. `many_heads` writes `x @ w`, and these are "
             "kept as (out, in): hand over `.T`.",

@@ -400,15 +400,15 @@ for name, numbers in model.encoder.blocks[0].state_dict().items():
 r"""
 Those are the parameters of one trained block, by name. **Build the block that uses them.** `parts` is such a dictionary; `parts["attention.w_query"]` is a matrix.
 
-1. Attention with its norm: `around_attention.norm.weight` and `.bias`. Call `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)` of lesson 12: words and source are the same normalised words; it writes `x @ w_q`, and these matrices are (out, in), so hand over `.T`. It returns two things; take the first.
+1. Attention with its norm: `around_attention.norm.weight` and `.bias`. Call `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` of lesson 12: words and source are the same normalised words; it writes `x @ w_q`, and these matrices are (out, in), so hand over `.T`. It returns two things; take the first.
 2. Then the feed-forward layer, likewise, with `around_feed_forward.norm`.
 
 Call your parts with names, as in `layer_norm(x, weight=…, bias=…)`, `pre_norm(x, layer, norm=…)` and `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)`. Functions inside the function are welcome.
 """
 
 # %% kind="exercise" exercise="encoder_block" title="The block" difficulty=4 importance=5 minutes=15 track="core"
-def encoder_block(x, parts, n_heads, may_look=None):
-    """x (batch, n, d_model), may_look (batch, 1, 1, n) or None  ->  like x"""
+def encoder_block(x, parts, n_heads, mask=None):
+    """x (batch, n, d_model), mask (batch, 1, 1, n) or None  ->  like x"""
     # solution
     def norm(x, around):
         weight, bias = parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"]
@@ -417,7 +417,7 @@ def encoder_block(x, parts, n_heads, may_look=None):
     def attend(x):
         names = ("w_query", "w_key", "w_value", "w_output")
         matrices = [parts[f"attention.{name}"].T for name in names]
-        return many_heads(x, x, *matrices, n_heads, may_look)[0]
+        return many_heads(x, x, *matrices, n_heads, mask)[0]
 
     def feed(x):
         inner, outer = "feed_forward.inner", "feed_forward.outer"
@@ -440,11 +440,11 @@ Write it first in four lines without `pre_norm`: `seen = layer_norm(x, …)`, `x
 
 ---
 ### The recipe
-`heard, _ = many_heads(seen, seen, parts["attention.w_query"].T, …, n_heads, may_look)`. The second norm has weights of its own, and sees the `x` that attention has already changed.
+`heard, _ = many_heads(seen, seen, parts["attention.w_query"].T, …, n_heads, mask)`. The second norm has weights of its own, and sees the `x` that attention has already changed.
 
 ---
 ### When it stops, or is right by hand and wrong elsewhere
-"Tensor and tuple": `many_heads` returns two things, and you added both. Else look at `may_look`, at `.T`, and at which norm you use where.
+"Tensor and tuple": `many_heads` returns two things, and you added both. Else look at `mask`, at `.T`, and at which norm you use where.
 """
 
 # %% [markdown] kind="text" minutes=0.5
@@ -460,8 +460,8 @@ def replaced(block):
     """Replaces the forward of a block by encoder_block, with the block's weights."""
     parts = block.state_dict()
 
-    def forward(x, may_look=None, **others):
-        x = encoder_block(x, parts, 4, may_look)
+    def forward(x, mask=None, **others):
+        x = encoder_block(x, parts, 4, mask)
         return x, None, AttentionWeights(None, None)
 
     return patch.object(block, "forward", forward)

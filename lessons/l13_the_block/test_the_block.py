@@ -253,7 +253,7 @@ def test_in_use_only_padding_without_a_mask_depends_on_the_batch():
     padded = torch.cat([x, torch.randn(3, 2, 16)], dim=1)
     mask = torch.arange(7)[None, None, None] < 5
     torch.testing.assert_close(block(x)[0][:1], block(x[:1])[0])
-    torch.testing.assert_close(block(padded, may_look=mask)[0][:, :5], block(x)[0])
+    torch.testing.assert_close(block(padded, mask=mask)[0][:, :5], block(x)[0])
     assert (block(padded)[0][:, :5] - block(x)[0]).abs().max() > 1e-2
     assert ASKED["block-alone-or-not"].right == [2]
 

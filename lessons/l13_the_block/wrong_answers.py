@@ -302,74 +302,74 @@ def path_with_copy(x, layer, norm):
 # ---- encoder_block
 
 
-def block_post(x, parts, n_heads, may_look=None):
-    x = normalised(x + attention(x, parts, n_heads, may_look), parts, FIRST)
+def block_post(x, parts, n_heads, mask=None):
+    x = normalised(x + attention(x, parts, n_heads, mask), parts, FIRST)
     return normalised(x + feed_forward_part(x, parts), parts, SECOND)
 
 
-def block_no_path(x, parts, n_heads, may_look=None):
-    x = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_no_path(x, parts, n_heads, mask=None):
+    x = attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def block_on_path(x, parts, n_heads, may_look=None):
+def block_on_path(x, parts, n_heads, mask=None):
     x = normalised(x, parts, FIRST)
-    x = x + attention(x, parts, n_heads, may_look)
+    x = x + attention(x, parts, n_heads, mask)
     x = normalised(x, parts, SECOND)
     return x + feed_forward_part(x, parts)
 
 
-def block_old_x(x, parts, n_heads, may_look=None):
+def block_old_x(x, parts, n_heads, mask=None):
     return (
         x
-        + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+        + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
         + feed_forward_part(normalised(x, parts, SECOND), parts)
     )
 
 
-def block_same_norm(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_same_norm(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
-def block_norms_swapped(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, may_look)
+def block_norms_swapped(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, FIRST), parts)
 
 
-def block_feed_first(x, parts, n_heads, may_look=None):
+def block_feed_first(x, parts, n_heads, mask=None):
     x = x + feed_forward_part(normalised(x, parts, SECOND), parts)
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
 
 
-def block_one_path(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_one_path(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def block_unmasked(x, parts, n_heads, may_look=None):
+def block_unmasked(x, parts, n_heads, mask=None):
     x = x + attention(normalised(x, parts, FIRST), parts, n_heads, None)
     return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def block_only_attention(x, parts, n_heads, may_look=None):
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_only_attention(x, parts, n_heads, mask=None):
+    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
 
 
-def block_plain(x, parts, n_heads, may_look=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_plain(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     return x + feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
-def block_in_steps(x, parts, n_heads, may_look=None):
-    attended = attention(normalised(x, parts, FIRST), parts, n_heads, may_look)
+def block_in_steps(x, parts, n_heads, mask=None):
+    attended = attention(normalised(x, parts, FIRST), parts, n_heads, mask)
     middle = x + attended
     fed = feed_forward_part(normalised(middle, parts, SECOND), parts)
     return middle + fed
 
 
-def block_backwards(x, parts, n_heads, may_look=None):
-    new = attention(normalised(x, parts, FIRST), parts, n_heads, may_look).add(x)
+def block_backwards(x, parts, n_heads, mask=None):
+    new = attention(normalised(x, parts, FIRST), parts, n_heads, mask).add(x)
     return feed_forward_part(normalised(new, parts, SECOND), parts).add(new)
 
 

@@ -72,7 +72,7 @@ def multi_head_attention(
     name: str,
     *,
     n_heads: int,
-    may_look: Bool[Tensor, "..."] | None,
+    mask: Bool[Tensor, "..."] | None,
 ) -> tuple[Float[Tensor, "batch m model"], Float[Tensor, "batch heads m n"]]:
     """The output of the attention of that name, and its weights."""
     inputs = {"query": x, "key": source, "value": source}
@@ -80,7 +80,7 @@ def multi_head_attention(
         split_heads(F.linear(states, parts[f"{name}.w_{kind}"]), n_heads=n_heads)
         for kind, states in inputs.items()
     )
-    context, weights = attend(query, keys, values, may_look=may_look)
+    context, weights = attend(query, keys, values, mask=mask)
     return F.linear(join_heads(context), parts[f"{name}.w_output"]), weights
 
 
@@ -96,15 +96,17 @@ def block(
     n_heads: int,
     self_mask: Bool[Tensor, "..."] | None,
     memory: Float[Tensor, "batch n model"] | None = None,
-    may_look: Bool[Tensor, "..."] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     eps: float = RIGHT.eps,
 ) -> tuple[Float[Tensor, "batch m model"], list[Tensor]]:
     """One block, with cross-attention if there is a memory; and the weights of each attention."""
     all_weights = []
     for name in ("attention",) if memory is None else ("attention", "cross"):
         normed = norm(x, parts, f"around_{name}.norm", eps)
-        source, mask = (normed, self_mask) if name == "attention" else (memory, may_look)
-        output, weights = multi_head_attention(normed, source, parts, name, n_heads=n_heads, may_look=mask)
+        source, attention_mask = (normed, self_mask) if name == "attention" else (memory, mask)
+        output, weights = multi_head_attention(
+            normed, source, parts, name, n_heads=n_heads, mask=attention_mask
+        )
         x = x + output
         all_weights.append(weights)
     normed = norm(x, parts, "around_feed_forward.norm", eps)
@@ -141,12 +143,12 @@ def encoder_stages(
     *,
     n_heads: int,
     n_layers: int,
-    may_look: Bool[Tensor, "..."] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
     """All states from the source words to the memory, and the attention weights of each layer."""
     words = embed(source, weights["words.output.weight"], scaled=wiring.scaled)
-    mask = may_look if wiring.masked else None
+    mask = mask if wiring.masked else None
     states, memory, all_weights = _stack(words, weights, "encoder", n_heads, n_layers, wiring, self_mask=mask)
     return {"source words": words, **states, "memory": memory}, all_weights
 
@@ -158,7 +160,7 @@ def decoder_stages(
     *,
     n_heads: int,
     n_layers: int,
-    may_look: Bool[Tensor, "..."] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> tuple[dict[str, Tensor], list[list[Tensor]]]:
     """All states from the target words to the logits, and each layer's attention weights: self, cross."""
@@ -166,8 +168,8 @@ def decoder_stages(
         target = torch.cat([torch.full_like(target[:, :1], EOS), target[:, 1:]], dim=1)
     table, bias = weights["words.output.weight"], weights["words.output.bias"]
     words = embed(target, table, scaled=wiring.scaled)
-    mask = may_look if wiring.masked else None
-    inputs = {"self_mask": causal(target.shape[1]), "memory": memory, "may_look": mask}
+    mask = mask if wiring.masked else None
+    inputs = {"self_mask": causal(target.shape[1]), "memory": memory, "mask": mask}
     states, last, all_weights = _stack(words, weights, "decoder", n_heads, n_layers, wiring, **inputs)
     logits = F.linear(last, table, bias if wiring.bias else None)
     return {"target words": words, **states, "last norm": last, "logits": logits}, all_weights
@@ -180,11 +182,11 @@ def stages(
     *,
     n_heads: int,
     n_layers: int,
-    may_look: Bool[Tensor, "..."] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> dict[str, Tensor]:
     """Every state from the source words to the logits, by name and in order."""
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask, "wiring": wiring}
     of_encoder, _ = encoder_stages(source, weights, **sizes)
     return of_encoder | decoder_stages(target, of_encoder["memory"], weights, **sizes)[0]
 
@@ -196,11 +198,11 @@ def translate(
     n_heads: int,
     n_layers: int,
     max_len: int,
-    may_look: Bool[Tensor, "..."] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     wiring: Wiring = RIGHT,
 ) -> Int[Tensor, "batch tgt"]:
     """Greedy decoding of a batch of sentences; see `likeliest`."""
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask, "wiring": wiring}
     memory = encoder_stages(source, weights, **sizes)[0]["memory"]
     return likeliest(
         lambda target: decoder_stages(target, memory, weights, **sizes)[0]["logits"], len(source), max_len

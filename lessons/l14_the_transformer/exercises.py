@@ -199,26 +199,26 @@ def own_parts(*names: str) -> list[Callable]:
         return [yours(name) for name in names]
 
 
-def library_encoder(source, weights, n_heads, n_layers, may_look=None):
+def library_encoder(source, weights, n_heads, n_layers, mask=None):
     embed, parts_of, block, norm = own_parts("embed", "parts_of", "encoder_block", "layer_norm")
     x = embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
-        x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, may_look)
+        x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, mask)
     last = parts_of(weights, "encoder.last_norm")
     return norm(x, weight=last["weight"], bias=last["bias"])
 
 
-def library_decoder(target, memory, weights, n_heads, n_layers, may_look=None):
+def library_decoder(target, memory, weights, n_heads, n_layers, mask=None):
     embed, parts_of, block, norm = own_parts("embed", "parts_of", "decoder_block", "layer_norm")
     x = embed(target, weights["words.output.weight"])
     for layer in range(n_layers):
-        x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, may_look)
+        x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, mask)
     last = parts_of(weights, "decoder.last_norm")
     x = norm(x, weight=last["weight"], bias=last["bias"])
     return x @ weights["words.output.weight"].T + weights["words.output.bias"]
 
 
-def library_block(x, memory, parts, n_heads, may_look=None):
+def library_block(x, memory, parts, n_heads, mask=None):
     many_heads, feed_forward, norm = own_parts("many_heads", "feed_forward", "layer_norm")
 
     def normed(x: Tensor, name: str) -> Tensor:
@@ -231,7 +231,7 @@ def library_block(x, memory, parts, n_heads, may_look=None):
 
     queries = normed(x, "attention")
     x = x + attend(queries, queries, "attention", library.causal(x.shape[1]))
-    x = x + attend(normed(x, "cross"), memory, "cross", may_look)
+    x = x + attend(normed(x, "cross"), memory, "cross", mask)
     return x + feed_forward(normed(x, "feed_forward"), **library.feed_forward_weights(parts))
 
 
@@ -286,8 +286,8 @@ def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
     return torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
 
 
-def encode_source(source, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
+def encode_source(source, weights, n_heads, n_layers, mask=None, *, wiring: Wiring = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask, "wiring": wiring}
     return library.encoder_stages(source, weights, **sizes)[0]["memory"]
 
 
@@ -296,40 +296,40 @@ def encoder_case(batch: int, n: int, d: int, n_heads: int, n_layers: int, seed: 
     return lambda: (tokens_of(batch, n, 7, seed), make_weights(7, d, n_layers, seed), n_heads, n_layers, mask)
 
 
-def one_block_again(source, weights, n_heads, n_layers, may_look=None):
+def one_block_again(source, weights, n_heads, n_layers, mask=None):
     first = library.parts_of(weights, "encoder.blocks.0")
     again = {f"encoder.blocks.{i}.{name}": w for i in range(n_layers) for name, w in first.items()}
-    return encode_source(source, weights | again, n_heads, n_layers, may_look)
+    return encode_source(source, weights | again, n_heads, n_layers, mask)
 
 
-def norm_in_between(source, weights, n_heads, n_layers, may_look=None):
+def norm_in_between(source, weights, n_heads, n_layers, mask=None):
     x = library.embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
         parts = library.parts_of(weights, f"encoder.blocks.{layer}")
-        x, _ = library.block(x, parts, n_heads=n_heads, self_mask=may_look)
+        x, _ = library.block(x, parts, n_heads=n_heads, self_mask=mask)
         x = library.norm(x, weights, "encoder.last_norm")
     return x
 
 
-def decoders_norm(source, weights, n_heads, n_layers, may_look=None):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look}
+def decoders_norm(source, weights, n_heads, n_layers, mask=None):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask}
     states, _ = library.encoder_stages(source, weights, **sizes)
     return library.norm(states[f"encoder {n_layers - 1}"], weights, "decoder.last_norm")
 
 
-def layers_reversed(source, weights, n_heads, n_layers, may_look=None):
+def layers_reversed(source, weights, n_heads, n_layers, mask=None):
     reversed_blocks = {
         f"encoder.blocks.{n_layers - 1 - i}.{name}": w
         for i in range(n_layers)
         for name, w in library.parts_of(weights, f"encoder.blocks.{i}").items()
     }
-    return encode_source(source, weights | reversed_blocks, n_heads, n_layers, may_look)
+    return encode_source(source, weights | reversed_blocks, n_heads, n_layers, mask)
 
 
 ENCODE_SOURCE = PlainExercise(
     name="encode_source",
     lesson=TOPIC,
-    inputs=("source", "weights", "n_heads", "n_layers", "may_look"),
+    inputs=("source", "weights", "n_heads", "n_layers", "mask"),
     reference=encode_source,
     library=library_encoder,
     by_hand=ByHand(
@@ -338,7 +338,7 @@ ENCODE_SOURCE = PlainExercise(
             "weights": hand_weights(),
             "n_heads": 1,
             "n_layers": 1,
-            "may_look": None,
+            "mask": None,
         },
         answer=torch.tensor([[[-1.0, 1.0]]]),
         says="Row 0 of the table is (0.707, 1.414); times √2, (1, 2); plus position 0, (0, 1): (1, 3). One "
@@ -359,7 +359,7 @@ ENCODE_SOURCE = PlainExercise(
         Slip(
             "ignores-mask",
             partial(encode_source, wiring=Wiring(masked=False)),
-            "`may_look` changes nothing: words look at padding. Hand it to every block.",
+            "`mask` changes nothing: words look at padding. Hand it to every block.",
         ),
         Slip(
             "no-root",
@@ -384,8 +384,8 @@ ENCODE_SOURCE = PlainExercise(
         Slip("layers-reversed", layers_reversed, "the blocks come in the wrong order: 0 is the first."),
         Slip(
             "first-block-only",
-            lambda source, weights, n_heads, n_layers, may_look=None: encode_source(
-                source, weights, n_heads, 1, may_look
+            lambda source, weights, n_heads, n_layers, mask=None: encode_source(
+                source, weights, n_heads, 1, mask
             ),
             "only one block is used. There are `n_layers`.",
         ),
@@ -396,12 +396,12 @@ ENCODE_SOURCE = PlainExercise(
 # ---- the decoder's block
 
 
-def decoder_block(x, memory, parts, n_heads, may_look=None, *, ahead: int = 0):
-    mask = library.causal(x.shape[1], ahead)
-    return library.block(x, parts, n_heads=n_heads, self_mask=mask, memory=memory, may_look=may_look)[0]
+def decoder_block(x, memory, parts, n_heads, mask=None, *, ahead: int = 0):
+    past = library.causal(x.shape[1], ahead)
+    return library.block(x, parts, n_heads=n_heads, self_mask=past, memory=memory, mask=mask)[0]
 
 
-def mask_ignored(x, memory, parts, n_heads, may_look=None):
+def mask_ignored(x, memory, parts, n_heads, mask=None):
     return decoder_block(x, memory, parts, n_heads)
 
 
@@ -416,38 +416,38 @@ def decoder_case(batch: int, m: int, n: int, d: int, n_heads: int, seed: int) ->
     return lambda: (x.clone(), memory.clone(), decoder_parts(d, seed + 10), n_heads, mask)
 
 
-def memory_normed(x, memory, parts, n_heads, may_look=None):
-    return decoder_block(x, library.norm(memory, parts, "around_cross.norm"), parts, n_heads, may_look)
+def memory_normed(x, memory, parts, n_heads, mask=None):
+    return decoder_block(x, library.norm(memory, parts, "around_cross.norm"), parts, n_heads, mask)
 
 
-def same_matrices(x, memory, parts, n_heads, may_look=None):
+def same_matrices(x, memory, parts, n_heads, mask=None):
     kinds = ("query", "key", "value", "output")
     return decoder_block(
         x,
         memory,
         parts | {f"cross.w_{kind}": parts[f"attention.w_{kind}"] for kind in kinds},
         n_heads,
-        may_look,
+        mask,
     )
 
 
-def without(x, memory, parts, n_heads, may_look=None, *, attention: str):
+def without(x, memory, parts, n_heads, mask=None, *, attention: str):
     name = f"{attention}.w_output"
-    return decoder_block(x, memory, parts | {name: torch.zeros_like(parts[name])}, n_heads, may_look)
+    return decoder_block(x, memory, parts | {name: torch.zeros_like(parts[name])}, n_heads, mask)
 
 
-def looks_ahead_only(x, memory, parts, n_heads, may_look=None):
-    mask = library.causal(x.shape[1]).T
-    return library.block(x, parts, n_heads=n_heads, self_mask=mask, memory=memory, may_look=may_look)[0]
+def looks_ahead_only(x, memory, parts, n_heads, mask=None):
+    future = library.causal(x.shape[1]).T
+    return library.block(x, parts, n_heads=n_heads, self_mask=future, memory=memory, mask=mask)[0]
 
 
-def not_transposed(x, memory, parts, n_heads, may_look=None):
+def not_transposed(x, memory, parts, n_heads, mask=None):
     transposed = {name: w.T if ".w_" in name else w for name, w in parts.items()}
-    return decoder_block(x, memory, transposed, n_heads, may_look)
+    return decoder_block(x, memory, transposed, n_heads, mask)
 
 
 def in_steps(
-    x, memory, parts, n_heads, may_look=None, *,
+    x, memory, parts, n_heads, mask=None, *,
     order=("attention", "cross"), across="memory", path_normed=False, post_norm=False,
 ):  # fmt: skip
     """The block with options that make it wrong; `across` is "memory", "itself" or "causal"."""
@@ -457,11 +457,11 @@ def in_steps(
     def layer(x, name):
         if name == "feed_forward":
             return feed_forward(x, **library.feed_forward_weights(parts))
-        source, mask = x, causal
+        source, attention_mask = x, causal
         if name == "cross":
             source = x if across == "itself" else memory
-            mask = {"memory": may_look, "itself": None, "causal": rectangle}[across]
-        return library.multi_head_attention(x, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+            attention_mask = {"memory": mask, "itself": None, "causal": rectangle}[across]
+        return library.multi_head_attention(x, source, parts, name, n_heads=n_heads, mask=attention_mask)[0]
 
     for name in (*order, "feed_forward"):
         norm_of = partial(library.norm, parts=parts, name=f"around_{name}.norm")
@@ -473,22 +473,22 @@ def in_steps(
     return x
 
 
-def keys_for_values(x, memory, parts, n_heads, may_look=None):
+def keys_for_values(x, memory, parts, n_heads, mask=None):
     swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
-    return decoder_block(x, memory, parts | swapped, n_heads, may_look)
+    return decoder_block(x, memory, parts | swapped, n_heads, mask)
 
 
-def norm_of_self_attention(x, memory, parts, n_heads, may_look=None):
+def norm_of_self_attention(x, memory, parts, n_heads, mask=None):
     kinds = ("weight", "bias")
     replaced = {f"around_cross.norm.{kind}": parts[f"around_attention.norm.{kind}"] for kind in kinds}
-    return decoder_block(x, memory, parts | replaced, n_heads, may_look)
+    return decoder_block(x, memory, parts | replaced, n_heads, mask)
 
 
 HAND = library.parts_of(hand_weights(), "decoder.blocks.0")
 DECODER_BLOCK = PlainExercise(
     name="decoder_block",
     lesson=TOPIC,
-    inputs=("x", "memory", "parts", "n_heads", "may_look"),
+    inputs=("x", "memory", "parts", "n_heads", "mask"),
     reference=decoder_block,
     library=library_block,
     by_hand=ByHand(
@@ -497,7 +497,7 @@ DECODER_BLOCK = PlainExercise(
             "memory": torch.tensor([[[4.0, 0.0]]]),
             "parts": HAND,
             "n_heads": 1,
-            "may_look": None,
+            "mask": None,
         },
         answer=torch.tensor([[[3.0, 6.0]]]),
         says="The word (1, 3), normalised (−1, 1), looks at itself alone and hears (−2, 2): (−1, 5). Across, "
@@ -532,7 +532,7 @@ DECODER_BLOCK = PlainExercise(
             "causal-across",
             partial(in_steps, across="causal"),
             "the causal mask lies on the look across, too. The source is known from the start: only "
-            "`may_look` counts there.",
+            "`mask` counts there.",
             misconception="M25",
         ),
         Slip(
@@ -544,7 +544,7 @@ DECODER_BLOCK = PlainExercise(
         Slip(
             "ignores-mask",
             mask_ignored,
-            "`may_look` changes nothing: padding of the source is looked at. Hand it to the second look.",
+            "`mask` changes nothing: padding of the source is looked at. Hand it to the second look.",
         ),
         Slip(
             "same-matrices",
@@ -659,8 +659,8 @@ TEST_DECODER = TestExercise(
 # ---- the logits
 
 
-def decode_logits(target, memory, weights, n_heads, n_layers, may_look=None, *, wiring: Wiring = RIGHT):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "may_look": may_look, "wiring": wiring}
+def decode_logits(target, memory, weights, n_heads, n_layers, mask=None, *, wiring: Wiring = RIGHT):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask, "wiring": wiring}
     return library.decoder_stages(target, memory, weights, **sizes)[0]["logits"]
 
 
@@ -681,23 +681,23 @@ def probabilities(*inputs):
     return decode_logits(*inputs).softmax(-1)
 
 
-def scaled_output(target, memory, weights, n_heads, n_layers, may_look=None):
+def scaled_output(target, memory, weights, n_heads, n_layers, mask=None):
     bias = weights["words.output.bias"]
-    without_bias = decode_logits(target, memory, weights, n_heads, n_layers, may_look) - bias
+    without_bias = decode_logits(target, memory, weights, n_heads, n_layers, mask) - bias
     return without_bias * math.sqrt(memory.shape[-1]) + bias
 
 
-def encoders_norm(target, memory, weights, n_heads, n_layers, may_look=None):
+def encoders_norm(target, memory, weights, n_heads, n_layers, mask=None):
     swapped = {
         f"decoder.last_norm.{kind}": weights[f"encoder.last_norm.{kind}"] for kind in ("weight", "bias")
     }
-    return decode_logits(target, memory, weights | swapped, n_heads, n_layers, may_look)
+    return decode_logits(target, memory, weights | swapped, n_heads, n_layers, mask)
 
 
 DECODE_LOGITS = PlainExercise(
     name="decode_logits",
     lesson=TOPIC,
-    inputs=("target", "memory", "weights", "n_heads", "n_layers", "may_look"),
+    inputs=("target", "memory", "weights", "n_heads", "n_layers", "mask"),
     reference=decode_logits,
     library=library_decoder,
     by_hand=ByHand(
@@ -707,7 +707,7 @@ DECODE_LOGITS = PlainExercise(
             "weights": hand_weights(),
             "n_heads": 1,
             "n_layers": 1,
-            "may_look": None,
+            "mask": None,
         },
         answer=torch.tensor([[[1 / math.sqrt(2), 13.0]]]),
         says="The word comes in as (1, 3), and the block makes (3, 6) of it. Last norm: (−1, 1). Its dot "
@@ -738,7 +738,7 @@ DECODE_LOGITS = PlainExercise(
         Slip(
             "ignores-mask",
             partial(decode_logits, wiring=Wiring(masked=False)),
-            "`may_look` changes nothing. Hand it to every block.",
+            "`mask` changes nothing. Hand it to every block.",
         ),
         Slip(
             "softmax",

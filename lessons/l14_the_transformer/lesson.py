@@ -200,12 +200,12 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 r"""
 **Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
 
-Yours from lesson 13: `encoder_block(x, parts, n_heads, may_look)` and `layer_norm(x, weight=…, bias=…)`. `may_look` hides the padding of the source from every block.
+Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source from every block.
 """
 
 # %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 minutes=8 track="core"
-def encode_source(source, weights, n_heads, n_layers, may_look=None):
-    """source (batch, n) numbers of words, may_look (batch, 1, 1, n) or None
+def encode_source(source, weights, n_heads, n_layers, mask=None):
+    """source (batch, n) numbers of words, mask (batch, 1, 1, n) or None
 
     ->  memory (batch, n, d_model)
     """
@@ -213,7 +213,7 @@ def encode_source(source, weights, n_heads, n_layers, may_look=None):
     x = embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
         block = parts_of(weights, f"encoder.blocks.{layer}")
-        x = encoder_block(x, block, n_heads, may_look)
+        x = encoder_block(x, block, n_heads, mask)
     last = parts_of(weights, "encoder.last_norm")
     return layer_norm(x, weight=last["weight"], bias=last["bias"])
     # end solution
@@ -228,7 +228,7 @@ Three steps: `embed`, a loop over the layers, one norm. The name of a layer's pa
 
 ---
 ### The recipe
-In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, may_look)`. After the loop, once: `layer_norm(x, weight=weights["encoder.last_norm.weight"], bias=…)`.
+In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. After the loop, once: `layer_norm(x, weight=weights["encoder.last_norm.weight"], bias=…)`.
 """
 
 # %% [markdown] kind="text" minutes=1
@@ -266,17 +266,17 @@ r"""
 **Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `normed(x, "attention")` and so on:
 
 1. **its own past:** `attention.w_query` and so on. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
-2. **across:** `cross.w_query` and so on. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `may_look`.
+2. **across:** `cross.w_query` and so on. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `mask`.
 3. **feed-forward:** as in lesson 13, with `feed_forward.inner.weight` and so on.
 
-`many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, may_look)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
+`many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
 """
 
 # %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 minutes=15 track="core"
-def decoder_block(x, memory, parts, n_heads, may_look=None):
+def decoder_block(x, memory, parts, n_heads, mask=None):
     """x (batch, m, d_model), memory (batch, n, d_model)
 
-    may_look (batch, 1, 1, n) or None: which words of the memory  ->  like x
+    mask (batch, 1, 1, n) or None: which words of the memory  ->  like x
     """
     def normed(x, name):
         w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
@@ -292,7 +292,7 @@ def decoder_block(x, memory, parts, n_heads, may_look=None):
     causal = torch.ones(m, m).tril() == 1
     queries = normed(x, "attention")
     x = x + attend(queries, queries, "attention", causal)
-    x = x + attend(normed(x, "cross"), memory, "cross", may_look)
+    x = x + attend(normed(x, "cross"), memory, "cross", mask)
     inner, outer = (f"feed_forward.{name}" for name in ("inner", "outer"))
     return x + feed_forward(
         normed(x, "feed_forward"), w_in=parts[f"{inner}.weight"],
@@ -312,7 +312,7 @@ A little function inside helps: one that looks from `x` at a source, with the ma
 ---
 ### The recipe
 1. `queries = normed(x, "attention")`; `x = x + many_heads(queries, queries, …, n_heads, causal)[0]` with `causal = torch.ones(m, m).tril() == 1`.
-2. `x = x + many_heads(normed(x, "cross"), memory, …, n_heads, may_look)[0]`, with the matrices of `cross`.
+2. `x = x + many_heads(normed(x, "cross"), memory, …, n_heads, mask)[0]`, with the matrices of `cross`.
 3. `x = x + feed_forward(normed(x, "feed_forward"), …)`.
 
 ---
@@ -365,7 +365,7 @@ The decoder's stack is the encoder's over again, with the memory in every block,
 """
 
 # %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 minutes=3 track="core"
-def decode_logits(target, memory, weights, n_heads, n_layers, may_look=None):
+def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """target (batch, m) numbers of words, memory (batch, n, d_model)
 
     ->  logits (batch, m, vocab): scores for the word after each
@@ -374,7 +374,7 @@ def decode_logits(target, memory, weights, n_heads, n_layers, may_look=None):
     x = embed(target, words)
     for layer in range(n_layers):
         parts = parts_of(weights, f"decoder.blocks.{layer}")
-        x = decoder_block(x, memory, parts, n_heads, may_look)
+        x = decoder_block(x, memory, parts, n_heads, mask)
     # solution
     last = parts_of(weights, "decoder.last_norm")
     x = layer_norm(x, weight=last["weight"], bias=last["bias"])
@@ -446,25 +446,25 @@ translator_masks = yours("translator_masks")
 masks = translator_masks(
     batch.src_lengths, batch.tgt_lengths, batch.src.shape[1], batch.tgt_in.shape[1]
 )
-may_look = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
-print("source", tuple(batch.src.shape), "may_look", tuple(may_look.shape))
+mask = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
+print("source", tuple(batch.src.shape), "mask", tuple(mask.shape))
 
 # %% kind="see" name="stages" minutes=1.5
 x = embed(batch.src, table)
 mine = {"source words": x}
 for i in range(3):
-    x = encoder_block(x, parts_of(weights, f"encoder.blocks.{i}"), 4, may_look)
+    x = encoder_block(x, parts_of(weights, f"encoder.blocks.{i}"), 4, mask)
     mine[f"encoder {i}"] = x
-memory = mine["memory"] = encode_source(batch.src, weights, 4, 3, may_look)
+memory = mine["memory"] = encode_source(batch.src, weights, 4, 3, mask)
 x = mine["target words"] = embed(batch.tgt_in, table)
 for i in range(3):
     parts = parts_of(weights, f"decoder.blocks.{i}")
-    x = mine[f"decoder {i}"] = decoder_block(x, memory, parts, 4, may_look)
+    x = mine[f"decoder {i}"] = decoder_block(x, memory, parts, 4, mask)
 last = parts_of(weights, "decoder.last_norm")
 mine["last norm"] = layer_norm(x, weight=last["weight"], bias=last["bias"])
-mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, may_look)
+mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, mask)
 
-sizes = {"n_heads": 4, "n_layers": 3, "may_look": may_look}
+sizes = {"n_heads": 4, "n_layers": 3, "mask": mask}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
 lit = ["source", "so far"]
 for stage, numbers in mine.items():
@@ -496,7 +496,7 @@ exam_mask = (exam.src != 0)[:, None, None]
 
 def translations(source, mask, wiring):
     words = by_parts.translate(source, weights, n_heads=4, n_layers=3, max_len=30,
-                               may_look=mask, wiring=wiring)
+                               mask=mask, wiring=wiring)
     return [shipped.tokenizer.decode(row).strip() for row in words.tolist()]
 
 
@@ -511,7 +511,7 @@ for name, wiring in {"well": by_parts.RIGHT, **by_parts.FAULTY}.items():
     right = sum(a == p.tgt_text for a, p in zip(answers, test_pairs, strict=True))
     results[name] = stage, right
     print(f"{name}: {where}; right {right} of 40")
-    print("  ", translations(batch.src[:1], may_look[:1], wiring)[0])
+    print("  ", translations(batch.src[:1], mask[:1], wiring)[0])
 
 # %% kind="quiz" minutes=3.5
 quiz("14", "diagnosis")
@@ -662,7 +662,7 @@ print(f"30 sentences it was not trained on, right word for word: {right}")
 reference = by_parts.to_torch(weights, n_heads=4, n_layers=3)
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
 later = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
-padding = ~may_look[:, 0, 0]
+padding = ~mask[:, 0, 0]
 with torch.no_grad():
     out = reference(
         source, target, tgt_mask=later,

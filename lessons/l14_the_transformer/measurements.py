@@ -46,7 +46,7 @@ def lesson_batch() -> Batch:
 def gaps(wiring: Wiring) -> dict[str, float]:
     """The largest difference from the right states, for each stage."""
     batch = lesson_batch()
-    inputs = {**SIZES, "may_look": (batch.src != PAD)[:, None, None]}
+    inputs = {**SIZES, "mask": (batch.src != PAD)[:, None, None]}
     right, wrong = (
         by_parts.stages(batch.src, batch.tgt_in, weights(), **inputs, wiring=each) for each in (RIGHT, wiring)
     )

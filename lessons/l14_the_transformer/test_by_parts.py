@@ -45,7 +45,7 @@ def weights() -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope="module")
 def inputs(batch) -> dict:
-    return {**SIZES, "may_look": (batch.src != PAD)[:, None, None]}
+    return {**SIZES, "mask": (batch.src != PAD)[:, None, None]}
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_rows_of_the_table_are_small_and_lead_after_scaling():
 def test_states_grow_from_block_to_block_and_the_last_norms_bring_them_back():
     batch = m.lesson_batch()
     mask = (batch.src != PAD)[:, None, None]
-    states = by_parts.stages(batch.src, batch.tgt_in, m.weights(), **m.SIZES, may_look=mask)
+    states = by_parts.stages(batch.src, batch.tgt_in, m.weights(), **m.SIZES, mask=mask)
     sizes = {stage: state.square().mean().sqrt().item() for stage, state in states.items()}
     for side in ("encoder", "decoder"):
         assert sizes[f"{side} 0"] < sizes[f"{side} 1"] < sizes[f"{side} 2"]
@@ -83,7 +83,7 @@ def translations(wiring: Wiring, texts: list[str]) -> list[str]:
     tokenizer = shared("transformer").tokenizer
     src = make_batch([tokenizer.encode(text) for text in texts], [[]] * len(texts)).src
     mask = (src != PAD)[:, None, None]
-    ids = by_parts.translate(src, m.weights(), **m.SIZES, max_len=30, may_look=mask, wiring=wiring)
+    ids = by_parts.translate(src, m.weights(), **m.SIZES, max_len=30, mask=mask, wiring=wiring)
     return [tokenizer.decode(list(until_eos(row, 680))) for row in ids.tolist()]
 
 
@@ -137,10 +137,10 @@ def test_the_gaps_that_the_quiz_relies_on():
 def test_a_causal_mask_on_cross_attention_spoils_the_article(monkeypatch):
     right = by_parts.multi_head_attention
 
-    def with_causal_cross(x, source, parts, name, *, n_heads, may_look):
+    def with_causal_cross(x, source, parts, name, *, n_heads, mask):
         causal = torch.ones(x.shape[1], source.shape[1], dtype=torch.bool).tril()
-        mask = causal if name == "cross" else may_look
-        return right(x, source, parts, name, n_heads=n_heads, may_look=mask)
+        mask = causal if name == "cross" else mask
+        return right(x, source, parts, name, n_heads=n_heads, mask=mask)
 
     monkeypatch.setattr(by_parts, "multi_head_attention", with_causal_cross)
     spoilt = translations(RIGHT, [pair.src_text for pair in running_pair()])

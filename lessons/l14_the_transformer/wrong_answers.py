@@ -20,10 +20,10 @@ def words(source, weights):
     return by_parts.embed(source, weights[TABLE])
 
 
-def blocks(x, weights, n_heads, may_look, layers):
+def blocks(x, weights, n_heads, mask, layers):
     for i in layers:
         parts = by_parts.parts_of(weights, f"encoder.blocks.{i}")
-        x, _ = by_parts.block(x, parts, n_heads=n_heads, self_mask=may_look)
+        x, _ = by_parts.block(x, parts, n_heads=n_heads, self_mask=mask)
     return x
 
 
@@ -36,7 +36,7 @@ def normed(x, parts, name):
 
 
 def attended(x, source, parts, name, n_heads, mask):
-    return by_parts.multi_head_attention(x, source, parts, name, n_heads=n_heads, may_look=mask)[0]
+    return by_parts.multi_head_attention(x, source, parts, name, n_heads=n_heads, mask=mask)[0]
 
 
 def fed(x, parts):
@@ -56,10 +56,10 @@ def decode_block(x, memory, parts, n_heads, *, mask=None, across=None, source=No
     return x + fed(normed(x, parts, "feed_forward"), parts)
 
 
-def states(target, memory, weights, n_heads, n_layers, may_look, start=by_parts.embed):
+def states(target, memory, weights, n_heads, n_layers, mask, start=by_parts.embed):
     x = start(target, weights[TABLE])
     for i in range(n_layers):
-        x = dec_plain(x, memory, by_parts.parts_of(weights, f"decoder.blocks.{i}"), n_heads, may_look)
+        x = dec_plain(x, memory, by_parts.parts_of(weights, f"decoder.blocks.{i}"), n_heads, mask)
     return x
 
 
@@ -192,152 +192,149 @@ def embed_table_first(tokens, table):
 # ---- encode_source
 
 
-def encode_no_norm(source, weights, n_heads, n_layers, may_look=None):
-    return blocks(words(source, weights), weights, n_heads, may_look, range(n_layers))
+def encode_no_norm(source, weights, n_heads, n_layers, mask=None):
+    return blocks(words(source, weights), weights, n_heads, mask, range(n_layers))
 
 
-def encode_no_mask(source, weights, n_heads, n_layers, may_look=None):
+def encode_no_mask(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
     return last(blocks(x, weights, n_heads, None, range(n_layers)), weights)
 
 
-def encode_no_root(source, weights, n_heads, n_layers, may_look=None):
+def encode_no_root(source, weights, n_heads, n_layers, mask=None):
     x = embed_plain(source, weights[TABLE])
-    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights)
+    return last(blocks(x, weights, n_heads, mask, range(n_layers)), weights)
 
 
-def encode_one_block(source, weights, n_heads, n_layers, may_look=None):
+def encode_one_block(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
-    return last(blocks(x, weights, n_heads, may_look, range(1)), weights)
+    return last(blocks(x, weights, n_heads, mask, range(1)), weights)
 
 
-def encode_first_weights(source, weights, n_heads, n_layers, may_look=None):
+def encode_first_weights(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
-    return last(blocks(x, weights, n_heads, may_look, [0] * n_layers), weights)
+    return last(blocks(x, weights, n_heads, mask, [0] * n_layers), weights)
 
 
-def encode_norm_each(source, weights, n_heads, n_layers, may_look=None):
+def encode_norm_each(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
     for i in range(n_layers):
-        x = last(blocks(x, weights, n_heads, may_look, [i]), weights)
+        x = last(blocks(x, weights, n_heads, mask, [i]), weights)
     return x
 
 
-def encode_decoders_norm(source, weights, n_heads, n_layers, may_look=None):
+def encode_decoders_norm(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
-    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights, "decoder")
+    return last(blocks(x, weights, n_heads, mask, range(n_layers)), weights, "decoder")
 
 
-def encode_from_behind(source, weights, n_heads, n_layers, may_look=None):
+def encode_from_behind(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
-    return last(blocks(x, weights, n_heads, may_look, reversed(range(n_layers))), weights)
+    return last(blocks(x, weights, n_heads, mask, reversed(range(n_layers))), weights)
 
 
-def encode_plain(source, weights, n_heads, n_layers, may_look=None):
+def encode_plain(source, weights, n_heads, n_layers, mask=None):
     x = words(source, weights)
-    return last(blocks(x, weights, n_heads, may_look, range(n_layers)), weights)
+    return last(blocks(x, weights, n_heads, mask, range(n_layers)), weights)
 
 
-def encode_recursive(source, weights, n_heads, n_layers, may_look=None):
+def encode_recursive(source, weights, n_heads, n_layers, mask=None):
     def upto(i):
         if i == 0:
             return words(source, weights)
-        return blocks(upto(i - 1), weights, n_heads, may_look, [i - 1])
+        return blocks(upto(i - 1), weights, n_heads, mask, [i - 1])
 
     return last(upto(n_layers), weights)
 
 
-def encode_by_stages(source, weights, n_heads, n_layers, may_look=None):
-    stages, _ = by_parts.encoder_stages(
-        source, weights, n_heads=n_heads, n_layers=n_layers, may_look=may_look
-    )
+def encode_by_stages(source, weights, n_heads, n_layers, mask=None):
+    stages, _ = by_parts.encoder_stages(source, weights, n_heads=n_heads, n_layers=n_layers, mask=mask)
     return stages["memory"]
 
 
 # ---- decoder_block
 
 
-def dec_open(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, mask=triangle(x, x.shape[1]), across=may_look)
+def dec_open(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, memory, parts, n_heads, mask=triangle(x, x.shape[1]), across=mask)
 
 
-def dec_next(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, mask=triangle(x, 1), across=may_look)
+def dec_next(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, memory, parts, n_heads, mask=triangle(x, 1), across=mask)
 
 
-def dec_triu(x, memory, parts, n_heads, may_look=None):
-    mask = triangle(x).T
-    return decode_block(x, memory, parts, n_heads, mask=mask, across=may_look)
+def dec_triu(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, memory, parts, n_heads, mask=triangle(x).T, across=mask)
 
 
-def dec_from_itself(x, memory, parts, n_heads, may_look=None):
+def dec_from_itself(x, memory, parts, n_heads, mask=None):
     return decode_block(x, memory, parts, n_heads, source=lambda seen: seen)
 
 
-def dec_causal_across(x, memory, parts, n_heads, may_look=None):
+def dec_causal_across(x, memory, parts, n_heads, mask=None):
     across = torch.ones(x.shape[1], memory.shape[1]).tril() == 1
     return decode_block(x, memory, parts, n_heads, across=across)
 
 
-def dec_unmasked(x, memory, parts, n_heads, may_look=None):
+def dec_unmasked(x, memory, parts, n_heads, mask=None):
     return decode_block(x, memory, parts, n_heads)
 
 
-def dec_memory_normed(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, normed(memory, parts, "cross"), parts, n_heads, across=may_look)
+def dec_memory_normed(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, normed(memory, parts, "cross"), parts, n_heads, across=mask)
 
 
-def dec_swapped_order(x, memory, parts, n_heads, may_look=None):
-    x = x + attended(normed(x, parts, "cross"), memory, parts, "cross", n_heads, may_look)
+def dec_swapped_order(x, memory, parts, n_heads, mask=None):
+    x = x + attended(normed(x, parts, "cross"), memory, parts, "cross", n_heads, mask)
     seen = normed(x, parts, "attention")
     x = x + attended(seen, seen, parts, "attention", n_heads, triangle(x))
     return x + fed(normed(x, parts, "feed_forward"), parts)
 
 
-def dec_not_turned(x, memory, parts, n_heads, may_look=None):
+def dec_not_turned(x, memory, parts, n_heads, mask=None):
     turned = {name: w.T if ".w_" in name else w for name, w in parts.items()}
-    return decode_block(x, memory, turned, n_heads, across=may_look)
+    return decode_block(x, memory, turned, n_heads, across=mask)
 
 
-def dec_strictly_before(x, memory, parts, n_heads, may_look=None):
+def dec_strictly_before(x, memory, parts, n_heads, mask=None):
     position = torch.arange(x.shape[1])
-    return decode_block(x, memory, parts, n_heads, mask=position[:, None] > position, across=may_look)
+    return decode_block(x, memory, parts, n_heads, mask=position[:, None] > position, across=mask)
 
 
-def dec_path_normed(x, memory, parts, n_heads, may_look=None):
+def dec_path_normed(x, memory, parts, n_heads, mask=None):
     x = normed(x, parts, "attention")
     x = x + attended(x, x, parts, "attention", n_heads, triangle(x))
     x = normed(x, parts, "cross")
-    x = x + attended(x, memory, parts, "cross", n_heads, may_look)
+    x = x + attended(x, memory, parts, "cross", n_heads, mask)
     x = normed(x, parts, "feed_forward")
     return x + fed(x, parts)
 
 
-def dec_keys_for_values(x, memory, parts, n_heads, may_look=None):
+def dec_keys_for_values(x, memory, parts, n_heads, mask=None):
     swapped = {"cross.w_key": parts["cross.w_value"], "cross.w_value": parts["cross.w_key"]}
-    return decode_block(x, memory, parts | swapped, n_heads, across=may_look)
+    return decode_block(x, memory, parts | swapped, n_heads, across=mask)
 
 
-def dec_one_norm(x, memory, parts, n_heads, may_look=None):
+def dec_one_norm(x, memory, parts, n_heads, mask=None):
     seen = normed(x, parts, "attention")
     x = x + attended(seen, seen, parts, "attention", n_heads, triangle(x))
-    x = x + attended(normed(x, parts, "attention"), memory, parts, "cross", n_heads, may_look)
+    x = x + attended(normed(x, parts, "attention"), memory, parts, "cross", n_heads, mask)
     return x + fed(normed(x, parts, "feed_forward"), parts)
 
 
-def dec_plain(x, memory, parts, n_heads, may_look=None):
-    return decode_block(x, memory, parts, n_heads, across=may_look)
+def dec_plain(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, memory, parts, n_heads, across=mask)
 
 
-def dec_arange(x, memory, parts, n_heads, may_look=None):
+def dec_arange(x, memory, parts, n_heads, mask=None):
     position = torch.arange(x.shape[1])
-    return decode_block(x, memory, parts, n_heads, mask=position[:, None] >= position, across=may_look)
+    return decode_block(x, memory, parts, n_heads, mask=position[:, None] >= position, across=mask)
 
 
-def dec_four_axes(x, memory, parts, n_heads, may_look=None):
+def dec_four_axes(x, memory, parts, n_heads, mask=None):
     m = x.shape[1]
-    mask = ~torch.ones(m, m, dtype=torch.bool).triu(1)[None, None]
-    return decode_block(x, memory, parts, n_heads, mask=mask, across=may_look)
+    past = ~torch.ones(m, m, dtype=torch.bool).triu(1)[None, None]
+    return decode_block(x, memory, parts, n_heads, mask=past, across=mask)
 
 
 # ---- test_decoder
@@ -422,50 +419,50 @@ def test_all_positions(block):
 # ---- decode_logits
 
 
-def logits_no_bias(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = states(target, memory, weights, n_heads, n_layers, may_look)
+def logits_no_bias(target, memory, weights, n_heads, n_layers, mask=None):
+    x = states(target, memory, weights, n_heads, n_layers, mask)
     return last(x, weights, "decoder") @ weights[TABLE].T
 
 
-def logits_no_norm(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = states(target, memory, weights, n_heads, n_layers, may_look)
+def logits_no_norm(target, memory, weights, n_heads, n_layers, mask=None):
+    x = states(target, memory, weights, n_heads, n_layers, mask)
     return x @ weights[TABLE].T + weights[BIAS]
 
 
-def logits_other_norm(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "encoder")
+def logits_other_norm(target, memory, weights, n_heads, n_layers, mask=None):
+    x = last(states(target, memory, weights, n_heads, n_layers, mask), weights, "encoder")
     return x @ weights[TABLE].T + weights[BIAS]
 
 
-def logits_no_mask(target, memory, weights, n_heads, n_layers, may_look=None):
+def logits_no_mask(target, memory, weights, n_heads, n_layers, mask=None):
     return logits_plain(target, memory, weights, n_heads, n_layers)
 
 
-def logits_softmax(target, memory, weights, n_heads, n_layers, may_look=None):
-    return torch.softmax(logits_plain(target, memory, weights, n_heads, n_layers, may_look), dim=-1)
+def logits_softmax(target, memory, weights, n_heads, n_layers, mask=None):
+    return torch.softmax(logits_plain(target, memory, weights, n_heads, n_layers, mask), dim=-1)
 
 
-def logits_no_root(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = states(target, memory, weights, n_heads, n_layers, may_look, start=embed_plain)
+def logits_no_root(target, memory, weights, n_heads, n_layers, mask=None):
+    x = states(target, memory, weights, n_heads, n_layers, mask, start=embed_plain)
     return last(x, weights, "decoder") @ weights[TABLE].T + weights[BIAS]
 
 
-def logits_last_word(target, memory, weights, n_heads, n_layers, may_look=None):
-    return logits_plain(target, memory, weights, n_heads, n_layers, may_look)[:, -1]
+def logits_last_word(target, memory, weights, n_heads, n_layers, mask=None):
+    return logits_plain(target, memory, weights, n_heads, n_layers, mask)[:, -1]
 
 
-def logits_plain(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = states(target, memory, weights, n_heads, n_layers, may_look)
+def logits_plain(target, memory, weights, n_heads, n_layers, mask=None):
+    x = states(target, memory, weights, n_heads, n_layers, mask)
     return last(x, weights, "decoder") @ weights[TABLE].T + weights[BIAS]
 
 
-def logits_by_linear(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "decoder")
+def logits_by_linear(target, memory, weights, n_heads, n_layers, mask=None):
+    x = last(states(target, memory, weights, n_heads, n_layers, mask), weights, "decoder")
     return F.linear(x, weights[TABLE], weights[BIAS])
 
 
-def logits_by_einsum(target, memory, weights, n_heads, n_layers, may_look=None):
-    x = last(states(target, memory, weights, n_heads, n_layers, may_look), weights, "decoder")
+def logits_by_einsum(target, memory, weights, n_heads, n_layers, mask=None):
+    x = last(states(target, memory, weights, n_heads, n_layers, mask), weights, "decoder")
     return torch.einsum("bmd,vd->bmv", x, weights[TABLE]) + weights[BIAS]
 
 

@@ -33,7 +33,7 @@ def small_config(vocab_size: int) -> TransformerConfig:
 
 def forward(weights: Weights, source: Tensor, target: Tensor, mask: Tensor) -> Tensor:
     """Logits, by the functions of lesson 14."""
-    sizes = {"n_heads": N_HEADS, "n_layers": N_LAYERS, "may_look": mask}
+    sizes = {"n_heads": N_HEADS, "n_layers": N_LAYERS, "mask": mask}
     return by_parts.stages(source, target, weights, **sizes)["logits"]
 
 

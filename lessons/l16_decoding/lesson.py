@@ -557,7 +557,7 @@ def my_step(memory, caches, token):
         # 2. the source
         query = block.cross.project_query(block.around_cross.before(x))
         keys, values = memory["keys"][:, layer], memory["values"][:, layer]
-        context, _ = block.cross.look(query, keys, values, may_look=memory["may_look"])
+        context, _ = block.cross.look(query, keys, values, mask=memory["mask"])
         x = block.around_cross.after(x, context)
         # 3. feed-forward
         x = block.around_feed_forward(x, block.feed_forward)

@@ -232,7 +232,7 @@ def test_one_layer_deep_the_mask_makes_no_difference_and_two_deep_it_does():
         x = model.target_positions.add(model.words.target(tokens))
         for layer, block in enumerate(model.decoder.blocks):
             source = KeysAndValues(memory["keys"][:, layer], memory["values"][:, layer])
-            x, _, _ = block(x, causal=causal, source=source, source_may_look=memory["may_look"])
+            x, _, _ = block(x, causal=causal, source=source, source_mask=memory["mask"])
             states.append(x[:, -1])
     differences = [(a - b).abs().max().item() for a, b in zip(states[:3], states[3:], strict=True)]
     assert differences[0] < 1e-5 and differences[1] > 1

@@ -149,7 +149,7 @@ BLOCK_FLOPS = PlainExercise(
 
 
 def under(mask: Tensor, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    return attend(query, keys, values, may_look=mask)[0]
+    return attend(query, keys, values, mask=mask)[0]
 
 
 def near(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:

@@ -249,7 +249,7 @@ A mask alone saves nothing: all $n^2$ scores are made, and most are hidden. `att
 
 # %% [markdown] kind="text" minutes=0.5 exercise="test_nearby"
 r"""
-**Write the test.** It is given a function `nearby(query, keys, values, radius)`, with (n, d) each, and shall raise if that does not give what attention under a mask gives: `window_mask(n, radius)` is the mask, `attend(query, keys, values, may_look=mask)` returns blends and weights. Draw inputs of your own. Choose `n` and `radius` with care: with `n` = 2 and `radius` = 3 all mistakes look alike, and a last block may be cut short.
+**Write the test.** It is given a function `nearby(query, keys, values, radius)`, with (n, d) each, and shall raise if that does not give what attention under a mask gives: `window_mask(n, radius)` is the mask, `attend(query, keys, values, mask=mask)` returns blends and weights. Draw inputs of your own. Choose `n` and `radius` with care: with `n` = 2 and `radius` = 3 all mistakes look alike, and a last block may be cut short.
 """
 
 # %% kind="exercise" exercise="test_nearby" mode="test" title="Does it see its neighbours?" difficulty=2 importance=4 minutes=3.5 track="core"
@@ -258,7 +258,7 @@ def test_nearby(nearby):
     # solution
     torch.manual_seed(0)
     query, keys, values = torch.randn(3, 7, 4)  # three blocks of 2, and one word
-    expected, _ = attend(query, keys, values, may_look=window_mask(7, 2))
+    expected, _ = attend(query, keys, values, mask=window_mask(7, 2))
     torch.testing.assert_close(nearby(query, keys, values, 2), expected)
     # end solution
 
@@ -272,7 +272,7 @@ Two ways to the same result: the slow one with a mask, and the one you are given
 
 ---
 ### The recipe
-Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, may_look=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
+Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, mask=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
 """
 
 # %% kind="see" name="nearby" minutes=0.5

@@ -66,8 +66,8 @@ def attend_nearby(
 
     real = three_blocks(query.new_ones(n, 1, dtype=torch.bool)).mT  # (blocks, 1, 3 · radius)
     positions = torch.arange(3 * radius, device=query.device)  # within the three blocks
-    may_look = real & near(positions[radius : 2 * radius], positions, half_width=radius)
-    may_look = may_look[(None,) * (query.ndim - 2)]  # an axis of 1 for each in front
+    mask = real & near(positions[radius : 2 * radius], positions, half_width=radius)
+    mask = mask[(None,) * (query.ndim - 2)]  # an axis of 1 for each in front
     blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
-    context, _ = attend(blocks, three_blocks(keys), three_blocks(values), may_look=may_look)
+    context, _ = attend(blocks, three_blocks(keys), three_blocks(values), mask=mask)
     return context.flatten(-3, -2)[..., :n, :]

@@ -47,7 +47,7 @@ def with_gradients(attention, tensors) -> list[torch.Tensor]:
 def test_attend_nearby_equals_masked_attention_with_gradients(n, radius, front):
     tensors = drawn(*front, n)
     nearby = with_gradients(partial(attend_nearby, radius=radius), tensors)
-    masked = partial(attend, may_look=window_mask(n, radius))
+    masked = partial(attend, mask=window_mask(n, radius))
     torch.testing.assert_close(nearby, with_gradients(lambda *qkv: masked(*qkv)[0], tensors))
 
 

@@ -87,7 +87,7 @@ def flops_other_order(n, d, d_ff):
 def expected_nearby(n, radius):
     """Random queries, keys and values, and what a mask gives for them."""
     query, keys, values = random(3, n, 4)
-    context, _ = attend(query, keys, values, may_look=window_mask(n, radius))
+    context, _ = attend(query, keys, values, mask=window_mask(n, radius))
     return query, keys, values, context
 
 

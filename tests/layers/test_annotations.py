@@ -10,7 +10,7 @@ import torch
 from jaxtyping import TypeCheckError
 
 query, keys, values = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 7)
-scores, may_look = torch.zeros(2, 3, 5), torch.ones(2, 1, 5, dtype=torch.bool)
+scores, mask = torch.zeros(2, 3, 5), torch.ones(2, 1, 5, dtype=torch.bool)
 
 
 @pytest.mark.parametrize(
@@ -18,16 +18,16 @@ scores, may_look = torch.zeros(2, 3, 5), torch.ones(2, 1, 5, dtype=torch.bool)
 )
 def test_a_signature_accepts_any_leading_axes(checked, change):
     attend, qkv = checked["layers.attention"].attend, [change(x) for x in (query, keys, values)]
-    for mask in (None, change(may_look), may_look[0]):
-        attend(*qkv, may_look=mask)
-    attend(*(x.half() for x in qkv), may_look=may_look[0])
+    for accepted in (None, change(mask), mask[0]):
+        attend(*qkv, mask=accepted)
+    attend(*(x.half() for x in qkv), mask=mask[0])
 
 
 def test_a_wrong_size_and_a_wrong_annotation_raise_an_error(checked, monkeypatch):
     for module, function, arguments in (
         ("scores", "dot", (query, keys[..., :3])),
         ("attention", "mix", (scores, values[:, :4])),  # five weights, four values
-        ("masks", "hide", (scores, may_look.float())),
+        ("masks", "hide", (scores, mask.float())),
     ):
         with pytest.raises(TypeCheckError):
             getattr(checked[f"layers.{module}"], function)(*arguments)

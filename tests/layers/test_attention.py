@@ -70,9 +70,9 @@ def test_torchs_multihead_attention_uses_the_opposite_mask_convention():
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.eye(4).repeat(3, 1))
         theirs.out_proj.weight.copy_(torch.eye(4))
-    may_look = padding_mask(torch.tensor([3, 2]), 3) & causal_mask(3)
-    ours = attend(states, states, states, may_look=may_look)
-    torch.testing.assert_close(ours, theirs(states, states, states, attn_mask=~may_look))
+    mask = padding_mask(torch.tensor([3, 2]), 3) & causal_mask(3)
+    ours = attend(states, states, states, mask=mask)
+    torch.testing.assert_close(ours, theirs(states, states, states, attn_mask=~mask))
 
 
 # ---- scores: for each function the shapes of its weights, its formula for one pair, and the module's sizes
@@ -185,20 +185,20 @@ def test_a_module_equals_its_function_and_starts_with_scores_of_moderate_size(na
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize(
-    "may_look",
+    "mask",
     [None, RAGGED, padding_mask(torch.tensor([4, 2]), KEYS), RAGGED[0]],
     ids=["none", "ragged", "padding", "same for all rows"],
 )
-def test_equals_torch_with_gradients(dtype, may_look):
-    ours = with_gradients(lambda *qkv: attend(*qkv, may_look=may_look)[0], inputs(BATCH, dtype=dtype))
-    fused = partial(F.scaled_dot_product_attention, attn_mask=may_look)
+def test_equals_torch_with_gradients(dtype, mask):
+    ours = with_gradients(lambda *qkv: attend(*qkv, mask=mask)[0], inputs(BATCH, dtype=dtype))
+    fused = partial(F.scaled_dot_product_attention, attn_mask=mask)
     torch.testing.assert_close(ours, with_gradients(fused, inputs(BATCH, dtype=dtype)))
 
 
 @FRONTS
 def test_equals_a_loop_over_python_numbers(front):
     tensors = inputs(*front)
-    outputs = attend(*tensors, may_look=RAGGED[0])
+    outputs = attend(*tensors, mask=RAGGED[0])
     assert [tensor.shape for tensor in outputs] == [(*front, QUERIES, VALUE_DIM), (*front, QUERIES, KEYS)]
     flat = (tensor.reshape(-1, *tensor.shape[-2:]).tolist() for tensor in (*tensors, *outputs))
     for query, keys, values, context, weights in zip(*flat, strict=True):
@@ -213,7 +213,7 @@ def test_equals_a_loop_over_python_numbers(front):
 @pytest.mark.parametrize("score", [dot, cosine, lambda q, k: dot(q, k) / 0.5])
 def test_any_score_can_be_used_and_weights_do_not_depend_on_values(score):
     query, keys, values = inputs(BATCH)
-    context, weights = attend(query, keys, values.requires_grad_(), may_look=RAGGED, score=score)
+    context, weights = attend(query, keys, values.requires_grad_(), mask=RAGGED, score=score)
     torch.testing.assert_close(weights, masked_softmax(score(query, keys), RAGGED))
     torch.testing.assert_close(context, mix(weights, values))
     assert not weights.requires_grad
@@ -231,19 +231,19 @@ def attention_inputs(draw):
 @properties
 @given(attention_inputs(), st.floats(-50, 50), st.randoms(use_true_random=False))
 def test_weights_are_a_distribution_over_unmasked_keys_in_any_order(arguments, constant, random):
-    query, keys, values, may_look = arguments
-    context, weights = attend(query, keys, values, may_look=may_look)
-    assert weights[~may_look].eq(0).all() and weights[may_look].gt(0).all()
-    torch.testing.assert_close(weights.sum(dim=-1), may_look.any(dim=-1).to(weights.dtype))
-    torch.testing.assert_close(masked_softmax(scaled_dot(query, keys) + constant, may_look), weights)
+    query, keys, values, mask = arguments
+    context, weights = attend(query, keys, values, mask=mask)
+    assert weights[~mask].eq(0).all() and weights[mask].gt(0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).to(weights.dtype))
+    torch.testing.assert_close(masked_softmax(scaled_dot(query, keys) + constant, mask), weights)
     order = random.sample(range(keys.shape[-2]), keys.shape[-2])
-    shuffled = attend(query, keys[:, order], values[:, order], may_look=may_look[..., order])
+    shuffled = attend(query, keys[:, order], values[:, order], mask=mask[..., order])
     torch.testing.assert_close(shuffled, (context, weights[..., order]))
-    visible, values = may_look.unsqueeze(-1), values.unsqueeze(-3)
+    visible, values = mask.unsqueeze(-1), values.unsqueeze(-3)
     low = values.masked_fill(~visible, math.inf).amin(dim=-2)
     high = values.masked_fill(~visible, -math.inf).amax(dim=-2)
     in_range = (low - 1e-12 <= context) & (context <= high + 1e-12)
-    assert torch.where(may_look.any(dim=-1, keepdim=True), in_range, context == 0).all()
+    assert torch.where(mask.any(dim=-1, keepdim=True), in_range, context == 0).all()
 
 
 @properties
@@ -251,13 +251,13 @@ def test_weights_are_a_distribution_over_unmasked_keys_in_any_order(arguments, c
     attention_inputs(), st.sampled_from([-1e30, 1e30, 12345.0]), st.sampled_from([scaled_dot, dot, cosine])
 )
 def test_the_content_of_a_masked_key_changes_no_output_and_no_gradient(arguments, junk, score):
-    query, keys, values, may_look = arguments
-    may_look = may_look.clone()
-    may_look[..., 0] = False
+    query, keys, values, mask = arguments
+    mask = mask.clone()
+    mask[..., 0] = False
     outcomes = []
     for filler in (0.0, junk):
         keys[:, 0], values[:, 0] = filler, filler
-        run = lambda *qkv: torch.cat(attend(*qkv, may_look=may_look, score=score), dim=-1)  # noqa: E731
+        run = lambda *qkv: torch.cat(attend(*qkv, mask=mask, score=score), dim=-1)  # noqa: E731
         outcomes.append(with_gradients(run, (query, keys, values)))
     torch.testing.assert_close(*outcomes, rtol=0, atol=0)
 
@@ -266,10 +266,10 @@ def test_the_content_of_a_masked_key_changes_no_output_and_no_gradient(arguments
 def test_a_query_without_unmasked_keys_gets_zeros_and_passes_no_gradient(score):
     """In anomaly mode, which detects a NaN anywhere in the forward or backward pass."""
     leaves = [tensor.requires_grad_() for tensor in inputs(BATCH)]
-    may_look = RAGGED.clone()
-    may_look[0, 1], may_look[1] = False, False
+    mask = RAGGED.clone()
+    mask[0, 1], mask[1] = False, False
     with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
-        context, weights = attend(*leaves, may_look=may_look, score=score)
+        context, weights = attend(*leaves, mask=mask, score=score)
         (context.square().sum() + weights.square().sum()).backward()
     assert weights[0, 1].eq(0).all() and weights[1].eq(0).all() and context[1].eq(0).all()
     assert (
@@ -299,10 +299,10 @@ def test_a_masked_score_may_be_any_number(hidden):
 def test_an_infinite_masked_value_gives_nan_as_documented_and_no_keys_give_zeros():
     query, keys, values = inputs()
     values[2] = math.inf
-    context, weights = attend(query, keys, values, may_look=torch.tensor([[True, True, False, True, True]]))
+    context, weights = attend(query, keys, values, mask=torch.tensor([[True, True, False, True, True]]))
     assert weights[:, 2].eq(0).all() and context.isnan().all()
-    for may_look in (None, torch.ones(BATCH, 1, 0, dtype=torch.bool)):
-        context, weights = attend(*inputs(BATCH, keys=0), may_look=may_look)
+    for mask in (None, torch.ones(BATCH, 1, 0, dtype=torch.bool)):
+        context, weights = attend(*inputs(BATCH, keys=0), mask=mask)
         assert weights.shape == (BATCH, QUERIES, 0) and torch.equal(context, torch.zeros(2, 3, 7).double())
 
 

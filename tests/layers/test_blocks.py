@@ -76,7 +76,7 @@ def test_heads_equal_torch_with_gradients(use, bias):
     copy_heads(heads, theirs)
     inputs, source = words(QUERIES if use == "cross" else KEYS), words(seed=1)
     source = source if use == "cross" else inputs
-    our_mask = {"causal": True} if use == "causal" else {"may_look": RAGGED}
+    our_mask = {"causal": True} if use == "causal" else {"mask": RAGGED}
     their_mask = (
         {"attn_mask": ~causal_mask(KEYS)} if use == "causal" else {"key_padding_mask": ~RAGGED[:, 0, 0]}
     )
@@ -123,7 +123,7 @@ def test_heads_equal_a_loop_over_heads(n_kv_heads, d_k, d_v):
 @pytest.mark.parametrize("mask", ["none", "padding", "causal", "same for all rows"])
 def test_the_fused_path_equals_the_explicit_one(n_kv_heads, mask):
     queries = KEYS if mask == "causal" else QUERIES
-    masks = {"padding": {"may_look": RAGGED}, "same for all rows": {"may_look": causal_mask(KEYS)[-QUERIES:]}}
+    masks = {"padding": {"mask": RAGGED}, "same for all rows": {"mask": causal_mask(KEYS)[-QUERIES:]}}
     arguments, outcomes = masks.get(mask, {"causal": mask == "causal"}), []
     shapes = [(N_HEADS, queries), (n_kv_heads, KEYS), (n_kv_heads, KEYS)]
     for with_weights in (False, True):
@@ -176,11 +176,11 @@ def test_a_block_equals_torchs_layer(pre_norm, crosses):
     padding = ~RAGGED[:, 0, 0]
     if not crosses:
         expected = theirs(words(), src_key_padding_mask=padding)
-        torch.testing.assert_close(ours(words(), may_look=RAGGED)[0], expected)
+        torch.testing.assert_close(ours(words(), mask=RAGGED)[0], expected)
         return
     copy_heads(ours.cross, theirs.multihead_attn)
     source = KeysAndValues(*ours.cross.project_source(words(seed=1)))
-    x, _, _ = ours(words(QUERIES), causal=True, source=source, source_may_look=RAGGED)
+    x, _, _ = ours(words(QUERIES), causal=True, source=source, source_mask=RAGGED)
     future = ~causal_mask(QUERIES)
     expected = theirs(words(QUERIES), words(seed=1), tgt_mask=future, memory_key_padding_mask=padding)
     torch.testing.assert_close(x, expected)
@@ -189,7 +189,7 @@ def test_a_block_equals_torchs_layer(pre_norm, crosses):
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_a_decoder_returns_weights_and_projects_the_source_in_each_layer(pre_norm):
     decoder = stack(crosses=True, pre_norm=pre_norm)
-    source = {**decoder.read_source(words(seed=1)), "may_look": RAGGED}
+    source = {**decoder.read_source(words(seed=1)), "mask": RAGGED}
     assert source["keys"].shape == (BATCH, 2, N_HEADS, KEYS, HEAD_DIM)
     assert not torch.allclose(source["keys"][:, 0], source["keys"][:, 1])
     output, no_past, no_weights = decoder(words(QUERIES), causal=True, source=source)
@@ -203,7 +203,7 @@ def test_a_decoder_returns_weights_and_projects_the_source_in_each_layer(pre_nor
 @pytest.mark.parametrize("crosses", [False, True])
 def test_incremental_decoding_with_rotary_positions_equals_decoding_at_once(crosses):
     decoder, positions = stack(crosses=crosses), RotaryPositions(max_len=20, head_dim=HEAD_DIM).double()
-    source = {**decoder.read_source(words(seed=1)), "may_look": RAGGED} if crosses else None
+    source = {**decoder.read_source(words(seed=1)), "mask": RAGGED} if crosses else None
 
     def turn_from(first):
         return lambda features: positions.turn(features, first=first)

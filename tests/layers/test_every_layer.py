@@ -134,7 +134,7 @@ def stack(causal, **more):
         return Stack([Block(**sizes) for _ in range(2)], last_norm=nn.LayerNorm(WIDTH))
 
     def run(layer, x, lengths):
-        return layer(x, **({"causal": True} if causal else {"may_look": mask(x, lengths)[:, None]}))[0]
+        return layer(x, **({"causal": True} if causal else {"mask": mask(x, lengths)[:, None]}))[0]
 
     return Case(CAUSAL if causal else ALL, run, make, partial(make, 0.5), past_steps if causal else None)
 
@@ -146,10 +146,10 @@ def pointwise(kind, **sizes):
 
 heads = partial(MultiHead, d_model=WIDTH, n_heads=3, n_kv_heads=1)
 LAYERS = {
-    "attend": Case(ALL, lambda _, x, n: attend(x, x, x, may_look=mask(x, n))[0]),
-    "heads": Case(ALL, lambda layer, x, n: layer(x, may_look=mask(x, n)[:, None])[0], heads),
+    "attend": Case(ALL, lambda _, x, n: attend(x, x, x, mask=mask(x, n))[0]),
+    "heads": Case(ALL, lambda layer, x, n: layer(x, mask=mask(x, n)[:, None])[0], heads),
     "heads, with weights": Case(
-        ALL, lambda layer, x, n: layer(x, may_look=mask(x, n)[:, None], with_weights=True)[0], heads
+        ALL, lambda layer, x, n: layer(x, mask=mask(x, n)[:, None], with_weights=True)[0], heads
     ),
     "heads, causal": Case(
         CAUSAL, lambda layer, x, n: layer(x, causal=True)[0], heads, run_pieces=cache_steps

@@ -124,18 +124,18 @@ WRONG = {
         lambda: local.predicted_centres(query, torch.tensor([3, 2]), w_p=zeros(5, 4), v_p=zeros(5, 1)),
     ],
     # masks; torch's fused attention would take (batch, 1, keys) for heads, and add a mask of 0 and 1
-    r"may_look .*torch.float32.*may_look\.bool\(\).*may_look == 0": [
+    r"mask .*torch.float32.*mask\.bool\(\).*mask == 0": [
         lambda: attention.masked_softmax(zeros(3, 5), torch.ones(3, 5)),
-        lambda: heads.multi_head(Q, K, V, may_look=torch.ones(2, 1, 1, 5)),
-        lambda: heads.multi_head(Q, K, V, may_look=torch.ones(2, 1, 1, 5), with_weights=True),
+        lambda: heads.multi_head(Q, K, V, mask=torch.ones(2, 1, 1, 5)),
+        lambda: heads.multi_head(Q, K, V, mask=torch.ones(2, 1, 1, 5), with_weights=True),
     ],
-    r"may_look .*scores of shape.*\(batch, 1, 1, keys\)": [
-        lambda: heads.multi_head(Q, K, V, may_look=true.expand(2, 1, 5)),
-        lambda: heads.multi_head(Q, K, V, may_look=true.expand(2, 1, 5), with_weights=True),
-        lambda: heads.multi_head(Q, K, V, may_look=true.expand(2, 1, 1, 4)),
+    r"mask .*scores of shape.*\(batch, 1, 1, keys\)": [
+        lambda: heads.multi_head(Q, K, V, mask=true.expand(2, 1, 5)),
+        lambda: heads.multi_head(Q, K, V, mask=true.expand(2, 1, 5), with_weights=True),
+        lambda: heads.multi_head(Q, K, V, mask=true.expand(2, 1, 1, 4)),
     ],
-    r"causal=True.*queries.*keys and may_look": [
-        lambda: heads.multi_head(Q, K, V, causal=True, may_look=true.expand(5, 5), with_weights=True),
+    r"causal=True.*queries.*keys and mask": [
+        lambda: heads.multi_head(Q, K, V, causal=True, mask=true.expand(5, 5), with_weights=True),
         lambda: heads.multi_head(Q[:, :, :3], K, V, causal=True),  # torch aligns at the first key
         lambda: heads.multi_head(Q[:, :, :3], K, V, causal=True, with_weights=True),
     ],
@@ -150,9 +150,9 @@ WRONG = {
         lambda: heads.multi_head(Q[:1], K, V),
         lambda: heads.multi_head(Q[:, :1], K, V, with_weights=True),
     ],
-    r"causal nor may_look .*past": [
+    r"causal nor mask .*past": [
         lambda: block(zeros(1, 1, 6), causal=True),
-        lambda: block(zeros(1, 1, 6), may_look=true.expand(1, 1, 1, 3)),
+        lambda: block(zeros(1, 1, 6), mask=true.expand(1, 1, 1, 3)),
     ],
     # recurrent; torch would broadcast a state of one row, or of one number
     r"a state of shape \(2, 3\).*12 rows .* 4 matrices": [
@@ -246,7 +246,7 @@ def test_a_wrong_input_raises_an_error(message):
 )
 def test_a_mask_of_the_wrong_shape_raises_an_error(scores_shape, mask_shape):
     for call in (masks.hide, attention.masked_softmax):
-        with pytest.raises(ValueError, match=r"may_look .*scores of shape .*got \("):
+        with pytest.raises(ValueError, match=r"mask .*scores of shape .*got \("):
             call(zeros(scores_shape), true.expand(mask_shape) if mask_shape else true[0])
 
 

@@ -173,12 +173,12 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
     exercise = TensorExercise(
         name="seen",
         lesson="start_here",
-        inputs={"x": gaussian("*batch n d"), "may_look": attention_mask("*batch n d")},
+        inputs={"x": gaussian("*batch n d"), "mask": attention_mask("*batch n d")},
         returns={"seen": "*batch n d"},
         sizes={"batch": (2, 3), "n": 4, "d": 5},
-        reference=lambda x, may_look: x * may_look,
-        by_hand=ByHand({"x": [[1, 2, 3]], "may_look": [[True, True, False]]}, {"seen": [[1, 2, 0]]}, "Seen."),
-        invariants=(Invariant("0 stays 0", lambda it: it.seen[~it.may_look], equals=0, exactly=True),),
+        reference=lambda x, mask: x * mask,
+        by_hand=ByHand({"x": [[1, 2, 3]], "mask": [[True, True, False]]}, {"seen": [[1, 2, 0]]}, "Seen."),
+        invariants=(Invariant("0 stays 0", lambda it: it.seen[~it.mask], equals=0, exactly=True),),
     )
     first = exercise.cases()
     shapes = [tuple(case.make()[0].shape) for case in first]
@@ -193,8 +193,8 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
         assert case.make()[0].dtype == torch.float32 and torch.equal(case.make()[0], other.make()[0])
     fixed = replace(exercise, other_sizes=({"batch": (7,), "n": 2, "d": 6},))
     assert tuple(fixed.cases()[2].make()[0].shape) == (7, 2, 6)
-    assert judge(exercise, lambda x, may_look: x.where(may_look, 0)).status == "passed"
-    assert "0 stays 0" in judge(exercise, lambda x, may_look: x * may_look + 1e-6).headline
+    assert judge(exercise, lambda x, mask: x.where(mask, 0)).status == "passed"
+    assert "0 stays 0" in judge(exercise, lambda x, mask: x * mask + 1e-6).headline
 
 
 # ---- find the bug: the learner starts with a function that is wrong

@@ -97,6 +97,17 @@ def test_imports_are_redirected_wherever_they_are_and_only_those_in_the_tables()
     ]
 
 
+def test_the_old_name_of_a_mask_is_renamed_with_everything_that_uses_it():
+    source = (
+        "def attend(scores, may_look=None):\n    mask = 1\n    shift = lambda mask, by: mask + by\n"
+        "    return scores + may_look * shift(mask=mask, by=2)\n\n"
+        "def many_heads(x, may_look):\n    return attend(x, may_look=may_look)\n"
+    )
+    function, _ = load_function("many_heads", source)
+    assert function(1, mask=10) == 31
+    assert "mask_" not in ast.unparse(redirect_imports("def f(mask):\n    return mask", "my_road.py"))
+
+
 def test_every_entry_of_the_tables_leads_somewhere():
     for path in MOVED_MODULES.values():
         assert load_function("f", f"import {path} as module\nf = print")[0], path

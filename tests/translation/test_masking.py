@@ -36,5 +36,5 @@ def test_without_masked_words_the_memory_equals_encode_without_dropout():
     memory, weights = masked_memory(model, BATCH.src, mask_without([], N), mask_without([], N))
     with torch.no_grad():
         usual = model.eval().encode(BATCH.src, BATCH.src_lengths)
-    assert not weights and memory.keys() == usual.keys() and usual["may_look"].all()
+    assert not weights and memory.keys() == usual.keys() and usual["mask"].all()
     torch.testing.assert_close([memory["keys"], memory["values"]], [usual["keys"], usual["values"]])

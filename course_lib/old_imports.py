@@ -110,7 +110,7 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.text.toy.splits.SIZES_OF_TESTS": "course_lib.text.TEST_SIZES",
     "course_lib.translation.translate.plainly": "course_lib.translation.clean_text",
 }
-OLD_PARAMETER, PARAMETER = "may_look", "mask"  # lessons 10 to 17 call the learner's functions with `mask=`
+RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`
 
 
 # ---- notebooks: say what to do
@@ -147,24 +147,22 @@ def refuse(module: str, name: str) -> None:
 def redirect_imports(source: str, filename: str) -> ast.Module:
     """The syntax tree of a block of `my_road.py`, its imports redirected to where things are today."""
     tree = _Redirection().visit(ast.parse(source, filename))
-    return ast.fix_missing_locations(_Renaming().visit(tree) if OLD_PARAMETER in source else tree)
+    return ast.fix_missing_locations(_Renaming().visit(tree) if "may_look" in source else tree)
 
 
 class _Renaming(ast.NodeTransformer):
     """Rename the parameter and its uses; what the block itself calls `mask` gets an underscore."""
 
-    names = {OLD_PARAMETER: PARAMETER, PARAMETER: f"{PARAMETER}_"}
-
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self.names.get(node.id, node.id)
+        node.id = RENAMED.get(node.id, node.id)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.arg = self.names.get(node.arg, node.arg)
+        node.arg = RENAMED.get(node.arg, node.arg)
         return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
-        node.arg = self.names.get(node.arg, node.arg)
+        node.arg = RENAMED.get(node.arg, node.arg)
         return self.generic_visit(node)
 
 

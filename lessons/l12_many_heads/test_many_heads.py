@@ -268,3 +268,27 @@ def test_twice_the_heads_have_twice_the_tables_and_nothing_else():
 
     doubled = (after == 2 * before for before, after in zip(costs(2), costs(4), strict=True))
     assert ASKED["heads-later-cost"].right == places_of_true(*doubled)
+
+
+@torch.no_grad()
+def test_without_the_output_matrix_a_head_writes_into_its_own_slice():
+    layer, x = layers.MultiHead(d_model=12, n_heads=4), torch.randn(1, 5, 12)
+
+    def changed_columns(*, mixes: bool) -> list[int]:
+        """The columns of the output that change with the values of the last head."""
+        if not mixes:
+            layer.w_output.copy_(torch.eye(12))
+        before = layer(x)[0]
+        layer.w_value[9:] += 1
+        return ((layer(x)[0] - before).abs() > 1e-6).any(dim=1)[0].nonzero().flatten().tolist()
+
+    mixed, joined = changed_columns(mixes=True), changed_columns(mixes=False)
+    assert mixed == list(range(12))
+    sums = layer(x, with_weights=True)[1].sum(dim=-1)
+    expected = places_of_true(
+        layer(x)[0].shape != x.shape,
+        joined == [9, 10, 11],
+        not torch.allclose(sums, torch.ones_like(sums)),
+        False,
+    )
+    assert ASKED["heads-why-output"].right == expected

@@ -14,10 +14,12 @@ from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
+from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
 from lessons.l16_decoding.measurements import COW, GARDEN, by_the_lessons_beam, sources, translations
+from lessons.l16_decoding.recompute import Recompute
 from lessons.l16_decoding.typed_sentence import translate_typed
 from tests.lesson_claims import LessonText, held_out_pairs, places_of_true
 
@@ -268,3 +270,10 @@ def test_the_mask_may_not_be_dropped_when_the_prefix_is_run_again():
     right = STORED["causal mask"]
     no_harm = right["without"] == right["with"]
     assert L.asked("dec-drop-mask").right == places_of_true(no_harm, not no_harm, False)
+
+
+def test_with_and_without_a_cache_the_words_are_the_same():
+    transformer, texts = shared("transformer"), sources(held_out_pairs(300)[:20])
+    without = translate(texts, Recompute(transformer.model), transformer.tokenizer)
+    same = [output.target for output in without] == translations("transformer", texts)
+    assert L.asked("dec-cache-what").right == places_of_true(not same, same, False)

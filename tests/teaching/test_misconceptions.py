@@ -81,7 +81,7 @@ class Trial:
         return not torch.allclose(first, second, atol=1e-4)
 
     def mixes_words(self) -> bool:
-        """Whether another last word changes what comes out for the others; words are the last axis but one."""
+        """Whether another last word changes the outputs of other words, which are the last axis but one."""
         first, *others = self.inputs.values()
         changed = first.clone()
         changed[..., -1, :] *= 3

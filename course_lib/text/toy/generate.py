@@ -19,7 +19,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.cores import build_contrast, compose
 from course_lib.text.toy.grow import grow
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.say import say
+from course_lib.text.toy.realisation import realise
 from course_lib.text.toy.sentence import DeadEnd, Sentence
 from course_lib.text.toy.tree import Clause, Phrase, Pronoun
 
@@ -29,8 +29,8 @@ MAX_TRIES = 3000  # sentences started before a length is given up
 SHALLOW, DEEP = (0, 2), (3, 4)  # the least and the greatest depth of nesting
 
 
-class Drawn(NamedTuple):
-    """A pair, with the facts that splits are made by."""
+class Sample(NamedTuple):
+    """A pair, and what decides which split it belongs to."""
 
     pair: Pair
     combinations: tuple[tuple[str, str], ...]  # (adjective, noun) and (verb, object)
@@ -49,13 +49,13 @@ def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> lis
 
 def draw(
     rng: random.Random, *, length: tuple[int, int] | None = None, nesting: tuple[int, int] = SHALLOW
-) -> Iterator[Drawn]:
+) -> Iterator[Sample]:
     """An endless stream of pairs; `nesting` is the least and the greatest depth."""
     for size in _sizes(rng, length or USUAL):
         for _ in range(MAX_TRIES):
             sentence = Sentence(rng, size, max_depth=nesting[1])
             if sentence.attempt(compose) and grow(sentence, min_depth=nesting[0]):
-                yield Drawn(sentence.pair(), tuple(sentence.combinations), sentence.depth)
+                yield Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth)
                 break
         else:
             raise ValueError(
@@ -64,7 +64,7 @@ def draw(
             )
 
 
-def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Drawn, Drawn]]:
+def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Sample, Sample]]:
     """An endless stream of two pairs that differ in one English word; in French, il and elle are swapped."""
     for size in _sizes(rng, length):
         sentence = Sentence(rng, size)
@@ -77,7 +77,7 @@ def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tu
         twins = []
         for reason in reasons:
             clause.because = reason
-            twins.append(Drawn(sentence.pair(), tuple(sentence.combinations), sentence.depth))
+            twins.append(Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth))
         yield tuple(twins)
 
 
@@ -90,7 +90,7 @@ def running_pair() -> tuple[Pair, Pair]:
         for antecedent, name in ((cat, "thirsty"), (water, "cold"))
     ]
     first, second = (
-        say([Clause(cat, words.verb("drink"), water, because=reason)], past=True) for reason in reasons
+        realise([Clause(cat, words.verb("drink"), water, because=reason)], past=True) for reason in reasons
     )
     return first, second
 

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from course_lib.old_imports import refuse
 from course_lib.text.pair import Pair
-from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Drawn, draw, minimal_pairs, running_pair
+from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Sample, draw, minimal_pairs, running_pair
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.sense import beside, done_to
+from course_lib.text.toy.sense import adjectives_of, verbs_with_object
 
 SIZES = {
     "train": 20_000,
@@ -70,7 +70,7 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
     pairs: dict[str, list[Pair]] = {name: [] for name in SIZES} | {"coreference": [*running_pair()]}
     seen = {pair.src for pair in running_pair()}  # never in another split, even if `coreference` is empty
 
-    def collect(names: tuple[str, ...], stream: Iterable[tuple[Drawn, ...]]) -> None:
+    def collect(names: tuple[str, ...], stream: Iterable[tuple[Sample, ...]]) -> None:
         """Fill these splits in turn; held-out combinations go to `recombination` or nowhere."""
         while unfilled := [name for name in names if len(pairs[name]) < sizes.get(name, 0)]:
             group = next(stream)
@@ -95,8 +95,8 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
 def _hold_out(rng: random.Random) -> frozenset[Combination]:
     """A random sample of the combinations, but always less than half of those of any word."""
     nouns = lexicon().nouns
-    possible = [(quality.en, noun.name) for noun in nouns for quality in beside(noun)]
-    possible += [(verb.name, noun.name) for noun in nouns for verb, _ in done_to(noun)]
+    possible = [(quality.en, noun.name) for noun in nouns for quality in adjectives_of(noun)]
+    possible += [(verb.name, noun.name) for noun in nouns for verb, _ in verbs_with_object(noun)]
     possible = [combination for combination in dict.fromkeys(possible) if combination not in NEVER_HELD_OUT]
     n_possible = Counter(word for combination in possible for word in combination)
     n_held_out: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Writes a tree in both languages at once, and records the word alignment.
 
     >>> woman, water = (Phrase(lexicon().noun(name)) for name in ("woman", "water"))
-    >>> pair = say([Clause(woman, lexicon().verb("drink"), water)])
+    >>> pair = realise([Clause(woman, lexicon().verb("drink"), water)])
     >>> pair.src_text, pair.tgt_text
     ('the woman drinks the water', "la femme boit l' eau")
     >>> sorted(pair.links)
@@ -20,12 +20,12 @@ from itertools import product, starmap
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import VOWELS, Adverb, Noun, Quality, grammar, starts_with_vowel
-from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
 
 RULES = grammar()
 CONTRACTIONS = {tuple(words.split()): word for words, word in RULES.contractions.items()}
 MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # depending on the next word
-JOINTS = {"and": "et", "but": "mais"}
+CONJUNCTIONS = {"and": "et", "but": "mais"}
 BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
 
 INDEFINITE = frozenset({"a", "some", "two", "three"})
@@ -33,13 +33,13 @@ INDEFINITE = frozenset({"a", "some", "two", "three"})
 Positions = Sequence[int]
 
 
-def say(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
+def realise(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
     writer = _Writer(past)
     for clause in clauses:
         if clause.joined_by:
             writer.mark("coordination")
-            writer.fr(JOINTS[clause.joined_by], writer.en(clause.joined_by))
+            writer.fr(CONJUNCTIONS[clause.joined_by], writer.en(clause.joined_by))
         writer.clause(clause, question)
         if clause.because:
             writer.mark("because")
@@ -103,12 +103,12 @@ class _Writer:
         self.links += [(n_src + left, n_tgt + right) for left, right in noun.links]
         self.phenomena |= noun.phenomena
         self.noun_at[phrase] = len(self.src) - 1  # an English noun comes last
-        if isinstance(phrase.behind, Place):
-            self.place(phrase.behind)
-        elif phrase.behind:
-            self.relative(phrase, phrase.behind)
+        if isinstance(phrase.modifier, PrepositionalPhrase):
+            self.place(phrase.modifier)
+        elif phrase.modifier:
+            self.relative(phrase, phrase.modifier)
 
-    def place(self, place: Place) -> None:
+    def place(self, place: PrepositionalPhrase) -> None:
         english, french = place.preposition.en, place.preposition.fr
         self.mark("prepositions")
         self.mark("fertility", english.count(" ") != french.count(" "))
@@ -184,8 +184,8 @@ class _Writer:
             self.fr(self.participle(clause), positions)
         if isinstance(obj, Phrase) and obj not in self.noun_at:
             self.phrase(obj)
-        if clause.place:
-            self.place(clause.place)
+        if clause.location:
+            self.place(clause.location)
         if clause.adverb:
             self.adverb(clause.adverb)
         self.mark("adverbs", often)

@@ -75,7 +75,7 @@ def train(
             model.eval()
         if loop.folder and state.best and state.step > began and not state.best_is_new:
             loop.folder.save_best(state.best, state.history)  # once more, with what came after them
-    state.seconds, state.n_left_out = loop.seconds, len(corpus) - len(loop.epochs.kept)
+    state.seconds, state.n_left_out = loop.seconds, loop.epochs.n_left_out
     state.best, state.average = {}, {}  # the model has them: whoever keeps the result needs no copies
     return state
 

@@ -146,7 +146,7 @@ def mean_loss(
     total = torch.zeros(2, dtype=for_sums(device), device=device)
     precision = torch.autocast(device.type, torch.bfloat16, enabled=bfloat16)
     with eval_mode(model), torch.inference_mode(), precision:
-        batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).one(epoch=0)
+        batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).batches(epoch=0)
         for batch in islice(batches, processes.rank, None, processes.n):
             loss, n_counted = objective(model, batch)
             total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])

@@ -74,10 +74,10 @@ def right_by_class(
     model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"]
 ) -> dict[str, float]:
     """The accuracy on the sentences of each class, and on all of them as "all"."""
-    batches = Epochs(corpus, tokens_per_batch=4096, seed=0)  # raises an error rather than skip a sentence
+    epochs = Epochs(corpus, tokens_per_batch=4096, seed=0)  # raises an error rather than skip a sentence
     predictions = torch.zeros_like(labels)
     with eval_mode(model):
-        for batch in batches.one(epoch=0):
+        for batch in epochs.batches(epoch=0):
             predictions[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
     right, labels = (predictions == labels).cpu().double(), labels.cpu()
     by_class = {name: right[labels == label] for label, name in enumerate(CLASSES)}

@@ -5,7 +5,7 @@
     >>> translations_of("the water drank the cat")          # not a sentence of the toy language
     set()
 
-The parser proposes syntax trees and keeps those from which `realisation.py` generates exactly these words, so a
+The parser proposes syntax trees and keeps those that `realisation.py` realises as exactly these words, so a
 translation is never wrong. It can't parse relative clauses, object pronouns or questions. An ambiguous
 sentence has several translations.
 """

@@ -60,7 +60,7 @@ def test_a_classifier_is_validated_with_plain_cross_entropy(pronoun_data, job):
     """Without the label smoothing, the penalty and the dropout of training."""
     two_steps = job("self_attentive", None, 2, config={"dropout": 0.5}, recipe={"smoothing": 0.3})
     trained = run_job(two_steps, data=pronoun_data)
-    (batch,) = Epochs(pronoun_data.validation, tokens_per_batch=9999, seed=0).one(epoch=0)
+    (batch,) = Epochs(pronoun_data.validation, tokens_per_batch=9999, seed=0).batches(epoch=0)
     labels = pronoun_labels(pronoun_data.validation, pronoun_data.tokenizer)[batch.pairs]
     with torch.no_grad():
         expected = F.cross_entropy(trained.model(batch.src, batch.src_lengths), labels)

@@ -210,7 +210,8 @@ def test_processes_divide_the_sentences(make, n):
 def test_classification_by_hand(make, smoothing, penalty):
     """Cross-entropy with label smoothing, plus the penalty times ‖A Aᵀ − I‖²."""
     model = make("self_attentive", dropout=0.0)
-    batch = make_batch([[5, 6, 8], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])  # two rows are blank
+    corpus = encode_ids([[7], [4], [5, 6, 8]], [[4]] * 3)
+    batch = corpus.batch(torch.tensor([2, 0, -1, -1]), src_len=4, tgt_len=2)  # two rows are blank
     embedding, weights = model.encode(batch.src, batch.src_lengths)
     rows = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
     plain = expected = 0.0

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
+from course_lib.text.encoded import encode_ids
 from course_lib.training.by_hand import smoothed_loss, training_step
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
@@ -173,8 +174,8 @@ def test_where_nothing_counts_nothing_is_learned(make, recipe, kind, name):
     labels = torch.tensor([1, 0])
     classes = classification(labels, labels, smoothing=0.1, penalty=0.03)
     step = kind(model, classes if name == "self_attentive" else objective_for(model, 0.1), recipe)
-    before, blank = copied(step.weights()), make_batch([[5, 6]], [[4]], n_rows=3, pairs=[-1])
-    blank.tgt_out.zero_()
+    corpus = encode_ids([[5, 6]], [[4]])
+    before, blank = copied(step.weights()), corpus.batch(torch.tensor([-1] * 3), src_len=3, tgt_len=2)
     assert step(blank, 1e-2).tolist() == [0, 0]
     assert same(step.weights(), before)
 

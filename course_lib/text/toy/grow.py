@@ -8,8 +8,8 @@
     0
 
 A growth is a function of the sentence and a node of its tree. It spends words first and attaches what it made
-last; where it doesn't fit, it raises `DeadEnd`. To give the language a new rule, write a growth and add it to a
-table at the end of this file. A growth that is listed twice is tried twice as often.
+last; where it doesn't fit, it raises `DeadEnd`. To give the language a new rule, write a growth and add it to
+a table at the end of this file. A growth that is listed twice is tried twice as often.
 """
 
 from __future__ import annotations

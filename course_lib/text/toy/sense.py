@@ -65,7 +65,7 @@ def verb_frames(transitive: bool) -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
 
 @cache
 def prepositions_after(noun: Noun, verb: Verb | None = None) -> PrepositionsWithTags:
-    """The prepositions that can follow a noun, or a verb with this subject, with the tags of their objects."""
+    """The prepositions that can follow a noun, or a verb with this subject, each with its object's tags."""
     return tuple(
         (preposition, right)
         for preposition in grammar().prepositions

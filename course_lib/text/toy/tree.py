@@ -4,8 +4,8 @@
     >>> cold = Clause(Pronoun.of(water), quality=lexicon().quality("cold", water.noun))
     >>> drank = Clause(cat, lexicon().verb("drink"), water, because=cold)
 
-This is "the cat drank the water because it was cold". A phrase can occur twice in a tree and is written once: in
-"the cat that drinks", the subject of the relative clause is the phrase that the clause modifies.
+This is "the cat drank the water because it was cold". A phrase can occur twice in a tree and is written once:
+in "the cat that drinks", the subject of the relative clause is the phrase that the clause modifies.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 
 A batch is as long as its longest pair, so sentences of similar length share one. Tokens per batch count the
 positions of one side, padding included: rows times length, as in the Transformer paper's 25,000 source and
-25,000 target tokens. Batches of long sentences have few rows, those of short ones have many.
+25,000 target tokens.
 
 Every epoch has its own order, the same on every machine, and two numbers say how far training has got:
 

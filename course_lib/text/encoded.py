@@ -8,8 +8,8 @@
     >>> corpus.batch(torch.tensor([1]), src_len=3, tgt_len=4).tgt_in
     tensor([[2, 6, 4, 5]])
 
-29,000 pairs take about 4 MB. A batch is a few look-ups on the device, so no training step waits for a transfer.
-It equals what `make_batch` makes of the same pairs, and can have blank rows (see `Batch`).
+29,000 pairs take about 4 MB. A batch is a few look-ups on the device, so no step waits for a transfer. It
+equals what `make_batch` makes of the same pairs, and can have blank rows (see `Batch`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EncodedCorpus:
     @property
     def longest(self) -> int:
         """The length of the longest sentence in either language, EOS included."""
-        return max(max(pair) for pair in self.lengths)
+        return max(map(max, self.lengths))
 
     @property
     def device(self) -> torch.device:
@@ -91,17 +91,16 @@ def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     check_pairs(sources, targets)
     # The EOS in front ensures that an id exists before every sentence; blank rows use it as their source.
     flat = chain([EOS], *([*words, EOS] for words in chain(sources, targets)))
-    n_pairs = len(sources)
-    length = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
-    start = length.cumsum(0) - length + 1
+    lengths = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
+    (src_start, tgt_start), (src_len, tgt_len) = (lengths.cumsum(0) - lengths + 1).chunk(2), lengths.chunk(2)
     zero = torch.zeros(1, dtype=torch.int64)
     return EncodedCorpus(
         ids=torch.tensor(list(flat), dtype=torch.int32),
-        src_start=torch.cat([start[:n_pairs], zero]),
-        src_len=torch.cat([length[:n_pairs], zero + 1]),
-        tgt_start=torch.cat([start[n_pairs:], zero + 1]),
-        tgt_len=torch.cat([length[n_pairs:], zero]),
-        lengths=tuple((len(src) + 1, len(tgt) + 1) for src, tgt in zip(sources, targets, strict=True)),
+        src_start=torch.cat([src_start, zero]),
+        src_len=torch.cat([src_len, zero + 1]),
+        tgt_start=torch.cat([tgt_start, zero + 1]),
+        tgt_len=torch.cat([tgt_len, zero]),
+        lengths=tuple(zip(src_len.tolist(), tgt_len.tolist(), strict=True)),
     )
 
 

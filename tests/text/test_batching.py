@@ -61,9 +61,9 @@ def test_every_pair_occurs_once_and_no_batch_exceeds_its_tokens(pairs, chosen, s
             assert src_len == batch.src_lengths.max() and tgt_len == batch.tgt_lengths.max()
         words = [sources[pair] for pair in members], [targets[pair] for pair in members]
         expected = make_batch(*words, src_len=src_len, tgt_len=tgt_len)
-        filled = batch.map(lambda rows, n_pairs=len(members): rows[:n_pairs])
-        assert same(filled, replace(expected, pairs=torch.tensor(members)))
-        assert batch.pairs[len(members) :].eq(-1).all()
+        n_pairs, expected = len(members), replace(expected, pairs=torch.tensor(members))
+        assert same(batch.map(lambda rows, n_pairs=n_pairs: rows[:n_pairs]), expected)
+        assert batch.pairs[n_pairs:].eq(-1).all()
     with_blank_rows = [batch for batch in batches if (batch.pairs < 0).any()]
     assert len(with_blank_rows) <= (lengths is not None)
 
@@ -126,9 +126,12 @@ def test_over_long_pairs_are_refused_or_left_out(tokens_per_batch, lengths):
 
 def test_the_plan_of_an_epoch_is_cached_until_another_epoch_is_planned(monkeypatch):
     drawn, draw_plan = [], Epochs.draw_plan
-    monkeypatch.setattr(
-        Epochs, "draw_plan", lambda self, epoch: drawn.append(epoch) or draw_plan(self, epoch)
-    )
+
+    def recording(epochs, epoch):
+        drawn.append(epoch)
+        return draw_plan(epochs, epoch)
+
+    monkeypatch.setattr(Epochs, "draw_plan", recording)
     epochs = Epochs(encode_ids([[5]] * 9, [[6]] * 9), tokens_per_batch=4, seed=7)
     first = epochs.plan(0)
     next(epochs)

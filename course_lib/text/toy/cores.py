@@ -120,7 +120,7 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
             continue
         obj = sentence.noun(_narrow_tags(sentence, reason, subject, object_tags), plural)
         name, noun = sentence.pick(reason.names[about]), (subject, obj)[about].noun
-        quality = next((quality for quality in sense.qualities_of(noun) if quality.en == name), None)
+        quality = lexicon().quality(name, noun)
         spread_out = reason.where and obj.plural and not subject.plural  # one cat sleeps in one house
         if not quality or subject.noun is obj.noun or spread_out:
             continue

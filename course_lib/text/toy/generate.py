@@ -38,10 +38,10 @@ class Sample(NamedTuple):
 
 
 def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> list[Pair]:
-    """`n` pairs whose English side has `length[0]` to `length[1]` words, all lengths equally often.
+    """`n` pairs whose English side has `length[0]` to `length[1]` words (by default 3 to 20, at most 40).
 
-    Sentences can have 3 to 40 words; the default is 3 to 20. The same sentence may occur twice, especially
-    a short one. To get one phenomenon, filter the pairs: `"because" in pair.phenomena`.
+    All lengths are equally frequent. The same sentence may occur twice, especially a short one. To get one
+    phenomenon, filter the pairs: `"because" in pair.phenomena`.
     """
     stream = draw(random.Random(seed), length=length)
     return [next(stream).pair for _ in range(n)]
@@ -72,27 +72,23 @@ def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tu
             clause, reasons = build_contrast(sentence)
         except DeadEnd:
             continue
-        if not grow(sentence):
-            continue
-        twins = []
-        for reason in reasons:
-            clause.because = reason
-            twins.append(Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth))
-        yield tuple(twins)
+        if grow(sentence):
+            samples = []
+            for reason in reasons:
+                clause.because = reason
+                samples.append(Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth))
+            yield tuple(samples)
 
 
 def running_pair() -> tuple[Pair, Pair]:
     """The running example of the course: "because it was thirsty" and "because it was cold"."""
     words = lexicon()
     cat, water = Phrase(words.noun("cat")), Phrase(words.noun("water"))
-    reasons = [
-        Clause(Pronoun.of(antecedent), quality=words.quality(name, antecedent.noun))
-        for antecedent, name in ((cat, "thirsty"), (water, "cold"))
-    ]
-    first, second = (
-        realise([Clause(cat, words.verb("drink"), water, because=reason)], past=True) for reason in reasons
-    )
-    return first, second
+    pairs = []
+    for antecedent, name in ((cat, "thirsty"), (water, "cold")):
+        reason = Clause(Pronoun.of(antecedent), quality=words.quality(name, antecedent.noun))
+        pairs.append(realise([Clause(cat, words.verb("drink"), water, because=reason)], past=True))
+    return tuple(pairs)
 
 
 def _sizes(rng: random.Random, length: tuple[int, int]) -> Iterator[int]:

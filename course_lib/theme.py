@@ -34,8 +34,8 @@ SCORES = LinearSegmentedColormap.from_list(
     "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
 )
 
-# Inverts lightness and keeps hues. Each widget of ours adds these lines to the page, where they apply to every
-# picture: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
+# Inverts lightness and keeps hues. Each of our widgets adds these lines to the page, where they apply to all
+# pictures: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
 PAGE_STYLE = """
 body[data-jp-theme-light="false"]
   :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {

@@ -5,7 +5,7 @@
     >>> epochs = Epochs(corpus, tokens_per_batch=8, seed=1)
     >>> for planned in epochs.plan(epoch=0):
     ...     print(planned)
-    PlannedBatch(shape=Shape(rows=2, src_len=2, tgt_len=2), pairs=(0, 3))
+    PlannedBatch(shape=Shape(rows=2, src_len=2, tgt_len=2), pairs=(3, 0))
     PlannedBatch(shape=Shape(rows=2, src_len=4, tgt_len=4), pairs=(2, 1))
 
 A batch is as long as its longest pair, so sentences of similar length share one. Tokens per batch count the

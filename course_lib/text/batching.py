@@ -111,7 +111,6 @@ class Epochs:
         return (self._make(epoch, step) for step in range(self.n_batches))
 
     def plan(self, epoch: int) -> list[PlannedBatch]:
-        """The shape and the pairs of each batch of an epoch."""
         return self._prepare(epoch)[0]
 
     def draw_plan(self, epoch: int) -> list[PlannedBatch]:

@@ -92,7 +92,6 @@ def running_pair() -> tuple[Pair, Pair]:
 
 
 def _sizes(rng: random.Random, length: tuple[int, int]) -> Iterator[int]:
-    """An endless stream of sentence lengths."""
     shortest, longest = length
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise ValueError(

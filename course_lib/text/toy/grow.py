@@ -85,12 +85,12 @@ def add_adjective(sentence: Sentence, phrase: Phrase) -> None:
     setattr(phrase, quality.place, quality)
 
 
-def add_very(sentence: Sentence, phrase: Phrase) -> None:
-    """`very`, before the first adjective."""
-    first = phrase.before or phrase.after
-    reject_if(not first or not first.graded or phrase.very)
+def add_very(sentence: Sentence, node: Phrase | Clause) -> None:
+    """`the very old house`, before the first adjective; or `is very cold`."""
+    quality = node.before or node.after if isinstance(node, Phrase) else node.quality
+    reject_if(not quality or not quality.graded or node.very)
     sentence.spend(1)
-    phrase.very = True
+    node.very = True
 
 
 def add_modifier(sentence: Sentence, phrase: Phrase) -> None:
@@ -154,7 +154,7 @@ def make_relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
     # "the water that the boy bought because it was cold"
     reject_if(last and last[0].because and last[0].last.end is head)
     if draw < P_STATE_RELATIVE:
-        return sentence.add_clause(_make_state(sentence, head, depth))
+        return _add_state(sentence, head, depth)
     # "the bird that sleeps runs", "the key that the boy saw fell"
     verbs_collide = any(clause.verb and clause.subject.end is head for clause in sentence.clauses)
     if draw < P_STATE_RELATIVE + P_SUBJECT_RELATIVE:
@@ -181,7 +181,7 @@ def make_plain_clause(sentence: Sentence) -> Clause:
     """`the water is cold`, `the cat sleeps`, `the boy eats the apple`."""
     if sentence.words_left >= WORDS_STATE and sentence.with_probability(P_STATE):
         subject = sentence.phrase(sentence.noun(DESCRIBABLE), definite=True)
-        return sentence.add_clause(_make_state(sentence, subject))
+        return _add_state(sentence, subject)
     transitive = sentence.words_left >= WORDS_TRANSITIVE and sentence.with_probability(P_TRANSITIVE)
     verb, (subject_tags, object_tags) = sentence.verb(sense.verb_frames(transitive))
     clause = Clause(sentence.phrase(sentence.noun(subject_tags)), verb)
@@ -189,11 +189,11 @@ def make_plain_clause(sentence: Sentence) -> Clause:
     return sentence.add_clause(clause)
 
 
-def _make_state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
+def _add_state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
     sentence.spend(2)
-    state = Clause(subject, quality=sentence.pick(sense.qualities_of(subject.noun)), depth=depth)
-    sentence.describe(subject, state.quality.sorts)
-    return state
+    quality = sentence.pick(sense.qualities_of(subject.noun))
+    sentence.describe(subject, quality.sorts)
+    return sentence.add_clause(Clause(subject, quality=quality, depth=depth))
 
 
 def add_complement(sentence: Sentence, clause: Clause, object_tags: Tags) -> None:
@@ -214,13 +214,6 @@ def negate(sentence: Sentence, clause: Clause) -> None:
     for phrase in (clause.subject, clause.object):
         if isinstance(phrase, Phrase) and phrase.role is clause and phrase.determiner != "this":
             phrase.determiner = "the"
-
-
-def add_very_to_state(sentence: Sentence, state: Clause) -> None:
-    """`is very cold`."""
-    reject_if(state.very or not state.quality.graded)
-    sentence.spend(1)
-    state.very = True
 
 
 def add_often(sentence: Sentence, clause: Clause) -> None:
@@ -278,4 +271,4 @@ def add_main_clause(sentence: Sentence) -> None:
 ADJECTIVE_GROWTHS = (add_adjective, add_adjective, add_very)
 PHRASE_GROWTHS = (*ADJECTIVE_GROWTHS, add_modifier, add_modifier, add_modifier, add_contents)
 CLAUSE_GROWTHS = (negate, negate, add_often, add_time, add_location, add_location)
-STATE_GROWTHS = (negate, add_very_to_state)
+STATE_GROWTHS = (negate, add_very)

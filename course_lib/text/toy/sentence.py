@@ -56,7 +56,6 @@ class Sentence:
         self.clauses: list[Clause] = []
 
     def pair(self) -> Pair:
-        """The finished sentence in both languages."""
         return realise(self.main_clauses, past=self.past, question=self.question)
 
     def with_probability(self, probability: float) -> bool:

@@ -70,7 +70,7 @@ def user_folder() -> Path:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file completely or not at all: nobody ever reads half of it."""
+    """Write a file completely or not at all, so that half a file is never read."""
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: must not be replaced
         path.write_bytes(data)

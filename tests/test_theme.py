@@ -53,7 +53,7 @@ def linear(colour) -> np.ndarray:
 
 def contrast(colour, background) -> float:
     """WCAG's contrast ratio, 1 to 21."""
-    luminances = (linear(each) @ [0.2126, 0.7152, 0.0722] for each in (colour, background))
+    luminances = (linear(shade) @ [0.2126, 0.7152, 0.0722] for shade in (colour, background))
     light, dark = sorted(luminances, reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

@@ -100,7 +100,7 @@ def build_contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
     reject_if(not opposite.unambiguous)
     sentence.banned = plan.rivals | opposite.rivals
     clause, phrases = _build_clause(sentence, plan)
-    reasons = [_build_reason(sentence, either, phrases) for either in (plan, opposite)]
+    reasons = [_build_reason(sentence, reason_plan, phrases) for reason_plan in (plan, opposite)]
     clause.because = reasons[0]
     return clause, (reasons[plan.about], reasons[other])
 
@@ -170,23 +170,23 @@ def build_two_verbs(sentence: Sentence) -> None:
     """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
     choices = [(verb, frame) for verb, frame in sense.verb_frames(True) if verb.step < LAST]
     first_verb, (subject_tags, object_tags) = sentence.verb(choices)
-    who, what = sentence.noun(subject_tags), sentence.noun(object_tags)
-    reject_if(who.noun is what.noun)
-    choices = sense.verbs_with_object(what.noun)
+    subject_noun, object_noun = sentence.noun(subject_tags), sentence.noun(object_tags)
+    reject_if(subject_noun.noun is object_noun.noun)
+    choices = sense.verbs_with_object(object_noun.noun)
     choices = [(verb, tags) for verb, tags in choices if verb.after <= first_verb.step < verb.step]
     second_verb, agent_tags = sentence.verb(choices)
-    lasts = second_verb.lasts
-    sentence.banned = sense.rivals(*what, sense.kinds_of_object(second_verb), either=lasts)  # l' aimait
+    lasts, kinds = second_verb.lasts, sense.kinds_of_object(second_verb)
+    sentence.banned = sense.rivals(*object_noun, kinds, either=lasts)  # l' aimait
     # The agent of the second verb can't be its object, and so is no rival.
-    fits = bool(who.noun.tags & agent_tags)
+    fits = bool(subject_noun.noun.tags & agent_tags)
     same_subject = fits and (lasts or sentence.with_probability(P_SAME_SUBJECT))
     # "bought the cake and liked it" would be a passé composé; "but the king did not find it" is unclear.
     negated = lasts or (same_subject and sentence.with_probability(P_NEGATED))
-    reject_if(not same_subject and (negated or who in sentence.banned))
+    reject_if(not same_subject and (negated or subject_noun in sentence.banned))
     sentence.spend(4 if negated else 2)  # and … it, but did not … it
-    subject = agent = sentence.phrase(who)
+    subject = agent = sentence.phrase(subject_noun)
     # "saw the cat that slept and followed it": a modifier of the object would attract the second verb.
-    obj = sentence.phrase(what, definite=first_verb.definite, closed=first_verb.bare or same_subject)
+    obj = sentence.phrase(object_noun, definite=first_verb.definite, closed=first_verb.bare or same_subject)
     first = sentence.add_clause(Clause(subject, first_verb, obj, firm=True))
     if not same_subject:
         agent = sentence.phrase(sentence.noun(agent_tags), definite=True, closed=True)

@@ -26,8 +26,8 @@ from course_lib.layers.rows import Rows
 from course_lib.old_imports import refuse
 from course_lib.shapes import Bool, Float, Tensor
 
-Turn = Callable[[Tensor], Tensor]
-"""Applies a rotary encoding to queries or keys: see `turn` in `positions.py`."""
+Rotation = Callable[[Tensor], Tensor]
+"""Applies a rotary encoding to queries or keys: see `rotate` in `positions.py`."""
 
 
 class KeysAndValues(NamedTuple):
@@ -93,7 +93,7 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "batch len model"],
         *,
-        turn: Turn | None = None,
+        rotate: Rotation | None = None,
         mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: KeysAndValues | None = None,
@@ -117,14 +117,14 @@ class Block(nn.Module):
                 f"crosses={self.crosses} and {'no' if source is None else 'a'} source."
             )
         query, keys, values = self.attention.project(self.around_attention.before(x))
-        if turn is not None:
-            query, keys = turn(query), turn(keys)
+        if rotate is not None:
+            query, keys = rotate(query), rotate(keys)
         if past is not None:
             keys, values = torch.cat([past.keys, keys], dim=2), torch.cat([past.values, values], dim=2)
             n_new = x.shape[1]
             if n_new > 1:  # a single new word may attend to everything
                 mask = causal_mask(keys.shape[2], device=x.device)[-n_new:]
-        output, self_weights = self.attention.look(
+        output, self_weights = self.attention.attend(
             query, keys, values, mask=mask, causal=causal, with_weights=with_weights
         )
         x = self.around_attention.after(x, output)
@@ -132,7 +132,7 @@ class Block(nn.Module):
         cross_weights = None
         if self.crosses:
             query = self.cross.project_query(self.around_cross.before(x))
-            output, cross_weights = self.cross.look(
+            output, cross_weights = self.cross.attend(
                 query, *source, mask=source_mask, with_weights=with_weights
             )
             x = self.around_cross.after(x, output)
@@ -154,7 +154,7 @@ class Stack(nn.Module):
         self,
         x: Float[Tensor, "batch len model"],
         *,
-        turn: Turn | None = None,
+        rotate: Rotation | None = None,
         mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: Rows | None = None,
@@ -173,7 +173,7 @@ class Stack(nn.Module):
         for block, block_past, block_source in zip(self.blocks, pasts, sources, strict=True):
             x, block_keys_and_values, block_weights = block(
                 x,
-                turn=turn,
+                rotate=rotate,
                 mask=mask,
                 causal=causal,
                 past=block_past,
@@ -186,7 +186,7 @@ class Stack(nn.Module):
         new_past = {} if past is None else _stack_layers(keys_and_values)
         return x if self.last_norm is None else self.last_norm(x), new_past, _stack_layers(weights)
 
-    def read_source(self, states: Float[Tensor, "batch src model"]) -> Rows:
+    def project_source(self, states: Float[Tensor, "batch src model"]) -> Rows:
         """The keys and values of the source for every block, each from the block's own W_K and W_V."""
         return _stack_layers([KeysAndValues(*block.cross.project_source(states)) for block in self.blocks])
 

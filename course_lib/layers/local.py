@@ -4,7 +4,7 @@
     >>> centres = monotonic_centres(torch.tensor([[0, 3, 9]]), lengths)     # target words 0, 3 and 9
     >>> centres                                                             # the source ends at 5
     tensor([[0, 3, 5]])
-    >>> near(centres, positions, half_width=1).int()
+    >>> local_mask(centres, positions, half_width=1).int()
     tensor([[[1, 1, 0, 0, 0, 0],
              [0, 0, 1, 1, 1, 0],
              [0, 0, 0, 0, 1, 1]]], dtype=torch.int32)
@@ -64,7 +64,7 @@ def predicted_centres(
     return lengths[:, None] * torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
 
-def near(
+def local_mask(
     centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
     positions: Int[Tensor, " keys"],
     *,
@@ -72,7 +72,7 @@ def near(
 ) -> Bool[Tensor, "... queries keys"]:
     """A mask that allows positions at most `half_width` from the centre. Combine it with a padding mask.
 
-    >>> near(torch.tensor([1.5]), torch.arange(5), half_width=1)
+    >>> local_mask(torch.tensor([1.5]), torch.arange(5), half_width=1)
     tensor([[False,  True,  True, False, False]])
     """
     if half_width < 1 and centres.is_floating_point():

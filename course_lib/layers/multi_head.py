@@ -52,9 +52,7 @@ def split_heads(
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
-def join_heads(
-    features: Float[Tensor, "... heads len head_dim"],
-) -> Float[Tensor, "... len heads*head_dim"]:
+def join_heads(features: Float[Tensor, "... heads len head_dim"]) -> Float[Tensor, "... len heads*head_dim"]:
     """Concatenate the heads' vectors: the inverse of `split_heads`.
 
     >>> words = torch.arange(12.0).view(1, 3, 4)
@@ -162,9 +160,9 @@ class MultiHead(nn.Module):
             query, keys, values = self.project(inputs)
         else:
             query, (keys, values) = self.project_query(inputs), self.project_source(source)
-        return self.look(query, keys, values, mask=mask, causal=causal, with_weights=with_weights)
+        return self.attend(query, keys, values, mask=mask, causal=causal, with_weights=with_weights)
 
-    def look(
+    def attend(
         self,
         query: Float[Tensor, "batch heads queries head_dim"],
         keys: Float[Tensor, "batch kv_heads keys head_dim"],

@@ -97,12 +97,7 @@ def _upcast(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-NORMS = {
-    "layer": nn.LayerNorm,
-    "rms": partial(nn.RMSNorm, eps=EPS),
-    "batch": BatchNorm,
-    "none": nn.Identity,
-}
+NORMS = {"layer": nn.LayerNorm, "rms": partial(nn.RMSNorm, eps=EPS), "batch": BatchNorm, "none": nn.Identity}
 
 
 def make_norm(kind: str, *, d_model: int) -> nn.Module:

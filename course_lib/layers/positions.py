@@ -5,10 +5,10 @@
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
-All encodings have the same interface: `add` is applied to the embedded words, `turn` to the queries and keys
-of every head. Each encoding uses at most one of the two; the other is the identity.
+All encodings have the same interface: `add` is applied to the embedded words, `rotate` to the queries and
+keys of every head. Each encoding uses at most one of the two; the other is the identity.
 
-| encoding | add | turn | parameters |
+| encoding | add | rotate | parameters |
 |---|---|---|---|
 | `SinusoidalPositions` | + sin and cos of the position | – | 0 |
 | `LearnedPositions` | + a vector for each position | – | max_len · d_model |
@@ -104,7 +104,7 @@ class NoPositions(nn.Module):
     ) -> Float[Tensor, "batch len model"]:
         return embedded
 
-    def turn(
+    def rotate(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
         return features
@@ -155,7 +155,7 @@ class RotaryPositions(NoPositions):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def turn(
+    def rotate(
         self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
     ) -> Float[Tensor, "batch heads len head_dim"]:
         length = features.shape[-2]

@@ -29,7 +29,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.attention import attend, masked_softmax, mix
+from course_lib.layers.attention import attend, masked_softmax, weighted_sum
 from course_lib.layers.cells import LSTMCell, lstm_cell
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore, additive
@@ -70,7 +70,7 @@ def tape_cell(
     """
     query = torch.cat([inputs, summary], dim=-1)[:, None]  # (batch, 1, input + hidden)
     weights = masked_softmax(additive(query, hiddens, w_query=w_query, w_key=w_key, v=v))
-    summary, memory = mix(weights, hiddens)[:, 0], mix(weights, cells)[:, 0]
+    summary, memory = weighted_sum(weights, hiddens)[:, 0], weighted_sum(weights, cells)[:, 0]
     gates = {"weight_ih": weight_ih, "weight_hh": weight_hh, "bias_ih": bias_ih, "bias_hh": bias_hh}
     hidden, cell = lstm_cell(inputs, summary, memory, **gates)
     return hidden, cell, summary, weights[:, 0]

@@ -166,10 +166,7 @@ class ConvS2S(Translator):
             windows.append(window)
             weights.append(layer_weights)
         logits = self.words.logits(self.dropout(self.target_to_embed(states)))
-        state = {
-            "windows": torch.stack(windows, dim=1),
-            "position": state["position"] + tokens.shape[1],
-        }
+        state = {"windows": torch.stack(windows, dim=1), "position": state["position"] + tokens.shape[1]}
         return logits, state, torch.stack(weights, dim=1) if with_weights else None
 
 

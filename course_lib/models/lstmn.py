@@ -121,7 +121,7 @@ class LSTMN(SteppingTranslator):
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
         return self.words.logits(self.output(self.dropout(features)))
 
-    def all_weights(
+    def attention_weights(
         self,
         src: Int[Tensor, "batch src"],
         src_lengths: Int[Tensor, " batch"],

@@ -46,8 +46,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.layers.attention import masked_softmax, mix
-from course_lib.layers.local import PredictedCentres, gaussian_window, monotonic_centres, near
+from course_lib.layers.attention import masked_softmax, weighted_sum
+from course_lib.layers.local import PredictedCentres, gaussian_window, monotonic_centres, local_mask
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
@@ -138,7 +138,7 @@ class Luong(SteppingTranslator):
         initial = {name: memory[name] for name in ("hidden", "cell")}
         tops, _ = self.decoder(self.embed(tgt_in), initial)
         steps = torch.arange(tgt_in.shape[1], device=tgt_in.device).expand(tgt_in.shape)
-        features, weights = self.look(memory, tops, steps)
+        features, weights = self.attend(memory, tops, steps)
         return self.logits(features), weights[:, None, None] if with_weights else None
 
     def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
@@ -150,19 +150,19 @@ class Luong(SteppingTranslator):
         """Update the state, then attend with the new one."""
         inputs = torch.cat([embedded, state["fed"]], dim=-1) if self.config.input_feeding else embedded
         top, lstm_state = self.decoder.step(inputs, {name: state[name] for name in ("hidden", "cell")})
-        feature, weights = self.look(memory, top[:, None], state["step"][:, None])
+        feature, weights = self.attend(memory, top[:, None], state["step"][:, None])
         feature = feature.squeeze(1)  # (batch, embed)
         state = lstm_state | {"step": state["step"] + 1}
         if self.config.input_feeding:
             state["fed"] = feature
         return feature, state, weights[:, None]
 
-    def look(
+    def attend(
         self, memory: Rows, tops: Float[Tensor, "batch tgt hidden"], steps: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt embed"], Float[Tensor, "batch tgt src"]]:
         """h~ = tanh(W_c [c ; h]) for each of the decoder's top states, and the attention weights."""
         weights = self._weights(memory, tops, steps)
-        context = mix(weights, memory["states"])
+        context = weighted_sum(weights, memory["states"])
         return torch.tanh(self.combine(torch.cat([context, tops], dim=-1))), weights
 
     def logits(self, features: Float[Tensor, "... embed"]) -> Float[Tensor, "... vocab"]:
@@ -179,7 +179,7 @@ class Luong(SteppingTranslator):
         lengths, half_width = memory["lengths"], self.config.half_width
         centres = monotonic_centres(steps, lengths) if monotonic else self.centres(tops, lengths)
         positions = torch.arange(scores.shape[-1], device=scores.device)
-        window = near(centres, positions, half_width=half_width)
+        window = local_mask(centres, positions, half_width=half_width)
         weights = masked_softmax(scores, memory["mask"] & window)
         if monotonic:
             return weights

@@ -58,12 +58,12 @@ class NGramRNNConfig(Config):
             )
 
 
-def staircase(
+def delay_parts(
     outputs: Float[Tensor, "batch tgt hidden"], *, n_parts: int
 ) -> Float[Tensor, "batch tgt hidden"]:
     """Split each output into parts and delay the second by one step, the third by two, and so on.
 
-        >>> staircase(torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]), n_parts=2)
+        >>> delay_parts(torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]), n_parts=2)
         tensor([[[ 1.,  0.],
                  [ 2., 10.],
                  [ 3., 20.]]])
@@ -101,5 +101,5 @@ class NGramRNN(LanguageModel):
         return self._logits(outputs)[:, -1], lstm_state | {"earlier": outputs[:, 1:]}, None
 
     def _logits(self, outputs: Tensor) -> Tensor:
-        features = torch.tanh(self.join(staircase(outputs, n_parts=self.config.order - 1)))
+        features = torch.tanh(self.join(delay_parts(outputs, n_parts=self.config.order - 1)))
         return self.words.logits(self.dropout(features))

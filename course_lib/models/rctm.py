@@ -6,7 +6,7 @@ What was new: the first modern translation model that is a single neural network
 real corpora (small ones were tried in 1997). There is no phrase table and no alignment: the source becomes a
 vector, and a recurrent language model generates the target with this vector as an input at every word.
 
-    s = S · folded(source)                              layers/folding.py
+    s = S · folded(source)                              layers/sentence_convolution.py
     h_t = tanh(I · word_t + R · h_{t-1} + s)            word_t is the previous target word
     next word = softmax(O · h_t)
 
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.layers.folding import Folding
+from course_lib.layers.sentence_convolution import SentenceConvolution
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
@@ -60,7 +60,7 @@ class RCTM(Translator):
     def __init__(self, config: RCTMConfig):
         super().__init__(config)
         self.words = Embeddings(config, embed=config.embed)
-        self.folding = Folding(embed=config.embed, max_len=config.max_len)
+        self.folding = SentenceConvolution(embed=config.embed, max_len=config.max_len)
         # Its input is [word; sentence], so its matrix is the concatenation of the paper's I and S.
         self.decoder = Recurrent(kind="rnn", input_size=2 * config.embed, hidden=config.hidden)
         self.dropout = nn.Dropout(config.dropout)

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.layers.attention import masked_softmax, mix
+from course_lib.layers.attention import masked_softmax, weighted_sum
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent
 from course_lib.models.config import Config
@@ -96,7 +96,7 @@ class SelfAttentive(nn.Module):
         check_sentences(tokens, lengths, self.config)
         states, _ = self.lstm(self.dropout(self.words(tokens)), lengths=lengths)
         weights = masked_softmax(self.score(states).mT, padding_mask(lengths, tokens.shape[1]))
-        return mix(weights, states), weights
+        return weighted_sum(weights, states), weights
 
     def classify(self, embedding: Float[Tensor, "batch hops value_dim"]) -> Float[Tensor, "batch classes"]:
         """A score for each class, from the concatenation of all hops."""

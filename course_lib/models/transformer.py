@@ -52,12 +52,12 @@ from course_lib.models.inputs import check_sentences, check_target
 from course_lib.models.translator import Decoded, Stepped, Translator
 from course_lib.shapes import Bool, Float, Int, Tensor
 
-USES = {
+ATTENTIONS = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-"""The keys of `all_weights`, and the usual names of the three attentions."""
+"""The keys of `attention_weights`, and the usual names of the three attentions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ class TransformerConfig(Config):
         ]
         return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
 
-    def hidden_ahead(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
+    def causal_arguments(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
         """The arguments that make a stack causal; with `leaky`, each word may also attend to the next one."""
         if not self.leaky:
             return {"causal": True}
@@ -140,7 +140,7 @@ class Transformer(Translator):
 
     def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
         mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
-        return self.memory_of(self.run_encoder(src, mask)[0], mask)
+        return self.make_memory(self.run_encoder(src, mask)[0], mask)
 
     def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         logits, weights = self.run_decoder(memory, tgt_in, with_weights=with_weights)
@@ -155,11 +155,13 @@ class Transformer(Translator):
     ) -> Stepped:
         position = state["keys"].shape[-2]
         x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=position))
-        turn = partial(self.target_positions.turn, first=position)
-        x, state, weights = self.decoder(x, turn=turn, past=state, source=memory, with_weights=with_weights)
+        rotate = partial(self.target_positions.rotate, first=position)
+        x, state, weights = self.decoder(
+            x, rotate=rotate, past=state, source=memory, with_weights=with_weights
+        )
         return self.words.logits(x[:, 0]), state, weights["cross"][..., 0, :] if with_weights else None
 
-    def all_weights(
+    def attention_weights(
         self,
         src: Int[Tensor, "batch src"],
         src_lengths: Int[Tensor, " batch"],
@@ -169,7 +171,7 @@ class Transformer(Translator):
         check_target(tgt_in, self.config)
         mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
         states, encoder_weights = self.run_encoder(src, mask, with_weights=True)
-        memory = self.memory_of(states, mask)
+        memory = self.make_memory(states, mask)
         return encoder_weights | self.run_decoder(memory, tgt_in, with_weights=True)[1]
 
     def run_encoder(
@@ -181,14 +183,16 @@ class Transformer(Translator):
     ) -> tuple[Float[Tensor, "batch src model"], Rows]:
         """The encoder's output with this attention mask, and the attention weights if requested."""
         x = self.dropout(self.source_positions.add(self.words.source(src)))
-        x, _, weights = self.encoder(x, turn=self.source_positions.turn, mask=mask, with_weights=with_weights)
+        x, _, weights = self.encoder(
+            x, rotate=self.source_positions.rotate, mask=mask, with_weights=with_weights
+        )
         return x, {"encoder": weights["own"]} if with_weights else {}
 
-    def memory_of(
+    def make_memory(
         self, states: Float[Tensor, "batch src model"], mask: Bool[Tensor, "#batch 1 1 src"]
     ) -> Rows:
         """The memory for the decoder: keys and values of the encoder's output, and the padding mask."""
-        return {**self.decoder.read_source(states), "mask": mask}
+        return {**self.decoder.project_source(states), "mask": mask}
 
     def run_decoder(
         self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
@@ -198,8 +202,8 @@ class Transformer(Translator):
         # Padding is on the right, so the causal mask also hides it from real words.
         x, _, weights = self.decoder(
             x,
-            turn=self.target_positions.turn,
-            **self.config.hidden_ahead(tgt_in.shape[1], device=x.device),
+            rotate=self.target_positions.rotate,
+            **self.config.causal_arguments(tgt_in.shape[1], device=x.device),
             source=memory,
             with_weights=with_weights,
         )

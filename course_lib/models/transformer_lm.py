@@ -52,8 +52,8 @@ class TransformerLM(LanguageModel):
 
     def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
-        mask = self.config.hidden_ahead(tokens.shape[1], device=x.device)
-        x, _, weights = self.stack(x, turn=self.positions.turn, **mask, with_weights=with_weights)
+        mask = self.config.causal_arguments(tokens.shape[1], device=x.device)
+        x, _, weights = self.stack(x, rotate=self.positions.rotate, **mask, with_weights=with_weights)
         return self.words.logits(x), weights.get("own")
 
     def start(self, n_rows: int) -> Rows:
@@ -70,6 +70,6 @@ class TransformerLM(LanguageModel):
     def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
         position = state["keys"].shape[-2]
         x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=position))
-        turn = partial(self.positions.turn, first=position)
-        x, state, weights = self.stack(x, turn=turn, past=state, with_weights=with_weights)
+        rotate = partial(self.positions.rotate, first=position)
+        x, state, weights = self.stack(x, rotate=rotate, past=state, with_weights=with_weights)
         return self.words.logits(x[:, 0]), state, weights["own"][..., 0, :] if with_weights else None

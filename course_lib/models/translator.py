@@ -72,7 +72,7 @@ class Translator(nn.Module, ABC):
         """The logits with teacher forcing, for training."""
         return self.decode(self.encode(src, src_lengths), tgt_in)[0]
 
-    def all_weights(
+    def attention_weights(
         self,
         src: Int[Tensor, "batch src"],
         src_lengths: Int[Tensor, " batch"],

@@ -189,7 +189,7 @@ def test_a_block_equals_torchs_layer(pre_norm, crosses):
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_a_decoder_returns_weights_and_projects_the_source_in_each_layer(pre_norm):
     decoder = stack(crosses=True, pre_norm=pre_norm)
-    source = {**decoder.read_source(words(seed=1)), "mask": RAGGED}
+    source = {**decoder.project_source(words(seed=1)), "mask": RAGGED}
     assert source["keys"].shape == (BATCH, 2, N_HEADS, KEYS, HEAD_DIM)
     assert not torch.allclose(source["keys"][:, 0], source["keys"][:, 1])
     output, no_past, no_weights = decoder(words(QUERIES), causal=True, source=source)
@@ -203,19 +203,19 @@ def test_a_decoder_returns_weights_and_projects_the_source_in_each_layer(pre_nor
 @pytest.mark.parametrize("crosses", [False, True])
 def test_incremental_decoding_with_rotary_positions_equals_decoding_at_once(crosses):
     decoder, positions = stack(crosses=crosses), RotaryPositions(max_len=20, head_dim=HEAD_DIM).double()
-    source = {**decoder.read_source(words(seed=1)), "mask": RAGGED} if crosses else None
+    source = {**decoder.project_source(words(seed=1)), "mask": RAGGED} if crosses else None
 
-    def turn_from(first):
-        return lambda features: positions.turn(features, first=first)
+    def rotate_from(first):
+        return lambda features: positions.rotate(features, first=first)
 
     more = {"source": source, "with_weights": True}
-    expected, _, expected_weights = decoder(words(), turn=turn_from(0), causal=True, **more)
+    expected, _, expected_weights = decoder(words(), rotate=rotate_from(0), causal=True, **more)
     past = dict.fromkeys(("keys", "values"), torch.zeros(BATCH, 2, N_HEADS, 0, HEAD_DIM, dtype=torch.float64))
     for i in range(KEYS):
-        x, past, weights = decoder(words()[:, i : i + 1], turn=turn_from(i), past=past, **more)
+        x, past, weights = decoder(words()[:, i : i + 1], rotate=rotate_from(i), past=past, **more)
         torch.testing.assert_close(x[:, 0], expected[:, i])
         torch.testing.assert_close(weights["own"][..., 0, :], expected_weights["own"][..., i, : i + 1])
-    shifted, _, _ = decoder(words(), turn=turn_from(9), causal=True, source=source)
+    shifted, _, _ = decoder(words(), rotate=rotate_from(9), causal=True, source=source)
     torch.testing.assert_close(shifted, expected, atol=1e-5, rtol=0)  # only offsets matter; float32 tables
     assert (decoder(words(), causal=True, source=source)[0] - expected).abs().max() > 0.01
 
@@ -337,7 +337,7 @@ def test_rotation_equals_multiplication_by_a_complex_number_of_modulus_one():
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
     expected = torch.view_as_real(pairs * torch.polar(torch.ones_like(theta), theta)).flatten(-2)
     torch.testing.assert_close(rotate(x, theta), expected)
-    torch.testing.assert_close(RotaryPositions(max_len=11, head_dim=8).turn(x), expected)
+    torch.testing.assert_close(RotaryPositions(max_len=11, head_dim=8).rotate(x), expected)
 
 
 KINDS = {"sinusoidal": (0, []), "learned": (88, ["table"]), "rotary": (0, []), "none": (0, [])}
@@ -353,8 +353,8 @@ def test_each_encoding_uses_at_most_one_of_add_and_turn(kind):
         sum(p.numel() for p in positions.parameters()) == n_weights and list(positions.state_dict()) == saved
     )
     assert torch.equal(positions.add(words), words) == (kind in ("rotary", "none"))
-    assert torch.equal(positions.turn(heads), heads) == (kind != "rotary")
-    assert positions.turn(heads.bfloat16()).dtype == torch.bfloat16  # although the tables are float32
+    assert torch.equal(positions.rotate(heads), heads) == (kind != "rotary")
+    assert positions.rotate(heads.bfloat16()).dtype == torch.bfloat16  # although the tables are float32
     if kind == "learned":  # the same variance as sinusoids
         large = make_positions(kind, max_len=100, d_model=64, head_dim=8).table
         torch.testing.assert_close(

@@ -22,7 +22,7 @@ from course_lib.layers import (
 )
 from course_lib.layers import multi_head as heads
 from course_lib.layers.block import Block, KeysAndValues
-from course_lib.layers.folding import Folding
+from course_lib.layers.sentence_convolution import SentenceConvolution
 
 zeros, true = torch.zeros, torch.ones(1, dtype=torch.bool)
 integers = torch.ones(3, 4, dtype=torch.int64)
@@ -68,7 +68,7 @@ def test_every_score_checks_query_and_keys(name, query, keys, error, message):
 query, keys, values, wide = zeros(2, 3, 4), zeros(2, 5, 4), zeros(2, 5, 7), zeros(2, 5, 6)
 Q, K, V = zeros(2, 6, 5, 4), zeros(2, 3, 5, 4), zeros(2, 3, 5, 4)  # six query heads, three key heads
 add = positions.SinusoidalPositions(max_len=4, d_model=8).add
-turn = positions.RotaryPositions(max_len=4, head_dim=8).turn
+rotate = positions.RotaryPositions(max_len=4, head_dim=8).rotate
 gates = {f"bias_{part}": zeros(12) for part in ("ih", "hh")}
 gates |= {"weight_ih": zeros(12, 5), "weight_hh": zeros(12, 3)}  # of an LSTM with a hidden size of 3
 gru, lstm, both = (
@@ -106,7 +106,7 @@ WRONG = {
     r"2 keys.*got 5.*max_len": [lambda: scores.location(query, wide, weight=zeros(2, 4))],
     # attention
     r"scores .*torch.int64": [lambda: attention.masked_softmax(integers)],
-    r"values .*torch.int64": [lambda: attention.mix(zeros(2, 3), integers)],
+    r"values .*torch.int64": [lambda: attention.weighted_sum(zeros(2, 3), integers)],
     r"one value for each key": [
         lambda: attention.attend(query, keys, zeros(2, 4, 7)),
         lambda: attention.attend(query, keys, zeros(5, 7)),
@@ -118,7 +118,7 @@ WRONG = {
         lambda: attention.attend(query, keys, zeros(4, 5, 7)),
     ],
     r"half_width of at least 1, but got 0": [
-        lambda: local.near(zeros(1), torch.arange(3), half_width=0),
+        lambda: local.local_mask(zeros(1), torch.arange(3), half_width=0),
     ],
     r"v_p .* = \(5,\).*got \(5, 1\)": [
         lambda: local.predicted_centres(query, torch.tensor([3, 2]), w_p=zeros(5, 4), v_p=zeros(5, 1)),
@@ -200,8 +200,8 @@ WRONG = {
         lambda: causal_extend(zeros(2, 1, 3), zeros(2, 3, 3)),
     ],
     r"3 words \(max_len\), 5 wide \(embed\).*but got": [
-        lambda: Folding(embed=5, max_len=3)(zeros(1, 4, 5), torch.tensor([3])),
-        lambda: Folding(embed=5, max_len=3)(zeros(1, 3, 1), torch.tensor([3])),
+        lambda: SentenceConvolution(embed=5, max_len=3)(zeros(1, 4, 5), torch.tensor([3])),
+        lambda: SentenceConvolution(embed=5, max_len=3)(zeros(1, 3, 1), torch.tensor([3])),
     ],
     r"at least 5 words.*got 4": [
         lambda: convolution.convolve(zeros(1, 4, 3), zeros(5, 3, 3), dilation=2),
@@ -209,7 +209,7 @@ WRONG = {
     # the rest
     r"at most 4 positions.*\(max_len\), but got 5": [
         lambda: add(zeros(1, 2, 8), first=3),
-        lambda: turn(zeros(1, 1, 2, 8), first=3),
+        lambda: rotate(zeros(1, 1, 2, 8), first=3),
     ],
     r"width 8.*\(d_model\), but got \(1, 3, 1\)": [
         lambda: add(zeros(1, 3, 1)),
@@ -245,7 +245,7 @@ def test_a_wrong_input_raises_an_error(message):
     ids=str,
 )
 def test_a_mask_of_the_wrong_shape_raises_an_error(scores_shape, mask_shape):
-    for call in (masks.hide, attention.masked_softmax):
+    for call in (masks.mask_scores, attention.masked_softmax):
         with pytest.raises(ValueError, match=r"mask .*scores of shape .*got \("):
             call(zeros(scores_shape), true.expand(mask_shape) if mask_shape else true[0])
 

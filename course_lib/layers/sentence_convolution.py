@@ -40,7 +40,7 @@ def kernel_widths(length: int) -> list[int]:
     return widths
 
 
-def fold(
+def convolve_columns(
     columns: Float[Tensor, "batch len embed"],
     lengths: Int[Tensor, " batch"],
     kernel: Float[Tensor, "embed width"],
@@ -48,7 +48,7 @@ def fold(
     """One layer, tanh(columns * kernel), for sentences of different lengths: the new (columns, lengths).
 
         >>> columns = torch.tensor([[[0.1], [0.2]], [[0.5], [9.0]]])             # the 9 is padding
-        >>> fold(columns, torch.tensor([2, 1]), torch.tensor([[1.0, 1.0]]))
+        >>> convolve_columns(columns, torch.tensor([2, 1]), torch.tensor([[1.0, 1.0]]))
         (tensor([[[0.2913]],
         <BLANKLINE>
                 [[0.5000]]]), tensor([1, 1]))
@@ -67,7 +67,7 @@ def fold(
     return torch.where(done, columns[:, : folded.shape[1]], folded), (lengths - width + 1).clamp(min=1)
 
 
-class Folding(nn.Module):
+class SentenceConvolution(nn.Module):
     """All layers for sentences of up to `max_len` words.
 
     The kernels are concatenated in one parameter. Short sentences don't use the wide kernels, and parameters
@@ -96,5 +96,5 @@ class Folding(nn.Module):
         for kernel in self.kernels.split(self.widths, dim=1):
             if columns.shape[1] == 1:
                 break
-            columns, lengths = fold(columns, lengths, kernel)
+            columns, lengths = convolve_columns(columns, lengths, kernel)
         return columns[:, 0]

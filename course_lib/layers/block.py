@@ -45,7 +45,7 @@ class AttentionWeights(NamedTuple):
 
 
 class Block(nn.Module):
-    """One block of an encoder or a decoder; `crosses` adds cross-attention over a source.
+    """One block of an encoder or a decoder; `cross_attention` adds attention over a source.
 
     Lesson 13 removes parts: `feed_forward="none"` leaves only attention, `residual=False` has no residual
     connections.
@@ -60,7 +60,7 @@ class Block(nn.Module):
         n_kv_heads: int | None = None,
         d_k: int | None = None,
         d_v: int | None = None,
-        crosses: bool = False,
+        cross_attention: bool = False,
         pre_norm: bool = True,
         norm: str = "layer",
         residual: bool = True,
@@ -78,16 +78,14 @@ class Block(nn.Module):
 
         self.attention = multi_head()
         self.around_attention = residual_connection()
-        if crosses:
+        self.cross = self.feed_forward = None
+        if cross_attention:
             self.cross = multi_head()
             self.around_cross = residual_connection()
-        self.has_feed_forward = feed_forward != "none"
-        if self.has_feed_forward:
-            self.feed_forward = make_feed_forward(
-                feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout
-            )
+        if feed_forward != "none":
+            sizes = {"d_model": d_model, "d_ff": d_ff, "dropout": ff_dropout}
+            self.feed_forward = make_feed_forward(feed_forward, **sizes)
             self.around_feed_forward = residual_connection()
-        self.crosses = crosses
 
     def forward(
         self,
@@ -104,17 +102,17 @@ class Block(nn.Module):
         """Return the block's outputs, the keys and values to cache, and the attention weights.
 
         `past` holds the cached keys and values of earlier words, and `x` holds the words that follow. Each of
-        them attends to the past, to earlier words in `x` and to itself, without `causal` or a mask.
+        them attends to the past, to earlier words in `x` and to itself.
         """
         if past is not None and (causal or mask is not None):
             raise ValueError(
                 "Expected neither causal nor mask together with a past: attention over a past is always "
                 "causal. Leave them out."
             )
-        if self.crosses != (source is not None):
+        if (self.cross is None) != (source is None):
             raise ValueError(
-                "Expected a source if and only if the block has cross-attention (crosses=True), but got "
-                f"crosses={self.crosses} and {'no' if source is None else 'a'} source."
+                "Expected a source if and only if the block has cross-attention, but got "
+                f"cross_attention={self.cross is not None} and {'no' if source is None else 'a'} source."
             )
         query, keys, values = self.attention.project(self.around_attention.before(x))
         if rotate is not None:
@@ -130,14 +128,14 @@ class Block(nn.Module):
         x = self.around_attention.after(x, output)
 
         cross_weights = None
-        if self.crosses:
+        if self.cross is not None:
             query = self.cross.project_query(self.around_cross.before(x))
             output, cross_weights = self.cross.attend(
                 query, *source, mask=source_mask, with_weights=with_weights
             )
             x = self.around_cross.after(x, output)
 
-        if self.has_feed_forward:
+        if self.feed_forward is not None:
             x = self.around_feed_forward(x, self.feed_forward)
         return x, KeysAndValues(keys, values), AttentionWeights(self_weights, cross_weights)
 

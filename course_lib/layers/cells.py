@@ -1,10 +1,5 @@
 """Recurrent cells: one step of an RNN, an LSTM or a GRU maps an input and the old state to the new state.
 
-    >>> one, zero = torch.ones(1, 1), torch.zeros(1)
-    >>> weights = {"weight_ih": one, "weight_hh": one, "bias_ih": zero, "bias_hh": zero}
-    >>> rnn_cell(torch.tensor([[0.5]]), torch.tensor([[-0.5]]), **weights)     # tanh(0.5 - 0.5)
-    tensor([[0.]])
-
 | cell | state | weight matrices | from |
 |---|---|---|---|
 | `rnn_cell` | hidden | 1 | Elman 1990 |
@@ -174,9 +169,6 @@ class LSTMCell(nn.LSTMCell):
 
 class GRUCell(nn.GRUCell):
     """`gru_cell` with its parameters."""
-
-    def __init__(self, *, input_size: int, hidden: int):
-        super().__init__(input_size, hidden)
 
     def forward(
         self, inputs: Float[Tensor, "batch input"], hidden: Float[Tensor, "batch hidden"]

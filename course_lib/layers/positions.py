@@ -29,6 +29,9 @@ from torch import nn
 
 from course_lib.shapes import Float, Tensor
 
+Words = Float[Tensor, "batch len model"]
+Heads = Float[Tensor, "batch heads len head_dim"]
+
 BASE = 10_000.0
 """The base of the frequencies. The longest wavelength is just under 2π · 10000 words."""
 
@@ -99,14 +102,10 @@ def _rotate(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class NoPositions(nn.Module):
     """No positional encoding: only a causal mask then reveals anything about the order of words."""
 
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
+    def add(self, embedded: Words, *, first: int = 0) -> Words:
         return embedded
 
-    def rotate(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
+    def rotate(self, features: Heads, *, first: int = 0) -> Heads:
         return features
 
 
@@ -115,9 +114,7 @@ class _AddedPositions(NoPositions):
 
     table: Tensor
 
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
+    def add(self, embedded: Words, *, first: int = 0) -> Words:
         if embedded.shape[-1] != self.table.shape[-1]:  # torch would broadcast a width of 1
             raise ValueError(
                 f"Expected words of width {self.table.shape[-1]}, for which this encoding was made "
@@ -155,22 +152,13 @@ class RotaryPositions(NoPositions):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def rotate(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
+    def rotate(self, features: Heads, *, first: int = 0) -> Heads:
         length = features.shape[-2]
         return _rotate(features, _slice_table(self.cos, first, length), _slice_table(self.sin, first, length))
 
 
-Positions = SinusoidalPositions | LearnedPositions | RotaryPositions | NoPositions
-
-
-def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> Positions:
-    """Make an encoding; it uses either `d_model` or `head_dim`, depending on its kind.
-
-    >>> make_positions("learned", max_len=9, d_model=4, head_dim=2).table.shape
-    torch.Size([9, 4])
-    """
+def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> NoPositions:
+    """Make an encoding; it uses either `d_model` or `head_dim`, depending on its kind."""
     if kind == "sinusoidal":
         return SinusoidalPositions(max_len=max_len, d_model=d_model)
     if kind == "learned":

@@ -78,13 +78,11 @@ class Residual(nn.Module):
         return self.after(x, layer(self.before(x)))
 
     def before(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
-        """The layer's input."""
         return self.norm(x) if self.pre_norm else x
 
     def after(
         self, x: Float[Tensor, "... model"], change: Float[Tensor, "... model"]
     ) -> Float[Tensor, "... model"]:
-        """Add the layer's output."""
         if self.training:  # in eval mode dropout does nothing, but the call takes time
             change = self.dropout(change)
         changed = x + change if self.residual else change

@@ -6,21 +6,14 @@
     logits = encoder.classify(embedding)                    # or both at once: encoder(tokens, lengths)
     loss = F.cross_entropy(logits, labels) + 0.03 * redundancy(weights).mean()
 
-What was new: attention without a second sentence or a decoder. The queries are parameters: W_s2 has one for
-each hop, and each hop is a weighted sum of all states of the sentence. Different hops can attend to different
-words, like the heads of the Transformer later; a penalty keeps them from being redundant.
+New: attention without a second sentence or a decoder. The queries are parameters: W_s2 has one for each hop,
+and each hop is a weighted sum of all states of the sentence. A penalty keeps hops from being redundant.
 
     A = softmax(W_s2 tanh(W_s1 Hᵀ))      M = A H      P = ‖A Aᵀ − I‖²_F
 
-What was still missing: words don't attend to each other, the queries are the same for every sentence, and the
-bidirectional LSTM still processes one word after another.
-
 Where this differs from the paper:
-- The classifier's hidden layer is as wide as one hop of the embedding (2 · hidden); the paper's are thousands
-  wide, and it also prunes them, which is left out here.
-- Word embeddings are learnt from scratch, without word2vec or GloVe. There is no next word to predict, so
-  `tied` has no effect.
-- The penalty is a separate function; its coefficient belongs to the training.
+- The classifier's hidden layer is as wide as one hop of the embedding (2 · hidden), and is not pruned.
+- Word embeddings are learnt from scratch. There is no next word to predict, so `tied` has no effect.
 """
 
 from __future__ import annotations
@@ -99,11 +92,10 @@ class SelfAttentive(nn.Module):
         return weighted_sum(weights, states), weights
 
     def classify(self, embedding: Float[Tensor, "batch hops value_dim"]) -> Float[Tensor, "batch classes"]:
-        """A score for each class, from the concatenation of all hops."""
+        """Logits, from the concatenation of all hops."""
         return self.classifier(embedding.flatten(start_dim=1))
 
     def forward(
         self, tokens: Int[Tensor, "batch len"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch classes"]:
-        """Encode, then classify."""
         return self.classify(self.encode(tokens, lengths)[0])

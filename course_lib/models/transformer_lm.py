@@ -5,20 +5,12 @@
     Radford, Narasimhan, Salimans, Sutskever 2018
         Improving Language Understanding by Generative Pre-Training
 
-What was new: without a source, a decoder block consists of self-attention and feed-forward. Every word
-attends directly to every earlier word, while a recurrent model has to carry information through all words
-between.
-
-What was still missing: a bound on the cost. The key-value cache grows with every word, and a text longer than
-`max_len` has to be truncated.
-
-    score      scaled dot product of a word with the words up to itself
-    tied       one matrix for embeddings and output layer
+Without a source, a decoder block consists of self-attention and feed-forward. Every word attends directly to
+every earlier word; the key-value cache grows with every word, up to `max_len`.
 
 Where this differs from the papers:
-- Pre-norm by default, as in GPT-2 (2019); the two papers use the Transformer's post-norm.
-- Sinusoidal positions by default, as in the Transformer and in Liu et al.; Radford et al. learn theirs.
-- ReLU, as in the Transformer; Radford et al. have GELU.
+- Pre-norm by default, as in GPT-2 (2019), and ReLU; Radford et al. have GELU.
+- Sinusoidal positions by default, as in Liu et al.; Radford et al. learn theirs.
 - Liu et al.'s local and memory-compressed attention, for texts of 11,000 words, is left out.
 """
 
@@ -32,8 +24,7 @@ from course_lib.layers.rows import Rows
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.transformer import TransformerConfig
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
 
 
 class TransformerLM(LanguageModel):
@@ -48,9 +39,9 @@ class TransformerLM(LanguageModel):
         self.words = Embeddings(config, embed=config.d_model, dropout=0.0, reads_source=False)
         self.dropout = nn.Dropout(config.dropout)
         self.positions = config.make_positions()
-        self.stack = config.make_stack(crosses=False)
+        self.stack = config.make_stack(cross_attention=False)
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
         mask = self.config.causal_arguments(tokens.shape[1], device=x.device)
         x, _, weights = self.stack(x, rotate=self.positions.rotate, **mask, with_weights=with_weights)
@@ -67,7 +58,7 @@ class TransformerLM(LanguageModel):
             for name, width in widths.items()
         }
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         position = state["keys"].shape[-2]
         x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=position))
         rotate = partial(self.positions.rotate, first=position)

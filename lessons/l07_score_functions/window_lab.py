@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
-from course_lib.layers.local import gaussian_window, monotonic_centres, local_mask
+from course_lib.layers.local import gaussian_window, local_mask, monotonic_centres
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL

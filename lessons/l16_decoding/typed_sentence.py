@@ -37,7 +37,7 @@ class TypedTranslation:
     """One translation, step by step: source and target tokens, `</s>` among them.
 
     `probabilities[t]` are those of the step that outputs token t. `attention` holds the weights of each of
-    the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); it is empty for a system without attention.
+    the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
     """
 
     source: tuple[str, ...] = ()

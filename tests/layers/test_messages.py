@@ -166,7 +166,7 @@ WRONG = {
         lambda: cells.gru_cell(zeros(2, 5), zeros(1, 3), **gates),
     ],
     r"inputs .*torch.int64": [
-        lambda: cells.GRUCell(input_size=4, hidden=3)(integers, zeros(3, 3)),
+        lambda: cells.GRUCell(4, 3)(integers, zeros(3, 3)),
     ],
     r"lengths .*\(4,\), but got": [
         lambda: gru(zeros(4, 7, 5), lengths=torch.tensor([3])),
@@ -182,10 +182,10 @@ WRONG = {
         lambda: gru(zeros(4, 7, 5), gru.zeros(1)),
     ],
     r"bidirectional": [lambda: both.step(zeros(4, 5), both.zeros(4))],
-    r"but got crosses=True and no source": [
-        lambda: Block(d_model=6, n_heads=3, d_ff=9, crosses=True)(zeros(1, 1, 6)),
+    r"but got cross_attention=True and no source": [
+        lambda: Block(d_model=6, n_heads=3, d_ff=9, cross_attention=True)(zeros(1, 1, 6)),
     ],
-    r"but got crosses=False and a source": [
+    r"but got cross_attention=False and a source": [
         lambda: block(zeros(1, 1, 6), source=KeysAndValues(*zeros(2, 1, 3, 2, 2))),
     ],
     # convolution

@@ -60,7 +60,7 @@ def copy_into(theirs: nn.Transformer, ours: Transformer) -> None:
             for block, layer in zip(our_stack.blocks, their_stack.layers, strict=True):
                 attentions = [(block.attention, layer.self_attn)]
                 paths = [block.around_attention, block.around_feed_forward]
-                if block.crosses:
+                if block.cross is not None:
                     attentions.append((block.cross, layer.multihead_attn))
                     paths.insert(1, block.around_cross)
                 for heads, other in attentions:

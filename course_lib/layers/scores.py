@@ -71,12 +71,7 @@ def cosine(query: Float[Tensor, "... queries key_dim"], keys: Keys) -> Scores:
     return dot(F.normalize(query, dim=-1, eps=1e-6), F.normalize(keys, dim=-1, eps=1e-6))
 
 
-def general(
-    query: Query,
-    keys: Keys,
-    *,
-    weight: Float[Tensor, "query_dim key_dim"],
-) -> Scores:
+def general(query: Query, keys: Keys, *, weight: Float[Tensor, "query_dim key_dim"]) -> Scores:
     """qᵀ W k, also called bilinear: a dot product after W has projected the query to the keys' width.
 
     >>> general(torch.tensor([[1.0]]), torch.tensor([[2.0, 3.0]]), weight=torch.tensor([[10.0, 1.0]]))
@@ -158,12 +153,7 @@ def concat(
     return torch.tanh(pairs @ weight.mT) @ v
 
 
-def location(
-    query: Query,
-    keys: Keys,
-    *,
-    weight: Float[Tensor, "max_len query_dim"],
-) -> Scores:
+def location(query: Query, keys: Keys, *, weight: Float[Tensor, "max_len query_dim"]) -> Scores:
     """W q: the scores depend only on the query. Only the number of keys matters, not their content.
 
     >>> location(torch.tensor([[2.0]]), torch.zeros(2, 5), weight=torch.tensor([[1.0], [3.0], [9.0]]))
@@ -205,11 +195,7 @@ class AdditiveScore(nn.Module):
         """Multiply the keys by W_k, the part of the score that is the same for all queries."""
         return keys @ self.w_key.mT
 
-    def score_projected(
-        self,
-        query: Query,
-        projected_keys: Float[Tensor, "... keys attn_dim"],
-    ) -> Scores:
+    def score_projected(self, query: Query, projected_keys: Float[Tensor, "... keys attn_dim"]) -> Scores:
         """The same scores as `forward`, for keys from `project_keys`."""
         return additive_projected(query, projected_keys, w_query=self.w_query, v=self.v)
 

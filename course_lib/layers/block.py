@@ -6,8 +6,8 @@
     torch.Size([1, 5, 8])
 
 A block has self-attention, then cross-attention if it belongs to a translator's decoder, then the
-feed-forward layer. Each has its own residual connection. A `Stack` is a sequence of blocks: encoders,
-decoders and language models are all stacks, with different masks.
+feed-forward layer. Each has its own residual connection. Encoders, decoders and language models are all
+stacks of blocks, with different masks.
 """
 
 from __future__ import annotations
@@ -45,11 +45,7 @@ class AttentionWeights(NamedTuple):
 
 
 class Block(nn.Module):
-    """One block of an encoder or a decoder; `cross_attention` adds attention over a source.
-
-    Lesson 13 removes parts: `feed_forward="none"` leaves only attention, `residual=False` has no residual
-    connections.
-    """
+    """One block of an encoder or a decoder; lesson 13 removes parts."""
 
     def __init__(
         self,
@@ -83,8 +79,9 @@ class Block(nn.Module):
             self.cross = multi_head()
             self.around_cross = residual_connection()
         if feed_forward != "none":
-            sizes = {"d_model": d_model, "d_ff": d_ff, "dropout": ff_dropout}
-            self.feed_forward = make_feed_forward(feed_forward, **sizes)
+            self.feed_forward = make_feed_forward(
+                feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout
+            )
             self.around_feed_forward = residual_connection()
 
     def forward(

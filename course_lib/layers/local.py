@@ -19,9 +19,6 @@ Luong, Pham and Manning (2015) propose two ways to choose the centre:
 
 The window's edge is hard, so it gives the centre no gradient. The Gaussian is smooth, and through it the
 network learns where to attend. Positions count from 0.
-
-With D at least 1, a window always contains a real word: a centre is in [0, S], so it is at most 1 away from
-one of the positions 0 … S - 1.
 """
 
 from __future__ import annotations
@@ -36,11 +33,7 @@ from course_lib.shapes import Bool, Float, Int, Tensor
 def monotonic_centres(
     steps: Int[Tensor, "batch queries"], lengths: Int[Tensor, " batch"]
 ) -> Int[Tensor, "batch queries"]:
-    """local-m: target word t is centred on source word t, or on the last source word.
-
-    >>> monotonic_centres(torch.tensor([[0, 1, 2, 3]]), lengths=torch.tensor([3]))
-    tensor([[0, 1, 2, 2]])
-    """
+    """local-m: target word t is centred on source word t, or on the last source word."""
     return torch.minimum(steps, lengths[:, None] - 1)
 
 

@@ -51,8 +51,8 @@ def split_heads(
         tensor([[1., 2.],
                 [5., 6.]])
 
-    Split the last axis first, then move the heads forward. A single `view` to the final shape runs without
-    an error, but gives each head whole words instead of a slice of every word.
+    A single `view` to the final shape runs without an error, but gives each head whole words instead of a
+    slice of every word.
     """
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
@@ -122,8 +122,7 @@ class MultiHead(nn.Module):
     queries and keys are `d_k` wide and its values `d_v`; both default to d_model / n_heads.
 
     As in the paper's formula, there are no biases. A bias on the keys would have no effect: it adds the same
-    number to all scores of a query, and the softmax cancels it. A bias on the values would only add a
-    constant to the output. Torch's `nn.MultiheadAttention` has all of them, initialised to 0.
+    number to all scores of a query, and the softmax cancels it.
     """
 
     def __init__(
@@ -217,10 +216,7 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
 
 
 def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
-    """Multiply by several matrices in one product, which is faster than one product for each.
-
-    For a single word on a CPU, as in decoding, concatenating the matrices would take longer than it saves.
-    """
+    """Multiply by several matrices in one product, unless concatenating them takes longer than it saves."""
     if inputs.shape[-2] == 1 and inputs.device.type == "cpu":
         return tuple(F.linear(inputs, weight) for weight in weights)
     return F.linear(inputs, torch.cat(weights)).split([len(weight) for weight in weights], dim=-1)

@@ -112,8 +112,6 @@ class NoPositions(nn.Module):
 class _AddedPositions(NoPositions):
     """Encodings that add a row of a table to each word and leave queries and keys unchanged."""
 
-    table: Tensor
-
     def add(self, embedded: Words, *, first: int = 0) -> Words:
         if embedded.shape[-1] != self.table.shape[-1]:  # torch would broadcast a width of 1
             raise ValueError(
@@ -142,9 +140,6 @@ class LearnedPositions(_AddedPositions):
 
 class RotaryPositions(NoPositions):
     """Rotary position embedding (RoPE): `rotate` is applied to queries and keys, the same in every head."""
-
-    cos: Tensor
-    sin: Tensor
 
     def __init__(self, *, max_len: int, head_dim: int):
         super().__init__()

@@ -56,8 +56,6 @@ class BahdanauConfig(Config):
 class Bahdanau(SteppingTranslator):
     """The first translator with attention over the source words."""
 
-    config: BahdanauConfig
-
     def __init__(self, config: BahdanauConfig):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
@@ -66,7 +64,7 @@ class Bahdanau(SteppingTranslator):
         self.encoder = Recurrent(kind="gru", input_size=embed, hidden=hidden, bidirectional=True)
         self.first_state = nn.Linear(hidden, hidden)
         self.score = AdditiveScore(query_dim=hidden, key_dim=annotation, attn_dim=hidden)
-        self.decoder = GRUCell(embed + annotation, hidden)
+        self.decoder = GRUCell(input_size=embed + annotation, hidden=hidden)
         self.maxout = Maxout(input_size=hidden + embed + annotation, output_size=embed)
         self.dropout = nn.Dropout(config.dropout)
 

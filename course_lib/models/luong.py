@@ -47,7 +47,7 @@ from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore,
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.translator import Decoded, Lengths, Source, SteppingTranslator, Target, Walked
-from course_lib.shapes import Float, Tensor
+from course_lib.shapes import Float, Int, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +66,6 @@ class LuongConfig(Config):
 
 class Luong(SteppingTranslator):
     """An LSTM translator that attends after each state update, to all source words or to a window."""
-
-    config: LuongConfig
 
     def __init__(self, config: LuongConfig):
         super().__init__(config)
@@ -134,7 +132,7 @@ class Luong(SteppingTranslator):
         return feature, state, weights[:, None]
 
     def attend(
-        self, memory: Rows, tops: Float[Tensor, "batch tgt hidden"], steps: Target
+        self, memory: Rows, tops: Float[Tensor, "batch tgt hidden"], steps: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt embed"], Float[Tensor, "batch tgt src"]]:
         """h~ = tanh(W_c [c ; h]) for each of the decoder's top states, and the attention weights."""
         weights = self._weights(memory, tops, steps)

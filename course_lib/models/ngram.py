@@ -46,7 +46,7 @@ def count_ngrams(sentences: Iterable[Sequence[int]], *, order: int) -> dict[Past
     >>> counts[()][EOS]                           # EOS occurred twice
     2
     """
-    counts: dict[Past, Counter[int]] = defaultdict(Counter)
+    counts = defaultdict(Counter)
     for sentence in sentences:
         words = [BOS, *sentence, EOS]
         for position in range(1, len(words)):
@@ -99,9 +99,7 @@ class NGramLM(LanguageModel):
         """Count these sentences (ids without BOS and EOS), replacing all earlier counts."""
         counts = count_ngrams(map(self._checked, sentences), order=self.config.order)
         if not counts:
-            raise ValueError(
-                "Expected at least one sentence to count, but got none. Was an iterator exhausted?"
-            )
+            raise ValueError("Expected at least one sentence, but got none. Was an iterator exhausted?")
         self._set_tables(counts)
 
     def start(self, n_rows: int) -> Rows:

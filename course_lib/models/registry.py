@@ -164,7 +164,7 @@ SYSTEMS = (
 
 
 def system(name: str) -> System:
-    """Find a system by name, or raise an error with suggestions."""
+    """Find a system by name, or suggest similar names."""
     for entry in SYSTEMS:
         if entry.name == name:
             return entry
@@ -217,12 +217,7 @@ def n_parameters(model: torch.nn.Module) -> int:
 
 
 def config_to_json(name: str, config: Config) -> dict[str, JsonValue]:
-    """A configuration as plain data, with the name of its system: checkpoints store it with the weights.
-
-    >>> stored = config_to_json("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=50))
-    >>> stored["system"], stored["vocab_size"]
-    ('bahdanau', 50)
-    """
+    """A configuration as plain data, with the name of its system: checkpoints store it with the weights."""
     _check_config(system(name), config)
     return {"system": name, **asdict(config)}
 

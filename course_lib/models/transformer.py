@@ -109,8 +109,6 @@ class TransformerConfig(Config):
 class Transformer(Translator):
     """An encoder stack, and a decoder stack with cross-attention in every layer."""
 
-    config: TransformerConfig
-
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
         # Dropout is applied to the sum of embedding and position instead.

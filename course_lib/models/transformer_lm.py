@@ -31,7 +31,6 @@ class TransformerLM(LanguageModel):
     """A single causal stack."""
 
     attends = True
-    config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
@@ -49,13 +48,11 @@ class TransformerLM(LanguageModel):
 
     def start(self, n_rows: int) -> Rows:
         """An empty key-value cache."""
-        config = self.config
-        n_kv_heads, head_dim = config.n_kv_heads or config.n_heads, config.d_model // config.n_heads
-        widths = {"keys": config.d_k or head_dim, "values": config.d_v or head_dim}
-        weight = self.words.output.weight
+        heads, n_layers = self.stack.blocks[0].attention, len(self.stack.blocks)
+        matrices = {"keys": heads.w_key, "values": heads.w_value}
         return {
-            name: weight.new_zeros(n_rows, config.n_layers, n_kv_heads, 0, width)
-            for name, width in widths.items()
+            name: matrix.new_zeros(n_rows, n_layers, heads.n_kv_heads, 0, len(matrix) // heads.n_kv_heads)
+            for name, matrix in matrices.items()
         }
 
     def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:

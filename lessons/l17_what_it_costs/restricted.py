@@ -20,7 +20,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.layers.checks import check_query_and_keys, check_same_length
+from course_lib.layers.checks import check_query_and_keys
 from course_lib.layers.local import local_mask
 from course_lib.shapes import Bool, Float, Tensor
 
@@ -71,3 +71,12 @@ def attend_nearby(
     blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
     context, _ = attend(blocks, three_blocks(keys), three_blocks(values), mask=mask)
     return context.flatten(-3, -2)[..., :n, :]
+
+
+def check_same_length(query: Tensor, keys: Tensor) -> None:
+    """Self-attention has one query and one key for every position."""
+    if query.shape[-2] != keys.shape[-2]:
+        raise ValueError(
+            "Expected as many queries as keys, because both are positions of the same sentence, "
+            f"but got {query.shape[-2]} queries and {keys.shape[-2]} keys."
+        )

@@ -7,14 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.convolution import (
-    GatedConvolution,
-    convolve,
-    gated_linear_unit,
-    last_words,
-    receptive_field,
-    slide,
-)
+from course_lib.layers.convolution import GatedConvolution, gated_linear_unit, last_words, slide
 from course_lib.layers.sentence_convolution import SentenceConvolution, convolve_columns, kernel_widths
 
 BATCH, LEN, CHANNELS, OUT, MAX_LEN = 2, 9, 3, 5, 13
@@ -25,18 +18,6 @@ def draw(*shape, seed=0):
 
 
 # ---- convolution
-
-
-@pytest.mark.parametrize(("width", "dilation"), [(1, 1), (2, 1), (3, 1), (4, 2), (3, 4), (9, 1)])
-def test_convolve_equals_torch_and_a_loop(width, dilation):
-    inputs, weight, bias = draw(BATCH, LEN, CHANNELS), draw(OUT, CHANNELS, width, seed=1), draw(OUT, seed=2)
-    outputs = convolve(inputs, weight, bias, dilation=dilation)
-    torch.testing.assert_close(outputs, F.conv1d(inputs.mT, weight, bias, dilation=dilation).mT)
-    torch.testing.assert_close(convolve(inputs, weight, dilation=dilation), outputs - bias)
-    for row in range(BATCH):
-        for window in range(LEN - (width - 1) * dilation):
-            words = inputs[row, window : window + (width - 1) * dilation + 1 : dilation]
-            torch.testing.assert_close(outputs[row, window], (weight * words.mT).sum(dim=(1, 2)) + bias)
 
 
 def test_the_gated_linear_unit_equals_torch_and_an_open_gate_passes_the_gradient():
@@ -50,14 +31,14 @@ def test_the_gated_linear_unit_equals_torch_and_an_open_gate_passes_the_gradient
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_the_layer_equals_the_functions(width, causal):
+def test_the_layer_equals_torch(width, causal):
     torch.manual_seed(0)
     layer = GatedConvolution(channels=CHANNELS, width=width, causal=causal).double()
     nn.init.normal_(layer.convolution.bias)  # it starts at 0, where a mistake would not show
     inputs, span = draw(BATCH, LEN, CHANNELS), width - 1
     before = span if causal else span // 2
     padded = F.pad(inputs, (0, 0, before, span - before))
-    convolved = convolve(padded, layer.convolution.weight, layer.convolution.bias)
+    convolved = F.conv1d(padded.mT, layer.convolution.weight, layer.convolution.bias).mT
     torch.testing.assert_close(layer(inputs), gated_linear_unit(convolved))
     inputs[0, 4:] = float("nan")  # padding may contain anything
     assert layer(inputs, lengths=torch.tensor([4, LEN])).isfinite().all()
@@ -70,19 +51,6 @@ def test_the_initialisation_keeps_the_standard_deviation():
     for dropout in (0.0, 0.4):
         layer = GatedConvolution(channels=128, width=3, causal=True, dropout=dropout)
         assert 0.09 < layer(inputs).std() < 0.11
-
-
-@pytest.mark.parametrize(
-    ("widths", "dilations", "field"),
-    [([], None, 1), ([3], None, 3), ([3] * 6, None, 13), ([2, 3, 4], None, 7), ([3, 3, 3], [1, 2, 4], 15)],
-)
-def test_the_receptive_field_is_the_number_of_inputs_with_a_gradient(widths, dilations, field):
-    assert receptive_field(widths, dilations) == field
-    outputs = inputs = draw(1, 20, 1).requires_grad_()
-    for width, dilation in zip(widths, dilations or [1] * len(widths), strict=True):
-        outputs = convolve(outputs, torch.ones(1, 1, width, dtype=outputs.dtype), dilation=dilation)
-    outputs[0, 0].sum().backward()
-    assert inputs.grad.ne(0).sum() == field
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])

@@ -92,13 +92,13 @@ def test_kernels_of_width_2_to_m_shorten_a_sentence_by_m_times_m_minus_1_over_2(
 
 
 @pytest.mark.parametrize("width", [2, 3, 6, 8])
-def test_a_fold_is_a_depthwise_convolution(width):
+def test_a_layer_of_the_sentence_model_is_a_depthwise_convolution(width):
     columns, kernel = draw(2, 6, OUT), draw(OUT, width, seed=1)
-    folded, lengths = convolve_columns(columns, torch.tensor([6, 1]), kernel)
+    reduced, lengths = convolve_columns(columns, torch.tensor([6, 1]), kernel)
     windows = columns[0].unfold(0, min(width, 6), 1)  # (windows, embed, width)
-    torch.testing.assert_close(folded[0], torch.tanh((windows * kernel[:, :6]).sum(dim=-1)))
+    torch.testing.assert_close(reduced[0], torch.tanh((windows * kernel[:, :6]).sum(dim=-1)))
     assert lengths.tolist() == [max(1, 6 - width + 1), 1]
-    assert torch.equal(folded[1, 0], columns[1, 0])  # a sentence of one column is unchanged
+    assert torch.equal(reduced[1, 0], columns[1, 0])  # a sentence of one column is unchanged
 
 
 def test_a_batch_equals_single_sentences_whatever_the_padding_contains(layer):

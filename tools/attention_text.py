@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
-from course_lib.models.transformer import USES
+from course_lib.models.inference import device_of, eval_mode
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.special import EOS, SPECIAL
@@ -54,7 +54,7 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
     )
     tgt_in = shift_right(tgt_out)
     with eval_mode(system), torch.inference_mode():
-        all_weights = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
+        all_weights = system.attention_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
     source, target = translation.source_labels, tuple(tokenizer.tokens(tgt_in[0].tolist()))
     before = (f"{SPECIAL[EOS]} of the source",)  # the LSTMN's decoder starts from the encoder's last token
     labels = {
@@ -66,7 +66,7 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
     for use, batch_weights in all_weights.items():
         weights = batch_weights[0].float().cpu()
         rows, columns = labels[use]
-        attentions.append(Attention(USES[use], weights, rows, columns[-weights.shape[-1] :]))
+        attentions.append(Attention(ATTENTIONS[use], weights, rows, columns[-weights.shape[-1] :]))
     return attentions
 
 

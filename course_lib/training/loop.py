@@ -19,7 +19,7 @@ from contextlib import nullcontext
 import torch
 from torch import nn
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.checkpoint import CheckpointError

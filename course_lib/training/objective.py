@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor

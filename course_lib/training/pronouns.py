@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.self_attentive import redundancy
 from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch

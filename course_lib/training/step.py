@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.text.batch import Batch
 from course_lib.training.objective import Objective
 from course_lib.training.processes import ALONE, Processes

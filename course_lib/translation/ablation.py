@@ -15,15 +15,15 @@ from functools import partial
 from torch.nn import functional as F
 
 from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
-from course_lib.models.transformer import USES, Transformer
+from course_lib.models.transformer import ATTENTIONS, Transformer
 from course_lib.shapes import Tensor
 
 
 def multi_heads(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
-    """Every attention module with its use and its layer, in the order of USES."""
+    """Every attention module with its use and its layer, in the order of ATTENTIONS."""
     encoder, decoder = model.encoder.blocks, model.decoder.blocks
     attentions = ([b.attention for b in encoder], [b.attention for b in decoder], [b.cross for b in decoder])
-    for use, layers in zip(USES, attentions, strict=True):
+    for use, layers in zip(ATTENTIONS, attentions, strict=True):
         for layer, heads in enumerate(layers):
             yield use, layer, heads
 
@@ -38,7 +38,7 @@ def head_name(use: str, layer: int, head: int) -> str:
 
 
 def head_names(model: Transformer) -> list[str]:
-    """The names of all heads in the order of USES: encoder 0.0 to cross 2.3."""
+    """The names of all heads in the order of ATTENTIONS: encoder 0.0 to cross 2.3."""
     return [
         head_name(use, layer, head)
         for use, layer, heads in multi_heads(model)
@@ -93,12 +93,12 @@ def ablated_by_row(model: Transformer, kept: Tensor, *, wide: Tensor | None = No
     """
     attentions = [heads for _, _, heads in multi_heads(model)]
     for heads, kept_heads in zip(attentions, kept.unbind(dim=1), strict=True):
-        heads.look = partial(_attend_ablated, heads, kept_heads[..., None, None], wide)
+        heads.attend = partial(_attend_ablated, heads, kept_heads[..., None, None], wide)
     try:
         yield
     finally:
         for heads in attentions:
-            del heads.look
+            del heads.attend
 
 
 def _attend_ablated(

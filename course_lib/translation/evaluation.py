@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch

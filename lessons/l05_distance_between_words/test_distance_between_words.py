@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.folding import kernel_widths
+from course_lib.layers.sentence_convolution import kernel_widths
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
 from course_lib.text.toy.splits import splits

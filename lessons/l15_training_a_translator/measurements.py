@@ -75,7 +75,7 @@ def measure_saturation(data: TrainingData, settings: TrainingSettings) -> dict[s
     batch = run.validation_batch
 
     def saturation(model: FunctionTransformer) -> dict[str, float]:
-        attention = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).values()
+        attention = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in).values()
         matrices = [weight for weight in model.parameters() if weight.dim() == 2]
         return {
             "largest attention weight": mean(float(w.max(dim=-1).values.mean()) for w in attention),

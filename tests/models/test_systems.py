@@ -187,9 +187,9 @@ def test_attention_weights_are_a_distribution_over_unmasked_words(name):
 
 
 @every_translator
-def test_all_weights_has_an_entry_for_each_attention(name):
+def test_attention_weights_has_an_entry_for_each_attention(name):
     model, batch = small(name), batch_of()
-    weights = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    weights = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
     self_attention = ["encoder", "decoder"] if name.startswith(("transformer", "lstmn")) else []
     assert list(weights) == [*self_attention, *["cross"] * model.attends]
     if model.attends:

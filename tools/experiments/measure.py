@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.models.registry import system
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.tokenizer import Tokenizer

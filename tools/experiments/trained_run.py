@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.models.registry import n_parameters, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.tokenizer import Tokenizer

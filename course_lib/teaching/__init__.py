@@ -17,7 +17,7 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "check": "checking",
-    "count_own_calls": "own_code.call_counts",
+    "count_own_calls": "own_code.loading",
     "estimate": "questions.guess",
     "explain": "questions.explanation",
     "list_own_functions": "own_code.kept_file",

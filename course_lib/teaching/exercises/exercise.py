@@ -207,8 +207,3 @@ class TestExercise(Exercise):
     accepts: Mapping[str, Callable]
     rejects: Mapping[str, str]
     inputs: Sequence[str] = ("implementation",)
-
-    def wrong_implementations(self) -> dict[str, Callable]:
-        """By what each of them does."""
-        functions = {slip.name: slip.wrong for slip in self.of.slips}
-        return {description: functions[name] for name, description in self.rejects.items()}

@@ -185,7 +185,7 @@ def _restore_global_state() -> Iterator[None]:
 
 EXIT = "It calls `exit`, which ends the whole session."
 LEAVE = "Use `return` to leave a function."
-INSIDE = "`check` stands inside the function that it checks: give it a cell of its own."
+INSIDE = "`check` is called inside the function that it checks: move it to a cell of its own."
 
 HINTS = {  # what to do about an exception, by a pattern of its message
     r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
@@ -204,7 +204,7 @@ HINTS = {  # what to do about an exception, by a pattern of its message
         "Two different number types met: keep everything in the inputs' type, torch.float32."
     ),
     r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
-        "A whole tensor stands where one number is wanted: pick one entry, or use `torch.where`."
+        "A whole tensor is used where one number is needed: pick one entry, or use `torch.where`."
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "Something here is still empty: fill in every `...`, and see that your own functions `return`."
@@ -262,7 +262,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdi
 
 
 def describe_failure(failure: Failure) -> str:
-    """The learner's line, the exception, and a hint where there is one."""
+    """The learner's line, the exception, and a hint if there is one."""
     text = f"{failure.exception}: {failure.message}" if failure.message else failure.exception
     hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, failure.message)), "")
     return join_paragraphs(failure.line, text, hint)

@@ -32,7 +32,7 @@ from course_lib.teaching.exercises.verdict import (
 MOST_CALLS_PRINTED = 3
 FIRST_VERSION = "This does what the first version did, and that is not right yet."
 IN_PLACE = (
-    "It changed its input {} in place, and whoever called it may still need that. Make a new tensor "
+    "It changed its input {} in place, and the caller may still need it. Make a new tensor "
     "(`y = x * 2`, not `x *= 2`, and no functions whose name ends in `_`) or a copy: `list(x)`, `dict(x)`."
 )
 
@@ -109,9 +109,8 @@ def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadli
         """The answer, with a form problem if the inputs were changed."""
         answer = exercise.read(value, case)
         originals = zip(exercise.inputs, case.make(), inputs, strict=True)
-        changed = [
-            name for name, before, after in originals if not values_match(before, after, exact_tensors=True)
-        ]
+        unchanged = partial(values_match, exact_tensors=True)
+        changed = [name for name, before, after in originals if not unchanged(before, after)]
         if not changed or isinstance(answer, Verdict):
             return answer
         problem = wrong_verdict(IN_PLACE.format(quote_names(changed)), slip="in-place")
@@ -166,9 +165,7 @@ def _describe_notebook_numbers(attempt: Callable) -> str:
 MOST_NAMED = 3
 HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
 TOO_STRICT = "Does it ask for more than was said, or leave no room for rounding?"
-MISTAKES_IN_THE_TEST = {
-    *("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"),
-}
+MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 
 def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, printed: list[str]) -> Verdict:
@@ -198,8 +195,8 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         if problem := explain_failure(run_on(implementation), exercise.seconds, TOO_STRICT):
             headline = f"It rejects a right {what}, written {style}."
             return replace(problem, headline=headline, slip="too-strict")
-    wrong = exercise.wrong_implementations().items()
-    results = {description: run_on(implementation) for description, implementation in wrong}
+    slips = {slip.name: slip.wrong for slip in exercise.of.slips}
+    results = {description: run_on(slips[name]) for name, description in exercise.rejects.items()}
     for description, result in results.items():
         mistaken = result.failure and result.failure.exception in MISTAKES_IN_THE_TEST
         if result.timed_out or mistaken:

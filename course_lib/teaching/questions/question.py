@@ -69,12 +69,17 @@ class Question:
 
     @property
     def shown(self) -> list[tuple[str, int, Option]]:
-        """Letter, index and option, where there is a choice; always shuffled in the same way, since authors
+        """Letter, index and option, if there is a choice; always shuffled in the same way, since authors
         tend to write the right answer first."""
         indices = list(range(len(self.options))) if self.kind != "number" else []
         if not self.keep_order:
             indices.sort(key=lambda index: hashlib.sha256(f"{self.id}/{index}".encode()).digest())
         return [(LETTERS[row], index, self.options[index]) for row, index in enumerate(indices)]
+
+    def chosen(self, answer: Reply) -> list[tuple[str, Option]]:
+        """Letter and option of everything that was chosen."""
+        indices = [answer] if self.kind == "single" else answer
+        return [(letter, option) for letter, index, option in self.shown if index in indices]
 
     @property
     def right(self) -> list[int]:
@@ -183,18 +188,16 @@ def mark(question: Question, answer: Reply) -> Feedback:
     if question.kind == "estimate":
         correct, word = mark_by_factor(answer, question.answer)
         return Feedback(correct, [Remark(True, "", question.because)], word=word)
-    n_missing = 0
     if question.kind == "number":
-        picked = [("", next(option for option in question.options if option.fits(answer)))]
+        chosen = [("", next(option for option in question.options if option.fits(answer)))]
     else:
-        chosen = [answer] if question.kind == "single" else answer
-        picked = [(letter, option) for letter, index, option in question.shown if index in chosen]
-        n_missing = len(set(question.right) - set(chosen))
-    remarks = [Remark(option.correct, letter, option.feedback) for letter, option in picked]
+        chosen = question.chosen(answer)
+    remarks = [Remark(option.correct, letter, option.feedback) for letter, option in chosen]
+    n_missing = len(question.right) - sum(option.correct for _, option in chosen)
     if question.kind == "several" and n_missing:
         subject = "One right answer is" if n_missing == 1 else f"{n_missing} right answers are"
         remarks.append(Remark(False, "", f"{subject} still missing."))
-    wrong = [option for _, option in picked if not option.correct]
+    wrong = [option for _, option in chosen if not option.correct]
     diagnosed = next((option.diagnoses for option in wrong if option.diagnoses), None)
     return Feedback(not wrong and not n_missing, remarks, diagnosed)
 

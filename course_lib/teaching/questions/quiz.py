@@ -152,8 +152,7 @@ def _answer_text(question: Question, answer: Reply) -> str:
     """An answer in short: the letters shown, or the number."""
     if question.kind == "number":
         return f"{answer:g}"
-    chosen = [answer] if question.kind == "single" else answer
-    return ", ".join(letter for letter, index, _ in question.shown if index in chosen)
+    return ", ".join(letter for letter, _ in question.chosen(answer))
 
 
 def _question_html(question: Question) -> str:

@@ -1,11 +1,11 @@
-"""The training step in plain functions, as lesson 15 builds it: a rate, a loss, a step.
+"""The training step in plain functions, as lesson 15 builds it: learning rate, loss, clipping, Adam.
 
     >>> weights = {"w": torch.tensor([3.0])}
     >>> loss, weights, memory = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
-    >>> round(weights["w"].item(), 4)                           # Adam's first step is one rate long
+    >>> round(weights["w"].item(), 4)                           # Adam's first step has the size of the rate
     2.9
 
-`objective.py` and `step.py` do the same with a module and its `.grad`, faster; tests hold the two together.
+`objective.py` and `step.py` do the same faster, with a module and its `.grad`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from course_lib.training.recipe import learning_rate
 from course_lib.training.step import BETAS, EPSILON
 
 Weights = dict[str, Tensor]
-Memory = dict[str, tuple[Tensor, Tensor]]  # of each weight, Adam's two means
-LIMIT = 1.0  # the longest gradient
+Memory = dict[str, tuple[Tensor, Tensor]]  # Adam's two running means for each weight
+LIMIT = 1.0  # maximum norm of the gradient
 
 
 def paper_rate(step: int, d_model: int, warm_up: int) -> float:
     """The learning rate of the 2017 paper.
 
-    >>> round(paper_rate(4000, d_model=512, warm_up=4000), 6)       # the highest of the base model
+    >>> round(paper_rate(4000, d_model=512, warm_up=4000), 6)       # the peak of the base model
     0.000699
     """
     peak = (d_model * warm_up) ** -0.5
@@ -35,22 +35,22 @@ def paper_rate(step: int, d_model: int, warm_up: int) -> float:
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The mean over all words but padding.
+    """Cross-entropy with label smoothing, averaged over all words except PAD.
 
     >>> logits = torch.tensor([[2.0, 0.0, 0.0]])
     >>> smoothed_loss(logits, torch.tensor([1]), 0.0), smoothed_loss(logits, torch.tensor([1]), 0.3)
     (tensor(2.2395), tensor(2.0395))
     """
     log_probs = logits.float().log_softmax(dim=-1)
-    right = log_probs.gather(-1, targets[..., None])[..., 0]
-    losses = -(1 - smoothing) * right - smoothing * log_probs.mean(dim=-1)
+    of_target = log_probs.gather(-1, targets[..., None])[..., 0]
+    losses = -(1 - smoothing) * of_target - smoothing * log_probs.mean(dim=-1)
     return losses[targets != PAD].mean()
 
 
 def clipped(gradients: list[Tensor], limit: float) -> list[Tensor]:
-    """All of them shortened by one factor, so that together they are no longer than `limit`."""
-    length = torch.stack([gradient.norm() for gradient in gradients]).norm()
-    return [gradient * (limit / length.clamp(min=limit)) for gradient in gradients]
+    """The gradients, scaled by one factor so that their joint norm is at most `limit`."""
+    norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    return [gradient * (limit / norm.clamp(min=limit)) for gradient in gradients]
 
 
 def training_step(
@@ -60,16 +60,16 @@ def training_step(
     step: int,
     rate: float,
 ) -> tuple[float, Weights, Memory]:
-    """Loss, gradient, clipping, Adam: the loss, new weights, and Adam's new memory ({} at first)."""
-    ready = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-    loss = loss_of(ready)
-    gradients = clipped(list(torch.autograd.grad(loss, list(ready.values()))), LIMIT)
-    moved, kept = {}, {}
+    """Take one step; returns the loss, the new weights and Adam's new memory, which is {} before step 1."""
+    inputs = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
+    loss = loss_of(inputs)
+    gradients = clipped(list(torch.autograd.grad(loss, list(inputs.values()))), LIMIT)
+    new_weights, new_memory = {}, {}
     for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
         mean, square = memory.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
         mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
         square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
-        fair, spread = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
-        moved[name] = weight.detach() - rate * fair / (spread.sqrt() + EPSILON)
-        kept[name] = mean, square
-    return loss.item(), moved, kept
+        unbiased_mean, unbiased_square = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
+        new_weights[name] = weight.detach() - rate * unbiased_mean / (unbiased_square.sqrt() + EPSILON)
+        new_memory[name] = mean, square
+    return loss.item(), new_weights, new_memory

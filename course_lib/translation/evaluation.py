@@ -24,7 +24,7 @@ from course_lib.text.batch import make_batch
 from course_lib.text.corpus import Sentences
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.training.corpora import sides
+from course_lib.training.data import sides
 from course_lib.translation.alignment_error import AlignmentError, alignment_error
 from course_lib.translation.metrics import Metric, bleu, chrf, exact_matches, pronouns_right
 from course_lib.translation.pipeline import TOKENS_PER_BATCH, by_length, translate

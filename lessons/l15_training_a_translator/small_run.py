@@ -22,7 +22,7 @@ from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs
 from course_lib.text.special import PAD
 from course_lib.training.by_hand import smoothed_loss, training_step
-from course_lib.training.corpora import TrainingData
+from course_lib.training.data import TrainingData
 from course_lib.training.job import describe
 from course_lib.training.loop import AfterValidation, Score, train
 from course_lib.training.recipe import learning_rate

@@ -16,8 +16,8 @@ from course_lib.text.batch import make_batch
 from course_lib.training.by_hand import smoothed_loss, training_step
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
-from course_lib.training.pronouns import classification
 from course_lib.training.step import BETAS, EPSILON, Adam, PlainStep, parts_of
+from tools.pronouns import classification
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
 OTHER = make_batch([[6], [9]], [[7, 8], [5]])

@@ -312,7 +312,7 @@ def test_a_model_of_your_own_needs_an_objective_and_can_be_resumed(make, run, ru
 
     with pytest.raises(TypeError, match="Own is neither a translator nor a language model: pass an obj"):
         run(Own())
-    with pytest.raises(TypeError, match="NGramLM has no weights that steps could move"):
+    with pytest.raises(TypeError, match="NGramLM has no weights that steps could change"):
         run(make("ngram_lm"))
     result = run(straight := Own(), objective=language_modelling(0.1))
     assert result.history[-1].loss < result.history[0].loss

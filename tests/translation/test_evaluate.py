@@ -86,7 +86,7 @@ def test_a_system_with_all_references_is_perfect(phrase_book, pairs, tokenizer, 
     assert result.bleu.value == result.chrf.value == 100 and result.exact == 1 and result.n_cut == 0
     assert result.n == len(pairs) == sum(part.n for part in result.by_length)
     assert result.translations == tuple(pair.tgt_text for pair in pairs)
-    assert result.coreference.share == 1 and result.coreference.n >= 4
+    assert result.coreference.fraction == 1 and result.coreference.n >= 4
     assert result.alignment.producing == result.alignment.floor < 0.1 < result.alignment.reading
     assert {part.name for part in result.by_phenomenon} == set().union(*(pair.phenomena for pair in pairs))
     loaded = json.loads(json.dumps(result.to_json()))

@@ -9,11 +9,11 @@ import pytest
 
 from course_lib.text.corpus import Sentences
 from course_lib.text.toy import splits as toy_splits
-from course_lib.training import corpora
 from course_lib.training.checkpoint import load_system
 from course_lib.translation.evaluation import evaluate as evaluate_system
-from course_lib.translation.perplexity import perplexity
+from tools import corpora
 from tools.cli import evaluate_command, main
+from tools.perplexity import perplexity
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 

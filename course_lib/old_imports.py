@@ -46,6 +46,8 @@ MOVED_MODULES = {  # version 0.1, before each lesson had a folder of its own
     "course_lib.text.merges": "lessons.l15_training_a_translator.merges",
     "course_lib.text.tasks": "lessons.l03_lstm_and_gru.tasks",
     "course_lib.text.toy.read": "lessons.l04_encoder_decoder.read",
+    "course_lib.training.by_hand": "lessons.l15_training_a_translator.by_hand",
+    "course_lib.training.corpora": "course_lib.training.data",
     "course_lib.training.train": "course_lib.training.loop",
     "course_lib.translation.evaluate": "course_lib.translation.evaluation",
     "course_lib.translation.inside": "lessons.l08_query_key_value.score_spread",

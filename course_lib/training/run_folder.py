@@ -194,8 +194,8 @@ class RunFolder:
             return about["standing"]["step"]
         if self.best.exists():
             raise CheckpointError(
-                f"{self.best} holds the weights of a run, but {self.last.name} is missing, so the run cannot be "
-                f"resumed. The weights were not overwritten. {RESTART}"
+                f"{self.best} holds the weights of a run that cannot be resumed, because {self.last.name} is "
+                f"missing. They were not overwritten. {RESTART}"
             )
         return 0
 

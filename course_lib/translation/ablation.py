@@ -2,13 +2,12 @@
 
 head_names(model)                           # encoder 0.0 to cross 2.3: use, layer and index in the layer
 with ablated(model, names): ...             # without these heads
-ablate_each(model, measure)                 # the measure without each head in turn
 with ablated_by_row(model, kept): ...       # different heads in each row: many ablations in one batch
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
@@ -39,11 +38,7 @@ def head_name(use: str, layer: int, head: int) -> str:
 
 def head_names(model: Transformer) -> list[str]:
     """The names of all heads in the order of USES: encoder 0.0 to cross 2.3."""
-    return [
-        head_name(use, layer, head)
-        for use, layer, heads in multi_heads(model)
-        for head in range(heads.n_heads)
-    ]
+    return list(_output_columns(model))
 
 
 def of_head(heads: MultiHead, head: int, n: int) -> slice:
@@ -76,12 +71,17 @@ def zeroed(parts: Sequence[Tensor]) -> Iterator[None]:
 
 def ablated(model: Transformer, names: Iterable[str]) -> AbstractContextManager[None]:
     """Remove the heads with these names inside the `with` block: their columns of W_O are 0."""
-    columns = {
+    columns = _output_columns(model)
+    return zeroed([columns[name] for name in names])
+
+
+def _output_columns(model: Transformer) -> dict[str, Tensor]:
+    """The columns of W_O that belong to each head, by its name."""
+    return {
         head_name(use, layer, head): heads.w_output[:, of_head(heads, head, heads.w_output.shape[1])]
         for use, layer, heads in multi_heads(model)
         for head in range(heads.n_heads)
     }
-    return zeroed([columns[name] for name in names])
 
 
 @contextmanager
@@ -107,13 +107,3 @@ def _attend_ablated(
     query = query if wide is None else query * wide[:, None, None]
     context, weights = multi_head(query, *source, **options)
     return F.linear(join_heads(context * kept), heads.w_output), weights
-
-
-def ablate_each(model: Transformer, measure: Callable[[], float]) -> list[dict]:
-    """Call `measure` without one head, for each head in turn."""
-    results = []
-    for use, layer, heads in multi_heads(model):
-        for head in range(heads.n_heads):
-            with ablated(model, [head_name(use, layer, head)]):
-                results.append({"use": use, "layer": layer, "head": head, "measured": measure()})
-    return results

@@ -9,11 +9,9 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
-from course_lib.training.by_hand import smoothed_loss, training_step
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
 from course_lib.training.step import BETAS, EPSILON, Adam, PlainStep, parts_of
@@ -177,34 +175,3 @@ def test_where_nothing_counts_nothing_is_learned(make, recipe, kind, name):
     blank.tgt_out.zero_()
     assert step(blank, 1e-2).tolist() == [0, 0]
     assert same(step.weights(), before)
-
-
-# ---- by hand, as lesson 15 writes it
-
-
-def test_a_step_in_plain_functions_is_the_librarys():
-    torch.manual_seed(0)
-    weights = {"a": torch.randn(3, 2), "b": torch.randn(2)}
-    theirs = {name: w.clone().requires_grad_() for name, w in weights.items()}
-    adam, memory = Adam(theirs), {}
-    for step in range(1, 6):
-        x = torch.randn(4, 3)
-
-        def loss_of(table, x=x):
-            return (x @ table["a"] + table["b"]).square().mean()
-
-        loss, weights, memory = training_step(weights, loss_of, memory, step, 0.01)
-        own = loss_of(theirs)
-        assert loss == pytest.approx(own.item(), rel=1e-5)
-        own.backward()
-        nn.utils.clip_grad_norm_(theirs.values(), 1.0)
-        adam.step(0.01)
-        for name, w in theirs.items():
-            w.grad = None
-            assert torch.allclose(w, weights[name], atol=1e-6)
-
-
-def test_a_loss_in_plain_functions_is_torchs():
-    logits, targets = torch.randn(3, 5, 9), torch.randint(0, 9, (3, 5))
-    theirs = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
-    assert torch.isclose(smoothed_loss(logits, targets, 0.1), theirs)

@@ -141,6 +141,8 @@ def short_enough(label: str, saved, pairs) -> list[tuple[str, str]]:
 
 def summarise(scores) -> tuple[str, dict, str]:
     """The scores of `measure` as a line, as numbers, and for a translator as a table ("" otherwise)."""
+    from tools.evaluation_report import evaluation_json, evaluation_table
+
     if isinstance(scores, dict) and "perplexity" in scores:
         return f"perplexity {scores['perplexity']:.2f}  tokens {scores['n_tokens']:,}", scores, ""
     if isinstance(scores, dict):
@@ -152,7 +154,7 @@ def summarise(scores) -> tuple[str, dict, str]:
         line += f"  il/elle {scores.coreference.fraction:.1%}"
     if scores.alignment is not None:
         line += f"  AER {scores.alignment.producing:.1%}"
-    return line, scores.to_json()["results"], scores.table()
+    return line, evaluation_json(scores), evaluation_table(scores)
 
 
 def write_records(args: argparse.Namespace, systems: list[dict], device) -> None:

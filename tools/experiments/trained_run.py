@@ -26,7 +26,7 @@ from course_lib.text.toy.splits import TESTS
 from course_lib.training.checkpoint import save_checkpoint
 from course_lib.training.data import sides
 from course_lib.training.job import Job, TrainedSystem
-from course_lib.translation.ablation import ablate_each
+from course_lib.translation.ablation import ablated, head_name, multi_heads
 from course_lib.translation.evaluation import Evaluation, evaluate
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l13_the_block.similarity import similarity_by_layer
@@ -150,7 +150,12 @@ def _heads_off(outcome: TrainedSystem) -> dict:
         coreference = evaluate(outcome.model, tokenizer, read_corpus("toy", "coreference")[:200])
         return {"exact": test.exact, "pronouns": coreference.coreference.fraction}
 
-    return {"all heads": measure(), "without": ablate_each(outcome.model, measure)}
+    without = []
+    for use, layer, heads in multi_heads(outcome.model):
+        for head in range(heads.n_heads):
+            with ablated(outcome.model, [head_name(use, layer, head)]):
+                without.append({"use": use, "layer": layer, "head": head, "measured": measure()})
+    return {"all heads": measure(), "without": without}
 
 
 def _word_by_word(outcome: TrainedSystem) -> float:

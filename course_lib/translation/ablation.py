@@ -2,7 +2,7 @@
 
 head_names(model)                           # encoder 0.0 to cross 2.3: use, layer and index in the layer
 with ablated(model, names): ...             # without these heads
-with ablated_by_row(model, kept): ...       # different heads in each row: many ablations in one batch
+with ablated_by_row(model, heads_kept): ... # different heads in each row: many ablations in one batch
 """
 
 from __future__ import annotations
@@ -85,15 +85,17 @@ def _output_columns(model: Transformer) -> dict[str, Tensor]:
 
 
 @contextmanager
-def ablated_by_row(model: Transformer, kept: Tensor, *, wide: Tensor | None = None) -> Iterator[None]:
+def ablated_by_row(
+    model: Transformer, heads_kept: Tensor, *, features_kept: Tensor | None = None
+) -> Iterator[None]:
     """Ablate different heads in each row of a batch, so that one pass tries hundreds of ablations.
 
-    `kept` (rows, attentions, heads) is True for the heads to keep, with attentions in the order of
-    `multi_heads`. `wide` (rows, d_k) is True for the query features to keep; the others are set to 0.
+    `heads_kept` (rows, attentions, heads) is True for the heads to keep, with attentions in the order of
+    `multi_heads`. `features_kept` (rows, d_k) is True for the query features to keep; the others become 0.
     """
     attentions = [heads for _, _, heads in multi_heads(model)]
-    for heads, kept_heads in zip(attentions, kept.unbind(dim=1), strict=True):
-        heads.look = partial(_attend_ablated, heads, kept_heads[..., None, None], wide)
+    for heads, kept in zip(attentions, heads_kept.unbind(dim=1), strict=True):
+        heads.look = partial(_attend_ablated, heads, kept[..., None, None], features_kept)
     try:
         yield
     finally:
@@ -102,8 +104,8 @@ def ablated_by_row(model: Transformer, kept: Tensor, *, wide: Tensor | None = No
 
 
 def _attend_ablated(
-    heads: MultiHead, kept: Tensor, wide: Tensor | None, query: Tensor, *source: Tensor, **options
+    heads: MultiHead, kept: Tensor, features: Tensor | None, query: Tensor, *source: Tensor, **options
 ):
-    query = query if wide is None else query * wide[:, None, None]
+    query = query if features is None else query * features[:, None, None]
     context, weights = multi_head(query, *source, **options)
     return F.linear(join_heads(context * kept), heads.w_output), weights

@@ -5,7 +5,7 @@
     >>> round(weights["w"].item(), 4)                           # Adam's first step has the size of the rate
     2.9
 
-`objective.py` and `step.py` of the library do the same faster, with a module and its `.grad`; a test compares both.
+The library's `objective.py` and `step.py` do the same faster, with a module and its `.grad`.
 """
 
 from __future__ import annotations

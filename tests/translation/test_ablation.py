@@ -46,9 +46,9 @@ def test_each_row_can_keep_different_heads_and_query_features(model):
     with ablated(model, ["encoder 0.1"]):
         torch.testing.assert_close(by_row[1], logits(model)[1])
     torch.testing.assert_close(by_row[0], unchanged[0])
-    wide = torch.ones(2, attentions[0].w_query.shape[0] // n_heads, dtype=torch.bool)
-    wide[1] = False
-    with ablated_by_row(model, torch.ones_like(kept), wide=wide):
+    features = torch.ones(2, attentions[0].w_query.shape[0] // n_heads, dtype=torch.bool)
+    features[1] = False
+    with ablated_by_row(model, torch.ones_like(kept), features_kept=features):
         by_row = logits(model)
     torch.testing.assert_close(by_row[0], unchanged[0])
     with torch.no_grad():

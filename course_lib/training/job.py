@@ -51,7 +51,7 @@ class Job:
     device: str | None = None
     n_steps: int | None = None
     quick: bool = False
-    restart: bool = False  # delete this run's files in the folder first
+    restart: bool = False  # start again instead of resuming the run in the folder
     config: Mapping[str, object] = field(default_factory=dict)  # overrides of the scale's configuration
     recipe: Mapping[str, object] = field(default_factory=dict)  # overrides of the usual recipe
 

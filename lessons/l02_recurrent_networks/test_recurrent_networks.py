@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
-from course_lib.translation.perplexity import perplexity
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
 from tests.lesson_claims import LessonText, held_out_splits, means, seeds
+from tools.perplexity import perplexity
 
 LESSON = LessonText("recurrent_networks")
 STORED = LESSON.stored()

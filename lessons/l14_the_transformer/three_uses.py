@@ -88,7 +88,7 @@ def outcomes() -> dict[State, Facts]:
     states = list(product(WIDTHS, KEPT_HEADS, MASKS))
     src, tgt_in = (ids.repeat(len(states), 1) for ids in (batch.src, batch.tgt_in))
     kept_numbers, kept_heads = ablations(states)
-    with ablated_by_row(model, kept_heads, wide=kept_numbers):
+    with ablated_by_row(model, kept_heads, features_kept=kept_numbers):
         memory, weights = masked_memory(model, src, *masks(states, src.shape[1]), with_weights=True)
         weights |= model.run_decoder(memory, tgt_in, with_weights=True)[1]
         ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()

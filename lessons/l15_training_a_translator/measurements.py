@@ -12,7 +12,7 @@ from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.splits import splits
-from course_lib.training.corpora import TrainingData
+from course_lib.training.data import TrainingData
 from lessons.l15_training_a_translator.function_transformer import FunctionTransformer
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.small_run import SmallRun

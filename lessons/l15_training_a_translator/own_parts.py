@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs, PlannedBatch, Shape
 from course_lib.text.encoded import EncodedCorpus
-from course_lib.training.by_hand import Memory, Weights
 from course_lib.training.objective import Objective
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import Step, learned
+from lessons.l15_training_a_translator.by_hand import Memory, Weights
 
 TrainingStep = Callable[..., tuple[float, Weights, Memory]]  # called as `by_hand.training_step` is
 Batcher = Callable[[list[int], int], list[list[int]]]  # lengths, room: batches of sentence numbers

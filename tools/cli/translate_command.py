@@ -134,8 +134,8 @@ def sample(args: argparse.Namespace) -> int:
     from course_lib.models.inference import device_of
     from course_lib.text.special import BOS, EOS
     from course_lib.translation.pipeline import prepare
-    from course_lib.translation.sample import continue_text
     from tools.attention_text import Attention
+    from tools.sample import continue_text
 
     saved = open_as("language model", args)
     model, tokenizer = saved.model, saved.tokenizer

@@ -21,9 +21,22 @@ from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus, target_ids
 from course_lib.text.tokenizer import Tokenizer
+from course_lib.training.data import TrainingData
 from course_lib.training.objective import Objective
+from course_lib.training.recipe import Recipe
 
 CLASSES = ("none", "il", "elle", "ils", "elles")
+PENALTY = 0.03  # on hops of the sentence encoder that attend to the same words
+
+
+def pronoun_objective(data: TrainingData, recipe: Recipe) -> Objective:
+    """The objective of the sentence encoder: classify the French pronoun that a sentence needs."""
+    if recipe.r_drop or recipe.scheduled_sampling:
+        raise ValueError(
+            "R-Drop and scheduled sampling apply to words, but this system predicts one class per sentence."
+        )
+    labels, unseen = (pronoun_labels(corpus, data.tokenizer) for corpus in (data.train, data.validation))
+    return classification(labels, unseen, smoothing=recipe.smoothing, penalty=PENALTY)
 
 
 def classification(labels: Tensor, unseen: Tensor, *, smoothing: float, penalty: float) -> Objective:
